@@ -1,0 +1,89 @@
+/** The HTTP application: one way in for every request, one way out for every error. */
+import { type Db, describeError } from "@realtime-avatar/db/client";
+import type { RandomBytes } from "@realtime-avatar/domain/id";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { live, ready } from "@realtime-avatar/runtime/health";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import { Elysia } from "elysia";
+import { apiKeyRoutes } from "./api-keys.ts";
+import { avatarRoutes } from "./avatars.ts";
+import type { ApiConfig } from "./config.ts";
+import { problemResponse, toProblem } from "./problem.ts";
+import { requestIdFor, tracing } from "./trace.ts";
+
+export type Dependencies = {
+  db: Db;
+  clock: () => Date;
+  random: RandomBytes;
+  config: Pick<ApiConfig, "defaultAvatarModelId">;
+  log: Logger;
+};
+
+type Route = { method: string; path: string };
+
+/** The methods that some route has at `path`. */
+const methodsAt = (routes: readonly Route[], path: string): string[] => {
+  const segments = path.split("/");
+  const matches = (route: Route): boolean => {
+    const pattern = route.path.split("/");
+    return (
+      pattern.length === segments.length &&
+      pattern.every((part, index) => (part.startsWith(":") ? segments[index] !== "" : part === segments[index]))
+    );
+  };
+  const methods = new Set(routes.filter(matches).map((route) => route.method));
+  if (methods.has("GET")) methods.add("HEAD");
+  return [...methods].sort();
+};
+
+export const createApp = (dependencies: Dependencies) => {
+  const { db, clock, random, log } = dependencies;
+  const app = new Elysia({ normalize: false, strictPath: true })
+    .use(tracing)
+    .onRequest((context) => {
+      const requestId = requestIdFor(context.request.headers.get("x-request-id"), clock(), random);
+      context.trace = { requestId, startedAt: performance.now() };
+      const { headers } = context.set;
+      headers["x-request-id"] = requestId;
+      headers["cache-control"] = "no-store";
+      headers["x-content-type-options"] = "nosniff";
+    })
+    // Registered before any route: a hook covers only what comes after it.
+    .onError(({ code, error, path, set, trace }) => {
+      let problem = toProblem(error);
+      if (code === "NOT_FOUND") {
+        const allowed = methodsAt(app.routes, path);
+        problem = new Problem("not_found", "There is nothing here.");
+        if (allowed.length > 0) {
+          problem = new Problem("method_not_allowed", "This resource does not answer to this method.");
+          set.headers["allow"] = allowed.join(", ");
+        }
+      }
+      trace.problem = problem.code;
+      if (problem.status >= 500) trace.error = error;
+      set.status = problem.status;
+      return problemResponse(problem, trace.requestId);
+    })
+    .onAfterResponse(({ request, route, set, trace }) => {
+      const { requestId, startedAt, tenantId, keyId, problem, error } = trace;
+      const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+      const line = {
+        requestId,
+        method: request.method,
+        route,
+        status: set.status,
+        durationMs,
+        tenantId,
+        keyId,
+        problem,
+      };
+      // The route's pattern, never the path that was asked for: a path may hold anything.
+      if (error === undefined) log.info(line, "request");
+      else log.error({ ...line, error: describeError(error) }, "request");
+    })
+    .get("/healthz", () => live())
+    .get("/readyz", () => ready(db))
+    .use(apiKeyRoutes(dependencies))
+    .use(avatarRoutes(dependencies));
+  return app;
+};

@@ -1,0 +1,100 @@
+/** Reading a request's body: bytes, text, JSON, and then a value that meets its schema. Nothing is coerced. */
+import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
+import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
+import { validate } from "@realtime-avatar/domain/schema";
+import type { Static, TSchema } from "@sinclair/typebox";
+
+const MAX_BODY_BYTES = 128 * 1024;
+const MAX_DEPTH = 64;
+
+const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i;
+
+const checkMediaType = ({ headers }: Request): void => {
+  if (!JSON_TYPE.test(headers.get("content-type") ?? "") || headers.has("content-encoding")) {
+    const detail =
+      "Send `Content-Type: application/json`, with no parameter but charset=utf-8, and no Content-Encoding.";
+    throw new Problem("unsupported_media_type", detail);
+  }
+};
+
+const tooLarge = (): Problem => new Problem("body_too_large", `A body has at most ${MAX_BODY_BYTES} bytes.`);
+
+/** The body's bytes. A declared length is believed only to refuse early: the bytes are counted as they come. */
+const readBytes = async (request: Request): Promise<Uint8Array> => {
+  if (Number(request.headers.get("content-length")) > MAX_BODY_BYTES) throw tooLarge();
+  // HTTP holds the sender to its Content-Length, so the bytes can be taken in one go.
+  if (request.headers.has("content-length")) return request.bytes();
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of request.body ?? []) {
+    length += chunk.length;
+    if (length > MAX_BODY_BYTES) throw tooLarge();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+};
+
+const malformed = (detail: string): Problem => new Problem("malformed_json", detail);
+
+const BACKSLASH = 0x5c;
+const QUOTE = 0x22;
+
+/** Refuses deep nesting before a recursive reader meets it. Brackets within strings do not count. */
+const checkDepth = (text: string): void => {
+  let depth = 0;
+  let inString = false;
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
+    if (inString) {
+      if (unit === BACKSLASH) index++;
+      else if (unit === QUOTE) inString = false;
+    } else if (unit === QUOTE) inString = true;
+    // { and [ differ from } and ] by two, and share all bits but 0x20.
+    else if ((unit & 0xdf) === 0x5b && ++depth > MAX_DEPTH)
+      throw malformed(`JSON is nested at most ${MAX_DEPTH} deep.`);
+    else if ((unit & 0xdf) === 0x5d) depth--;
+  }
+};
+
+const parseJson = (bytes: Uint8Array): unknown => {
+  if (bytes.length === 0) throw malformed("The body is empty.");
+  let text: string;
+  try {
+    // A byte order mark is kept, and then refused by the JSON parser (RFC 8259 §8.1).
+    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw malformed("The body is not valid UTF-8.");
+  }
+  checkDepth(text);
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw malformed("The body is not JSON as RFC 8259 defines it.");
+  }
+};
+
+/** No route with a body takes query parameters; an unknown one is refused, as an unknown field is. */
+const queryErrors = ({ url }: Request): FieldError[] => {
+  const start = url.indexOf("?");
+  if (start === -1) return [];
+  const names = [...new Set(new URLSearchParams(url.slice(start)).keys())];
+  return names.slice(0, 100).map((name) => ({
+    parameter: [...maskApiKeys(name)].slice(0, 128).join(""),
+    code: "unknown_parameter",
+    detail: "Is not a known query parameter.",
+  }));
+};
+
+/**
+ * The body of `request` as a value that meets `schema`. Throws the problems `unsupported_media_type`,
+ * `body_too_large`, `malformed_json` and `validation_failed`, judged in this order.
+ */
+export const readBody = async <Schema extends TSchema>(request: Request, schema: Schema): Promise<Static<Schema>> => {
+  checkMediaType(request);
+  const value = parseJson(await readBytes(request));
+  const errors = [...queryErrors(request), ...validate(schema, value)].slice(0, 100);
+  if (errors.length > 0) {
+    throw new Problem("validation_failed", "The request does not meet its constraints.", { errors });
+  }
+  return value as Static<Schema>;
+};

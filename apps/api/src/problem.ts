@@ -1,0 +1,56 @@
+/** Errors as answers: `application/problem+json` (RFC 9457), in fixed words, with nothing internal and no echo. */
+import { databaseFailure } from "@realtime-avatar/db/client";
+import { PROBLEMS, Problem } from "@realtime-avatar/domain/problem";
+
+const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
+const RETRY_AFTER_SECONDS = "1";
+
+/** The answer that an error means. What we do not know is `internal_error`: its words stay with us. */
+export const toProblem = (error: unknown): Problem => {
+  if (error instanceof Problem) return error;
+  // Writes say themselves when their outcome is unknown; whatever else fails at the database changed nothing.
+  if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });
+  return new Problem("internal_error", "Something went wrong on our side. The request id identifies it in our log.");
+};
+
+/** Runs a write; a connection that is lost meanwhile leaves its outcome unknown, and the answer says so. */
+export const writing = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (databaseFailure(error) !== "outcome_unknown") throw error;
+    const detail = "The connection to the database was lost on the way. Look whether the request took effect.";
+    throw new Problem("outcome_unknown", detail, { retryable: false });
+  }
+};
+
+const CHALLENGE = 'Bearer realm="realtime-avatar"';
+
+/** The challenge of RFC 6750 §3: an error code only when credentials were sent. */
+const challenge = ({ code, status, extras }: Problem): string | null => {
+  if (code === "missing_api_key") return CHALLENGE;
+  if (status === 401) return `${CHALLENGE}, error="invalid_token"`;
+  if (code === "insufficient_scope") return `${CHALLENGE}, error="insufficient_scope", scope="${extras.requiredScope}"`;
+  return null;
+};
+
+/** Writes a problem as the answer to the request `requestId`. */
+export const problemResponse = (problem: Problem, requestId: string): Response => {
+  const headers = new Headers({ "content-type": "application/problem+json" });
+  const wanted = challenge(problem);
+  if (wanted) headers.set("www-authenticate", wanted);
+  if (problem.status === 503) headers.set("retry-after", RETRY_AFTER_SECONDS);
+  const body = {
+    type: `/problems/${problem.code}`,
+    title: PROBLEMS[problem.code].title,
+    status: problem.status,
+    detail: problem.detail,
+    code: problem.code,
+    requestId,
+    retryable: problem.extras.retryable ?? false,
+    errors: problem.extras.errors,
+    requiredScope: problem.extras.requiredScope,
+    grantedScopes: problem.extras.grantedScopes,
+  };
+  return new Response(JSON.stringify(body), { status: problem.status, headers });
+};

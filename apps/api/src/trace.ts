@@ -1,0 +1,25 @@
+/** What is known of one request while it is under way: for its answer's headers, its log line and its audit event. */
+import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
+import { newId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+
+export type Trace = {
+  requestId: string;
+  /** As of `performance.now()`. */
+  startedAt: number;
+  tenantId?: string;
+  keyId?: string;
+  problem?: ProblemCode;
+  /** What went wrong on our side. */
+  error?: unknown;
+};
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+
+/** The caller's own request id, if it is harmless in headers and logs and no key by mistake; else a new one. */
+export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes): string =>
+  sent !== null && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent ? sent : newId("req", now, random);
+
+/** Gives handlers their `trace`. The application puts a fresh one into each request before anything else runs. */
+export const tracing = new Elysia({ name: "tracing" }).decorate("trace", {} as Trace);

@@ -1,0 +1,56 @@
+/** API keys in the database: a record says what a key may do, a credential holds the digest of its secret. */
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type SQL, sql } from "drizzle-orm";
+import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
+import { CALLER, type Caller, callerValues } from "./callers.ts";
+import { type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
+
+/** Writes a key, its credential and its audit event, for each row of `from`. */
+const insertKeyFrom = (from: SQL): SQL => sql`
+  api_key as (
+    ${insertFrom(apiKeys, { ...placeholders(apiKeys, "key"), revokedAt: sql`null` }, from)} returning tenant_id
+  ),
+  credential as (
+    ${insertFrom(apiKeyCredentials, { ...placeholders(apiKeyCredentials, "credential"), retiredAt: sql`null` }, sql`api_key`)}
+  ),
+  audit as (${insertAuditEvent(sql`api_key`)})
+  select from api_key`;
+
+const insertByCaller = statement(sql`with ${CALLER}, ${insertKeyFrom(sql`caller`)}`);
+
+const insertByOperator = statement(sql`
+  with tenant as materialized (
+    select ${tenants.tenantId} from ${tenants} where ${tenants.tenantId} = ${sql.placeholder("key.tenantId")} for key share
+  ),
+  ${insertKeyFrom(sql`tenant`)}`);
+
+/**
+ * Writes a new key with its first credential and its audit event. The secret itself stays here: its digest is stored.
+ * `false`, with nothing written, when the caller is no longer what it was; or, without a caller, when the tenant does
+ * not exist. One statement.
+ */
+export const insertApiKey = async (
+  db: Db,
+  record: ApiKeyRecord,
+  secret: ApiKeySecret,
+  caller: Caller | null,
+  origin: Origin,
+): Promise<boolean> => {
+  const values = {
+    ...rowValues("key", record),
+    ...rowValues("credential", {
+      keyId: secret.keyId,
+      tenantId: record.tenantId,
+      apiKeyId: record.id,
+      digest: digestApiKey(secret),
+      createdAt: record.createdAt,
+    }),
+    ...auditValues("api_key.created", record, origin),
+  };
+  const rows = caller
+    ? await insertByCaller(db, { ...callerValues(caller), ...values })
+    : await insertByOperator(db, values);
+  return rows.length === 1;
+};

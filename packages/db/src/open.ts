@@ -1,0 +1,31 @@
+/** Opens the database that the configuration names, ready for use. */
+import { checkServer, connect, type Db } from "./client.ts";
+import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
+import { migrate } from "./migrate.ts";
+
+export type DatabaseConfig = { databaseUrl: string | null; dataDirectory: string };
+
+export type OpenDatabase = { db: Db; url: string; isEmbedded: boolean; close(): Promise<void> };
+
+/**
+ * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the
+ * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or
+ * would not keep the service's word.
+ */
+export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOptions = {}): Promise<OpenDatabase> => {
+  const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
+  const url = embedded?.url ?? (config.databaseUrl as string);
+  const db = connect(url);
+  const close = async (): Promise<void> => {
+    await db.close();
+    await embedded?.close();
+  };
+  try {
+    if (embedded) await migrate(url);
+    await checkServer(db);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  return { db, url, isEmbedded: embedded !== null, close };
+};

@@ -1,0 +1,185 @@
+/**
+ * The tables. Every primary key, unique index and foreign key begins with `tenant_id`, so that the tables can be
+ * split by tenant; `api_key_credentials` alone is found by its `key_id`, and points nowhere by foreign key. No
+ * sequence: ids are made by the application. The bounds are those of the domain's schemas, read from there.
+ */
+
+import { CreateApiKey, MAX_LINEAGE } from "@realtime-avatar/domain/api-key";
+import { ENVIRONMENTS, KEY_ID_LENGTH } from "@realtime-avatar/domain/api-key-secret";
+import { CreateAvatar, SOURCE_KINDS } from "@realtime-avatar/domain/avatar";
+import { ID_SUFFIX_PATTERN, type IdPrefix } from "@realtime-avatar/domain/id";
+import { SCOPES } from "@realtime-avatar/domain/scope";
+import { AVATAR_STATUSES } from "@realtime-avatar/domain/state";
+import { CreateTenant } from "@realtime-avatar/domain/tenant";
+import { type SQL, sql } from "drizzle-orm";
+import {
+  type AnyPgColumn,
+  bigint,
+  check,
+  customType,
+  integer,
+  json,
+  pgTable,
+  primaryKey,
+  text,
+  timestamp,
+} from "drizzle-orm/pg-core";
+
+/** Text that is compared bytewise: ids sort by time in every locale, and no locale's upgrade corrupts an index. */
+const bytewise = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
+const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
+const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
+
+const literals = (values: readonly string[]): SQL => sql.raw(values.map((value) => `'${value}'`).join(", "));
+const oneOf = (column: AnyPgColumn, values: readonly string[]): SQL => sql`${column} in (${literals(values)})`;
+const isId = (column: AnyPgColumn, prefix: IdPrefix): SQL =>
+  sql`${column} ~ ${sql.raw(`'^${prefix}_${ID_SUFFIX_PATTERN}$'`)}`;
+/** PostgreSQL counts code points, as JSON Schema does. */
+const length = (column: AnyPgColumn, schema: { minLength: number; maxLength: number }): SQL =>
+  sql`char_length(${column}) between ${sql.raw(`${schema.minLength} and ${schema.maxLength}`)}`;
+const jsonObject = (column: AnyPgColumn, schema: { "x-maxBytes": number }): SQL =>
+  sql`json_typeof(${column}) = 'object' and octet_length(${column}::text) <= ${sql.raw(`${schema["x-maxBytes"]}`)}`;
+
+const apiKeyBounds = CreateApiKey.properties;
+const avatarBounds = CreateAvatar.properties;
+const [spendLimitBounds] = apiKeyBounds.spendLimitCreditMicros.anyOf;
+
+export const tenants = pgTable(
+  "tenants",
+  {
+    tenantId: bytewise("tenant_id").primaryKey(),
+    name: text("name").notNull(),
+    createdAt: time("created_at").notNull(),
+  },
+  (table) => [
+    check("tenants_tenant_id_check", isId(table.tenantId, "ten")),
+    check("tenants_name_check", length(table.name, CreateTenant.properties.name)),
+  ],
+);
+
+/** The record of a key: what it may do, for as long as it lives. Its secrets are in `api_key_credentials`. */
+export const apiKeys = pgTable(
+  "api_keys",
+  {
+    tenantId: bytewise("tenant_id")
+      .notNull()
+      .references(() => tenants.tenantId),
+    id: bytewise("id").notNull(),
+    /** The handle of the newest credential. */
+    keyId: bytewise("key_id").notNull(),
+    environment: text("environment").notNull(),
+    name: text("name").notNull(),
+    scopes: text("scopes").array().notNull(),
+    spendLimitCreditMicros: bigint("spend_limit_credit_micros", { mode: "number" }),
+    expiresAt: time("expires_at"),
+    revokedAt: time("revoked_at"),
+    /** Ids of its ancestors, eldest first; never changed. */
+    lineage: text("lineage").array().notNull(),
+    version: integer("version").notNull(),
+    createdAt: time("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    check("api_keys_id_check", isId(table.id, "key")),
+    check("api_keys_key_id_check", sql`${table.keyId} ~ ${sql.raw(`'^[0-9A-Za-z]{${KEY_ID_LENGTH}}$'`)}`),
+    check("api_keys_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("api_keys_name_check", length(table.name, apiKeyBounds.name)),
+    check(
+      "api_keys_scopes_check",
+      sql`cardinality(${table.scopes}) between ${sql.raw(`${apiKeyBounds.scopes.minItems} and ${apiKeyBounds.scopes.maxItems}`)} and ${table.scopes} <@ array[${literals(SCOPES)}] and array_position(${table.scopes}, null) is null`,
+    ),
+    check(
+      "api_keys_spend_limit_credit_micros_check",
+      sql`${table.spendLimitCreditMicros} between ${sql.raw(`${spendLimitBounds.minimum} and ${spendLimitBounds.maximum}`)}`,
+    ),
+    check(
+      "api_keys_lineage_check",
+      sql`cardinality(${table.lineage}) <= ${sql.raw(`${MAX_LINEAGE}`)} and array_position(${table.lineage}, null) is null and not ${table.id} = any(${table.lineage} collate "C")`,
+    ),
+    check("api_keys_version_check", sql`${table.version} >= 1`),
+  ],
+);
+
+/** The secrets of a key, as digests. A rotation adds one and gives the old one a time to retire. */
+export const apiKeyCredentials = pgTable(
+  "api_key_credentials",
+  {
+    keyId: bytewise("key_id").primaryKey(),
+    tenantId: bytewise("tenant_id").notNull(),
+    apiKeyId: bytewise("api_key_id").notNull(),
+    /** SHA-256 of the full secret. */
+    digest: bytes("digest").notNull(),
+    /** From this moment on the credential is refused. */
+    retiredAt: time("retired_at"),
+    createdAt: time("created_at").notNull(),
+  },
+  (table) => [
+    check("api_key_credentials_key_id_check", sql`${table.keyId} ~ ${sql.raw(`'^[0-9A-Za-z]{${KEY_ID_LENGTH}}$'`)}`),
+    check("api_key_credentials_digest_check", sql`octet_length(${table.digest}) = 32`),
+  ],
+);
+
+export const avatars = pgTable(
+  "avatars",
+  {
+    tenantId: bytewise("tenant_id")
+      .notNull()
+      .references(() => tenants.tenantId),
+    id: bytewise("id").notNull(),
+    environment: text("environment").notNull(),
+    displayName: text("display_name").notNull(),
+    sourceKind: text("source_kind").notNull(),
+    modelId: text("model_id").notNull(),
+    status: text("status").notNull(),
+    sourceAssetId: text("source_asset_id"),
+    defaultVoiceId: text("default_voice_id"),
+    cacheManifestId: text("cache_manifest_id"),
+    cacheVersion: bigint("cache_version", { mode: "number" }).notNull(),
+    /** `json`, not `jsonb`: it keeps numbers as they were written. */
+    settings: json("settings").notNull(),
+    metadata: json("metadata").notNull(),
+    version: integer("version").notNull(),
+    createdAt: time("created_at").notNull(),
+    updatedAt: time("updated_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    check("avatars_id_check", isId(table.id, "ava")),
+    check("avatars_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("avatars_display_name_check", length(table.displayName, avatarBounds.displayName)),
+    check("avatars_source_kind_check", oneOf(table.sourceKind, SOURCE_KINDS)),
+    check("avatars_model_id_check", length(table.modelId, avatarBounds.modelId)),
+    check("avatars_status_check", oneOf(table.status, AVATAR_STATUSES)),
+    check("avatars_source_asset_id_check", length(table.sourceAssetId, avatarBounds.sourceAssetId)),
+    check("avatars_default_voice_id_check", length(table.defaultVoiceId, avatarBounds.defaultVoiceId)),
+    check("avatars_cache_version_check", sql`${table.cacheVersion} >= 0`),
+    check("avatars_settings_check", jsonObject(table.settings, avatarBounds.settings)),
+    check("avatars_metadata_check", jsonObject(table.metadata, avatarBounds.metadata)),
+    check("avatars_version_check", sql`${table.version} >= 1`),
+  ],
+);
+
+/** Who did what, when, by which request. A trigger refuses UPDATE, DELETE and TRUNCATE. */
+export const auditEvents = pgTable(
+  "audit_events",
+  {
+    tenantId: bytewise("tenant_id")
+      .notNull()
+      .references(() => tenants.tenantId),
+    id: bytewise("id").notNull(),
+    environment: text("environment").notNull(),
+    /** Record and credential of the key that acted; null when whoever runs the service did. */
+    actorId: bytewise("actor_id"),
+    actorKeyId: bytewise("actor_key_id"),
+    action: text("action").notNull(),
+    targetId: bytewise("target_id").notNull(),
+    requestId: text("request_id").notNull(),
+    createdAt: time("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    check("audit_events_id_check", isId(table.id, "aud")),
+    check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("audit_events_actor_check", sql`(${table.actorId} is null) = (${table.actorKeyId} is null)`),
+  ],
+);

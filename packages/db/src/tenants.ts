@@ -1,0 +1,18 @@
+/** Tenants in the database. */
+import type { TenantRecord } from "@realtime-avatar/domain/tenant";
+import { sql } from "drizzle-orm";
+import { type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { tenants } from "./schema.ts";
+
+const insert = statement(sql`${insertFrom(tenants, placeholders(tenants, "tenant"), sql`(values (1)) one`)}`);
+
+export const insertTenant = async (db: Db, tenant: TenantRecord): Promise<void> => {
+  await insert(db, rowValues("tenant", tenant));
+};
+
+const select = statement<TenantRecord>(sql`
+  select ${tenants.tenantId} as "tenantId", ${tenants.name} as "name", ${tenants.createdAt} as "createdAt"
+  from ${tenants} order by ${tenants.tenantId}`);
+
+/** Every tenant, oldest first. */
+export const listTenants = (db: Db): Promise<TenantRecord[]> => select(db, {});

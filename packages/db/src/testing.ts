@@ -1,0 +1,83 @@
+/**
+ * For tests: a real PostgreSQL for the process, and a fresh database for each file that asks for one. The server is
+ * the embedded one, in a folder that goes when the tests end; with DATABASE_URL, that server, on which the databases
+ * of the tests come and go beside whatever else it holds. Preload this file, so that it can clean up at the end.
+ */
+import { afterAll } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import postgres from "postgres";
+import { connect, type Db } from "./client.ts";
+import { openEmbedded } from "./embedded.ts";
+import { migrate } from "./migrate.ts";
+
+/** A new folder that every user can enter: PostgreSQL may run as another user than the tests. */
+export const temporaryFolder = async (): Promise<string> => {
+  const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-test-"));
+  await chmod(folder, 0o755);
+  return folder;
+};
+
+type Server = { url: string; admin: postgres.Sql; template: string; close(): Promise<void> };
+
+const withDatabase = (url: string, name: string): string => {
+  const changed = new URL(url);
+  changed.pathname = `/${name}`;
+  return changed.href;
+};
+
+const uniqueName = (): string => `avatar_test_${randomBytes(6).toString("hex")}`;
+
+const startServer = async (): Promise<Server> => {
+  let url = process.env["DATABASE_URL"];
+  let stop = async (): Promise<void> => {};
+  if (!url) {
+    const folder = await temporaryFolder();
+    // Durability is nothing to a database that lives for a minute; it is back on where durability is tested.
+    const embedded = await openEmbedded(join(folder, "data"), { settings: { fsync: "off", max_connections: "200" } });
+    url = embedded.url;
+    stop = async () => {
+      await embedded.close();
+      await rm(folder, { recursive: true });
+    };
+  }
+  const admin = postgres(url, { max: 1, onnotice: () => {} });
+  const template = uniqueName();
+  await admin.unsafe(`create database ${template} encoding 'UTF8' locale 'C' template template0`);
+  await migrate(withDatabase(url, template));
+  const close = async (): Promise<void> => {
+    await admin.unsafe(`drop database ${template} with (force)`);
+    await admin.end();
+    await stop();
+  };
+  return { url, admin, template, close };
+};
+
+let server: Promise<Server> | null = null;
+
+afterAll(async () => {
+  await (await server)?.close();
+  server = null;
+});
+
+export type TestDatabase = { url: string; db: Db; close(): Promise<void> };
+
+/** A fresh database with every migration applied, or with none. */
+export const testDatabase = async (options: { migrated?: boolean } = {}): Promise<TestDatabase> => {
+  server ??= startServer();
+  const { url, admin, template } = await server;
+  const name = uniqueName();
+  const source = options.migrated === false ? "template0" : template;
+  await admin.unsafe(`create database ${name} encoding 'UTF8' locale 'C' template ${source}`);
+  const db = connect(withDatabase(url, name));
+  return {
+    url: withDatabase(url, name),
+    db,
+    close: async () => {
+      await db.close();
+      await admin.unsafe(`drop database ${name} with (force)`);
+    },
+  };
+};

@@ -1,0 +1,112 @@
+/** Avatars: what a request may ask for, what is stored and what is shown. */
+import { type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS, type Environment } from "./api-key-secret.ts";
+import type { AvatarId, TenantId } from "./id.ts";
+import { Count, DateTime, JsonObject, Nullable, OneOf, Text } from "./schema.ts";
+import { AVATAR_STATUSES, type AvatarStatus } from "./state.ts";
+
+export const SOURCE_KINDS = ["image", "video"] as const;
+export type SourceKind = (typeof SOURCE_KINDS)[number];
+
+/** `settings` and `metadata` have at most so many bytes each, as compact JSON in UTF-8. */
+const MAX_JSON_BYTES = 32 * 1024;
+
+export const CreateAvatar = Type.Object(
+  {
+    displayName: Text({ minLength: 1, maxLength: 160 }),
+    sourceKind: OneOf(SOURCE_KINDS),
+    modelId: Type.Optional(Text({ minLength: 1, maxLength: 160 })),
+    sourceAssetId: Type.Optional(Text({ minLength: 1, maxLength: 160 })),
+    defaultVoiceId: Type.Optional(Text({ minLength: 8, maxLength: 160 })),
+    settings: Type.Optional(JsonObject({ "x-maxBytes": MAX_JSON_BYTES })),
+    metadata: Type.Optional(JsonObject({ "x-maxBytes": MAX_JSON_BYTES })),
+  },
+  { additionalProperties: false },
+);
+export type CreateAvatar = Static<typeof CreateAvatar>;
+
+export const Avatar = Type.Object(
+  {
+    id: Text({ minLength: 1, maxLength: 64 }),
+    tenantId: Text({ minLength: 1, maxLength: 64 }),
+    environment: OneOf(ENVIRONMENTS),
+    displayName: CreateAvatar.properties.displayName,
+    sourceKind: OneOf(SOURCE_KINDS),
+    modelId: Text({ minLength: 1, maxLength: 160 }),
+    status: OneOf(AVATAR_STATUSES),
+    sourceAssetId: Nullable(Text({ minLength: 1, maxLength: 160 })),
+    defaultVoiceId: Nullable(Text({ minLength: 8, maxLength: 160 })),
+    cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 })),
+    cacheVersion: Count(),
+    settings: JsonObject({}),
+    metadata: JsonObject({}),
+    createdAt: DateTime(),
+    updatedAt: DateTime(),
+  },
+  { additionalProperties: false },
+);
+export type Avatar = Static<typeof Avatar>;
+
+/** An avatar as it is stored. */
+export type AvatarRecord = {
+  id: AvatarId;
+  tenantId: TenantId;
+  /** That of the key that created it. */
+  environment: Environment;
+  displayName: string;
+  sourceKind: SourceKind;
+  modelId: string;
+  status: AvatarStatus;
+  sourceAssetId: string | null;
+  defaultVoiceId: string | null;
+  cacheManifestId: string | null;
+  cacheVersion: number;
+  settings: JsonObject;
+  metadata: JsonObject;
+  /** Raised by every change; the ETag. */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** A new avatar: a draft, since nothing has prepared it yet. `request` has met `CreateAvatar`. */
+export const newAvatar = (
+  request: CreateAvatar,
+  of: { id: AvatarId; tenantId: TenantId; environment: Environment; defaultModelId: string; now: Date },
+): AvatarRecord => ({
+  id: of.id,
+  tenantId: of.tenantId,
+  environment: of.environment,
+  displayName: request.displayName,
+  sourceKind: request.sourceKind,
+  modelId: request.modelId ?? of.defaultModelId,
+  status: "draft",
+  sourceAssetId: request.sourceAssetId ?? null,
+  defaultVoiceId: request.defaultVoiceId ?? null,
+  cacheManifestId: null,
+  cacheVersion: 0,
+  settings: request.settings ?? {},
+  metadata: request.metadata ?? {},
+  version: 1,
+  createdAt: of.now,
+  updatedAt: of.now,
+});
+
+/** The avatar as the API shows it. */
+export const presentAvatar = (record: AvatarRecord): Avatar => ({
+  id: record.id,
+  tenantId: record.tenantId,
+  environment: record.environment,
+  displayName: record.displayName,
+  sourceKind: record.sourceKind,
+  modelId: record.modelId,
+  status: record.status,
+  sourceAssetId: record.sourceAssetId,
+  defaultVoiceId: record.defaultVoiceId,
+  cacheManifestId: record.cacheManifestId,
+  cacheVersion: record.cacheVersion,
+  settings: record.settings,
+  metadata: record.metadata,
+  createdAt: record.createdAt.toISOString(),
+  updatedAt: record.updatedAt.toISOString(),
+});

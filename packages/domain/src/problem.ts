@@ -1,0 +1,63 @@
+/** Every error that the API answers with, by its code (RFC 9457: `type` is `/problems/<code>`). */
+
+export const PROBLEMS = {
+  malformed_json: { status: 400, title: "The body is not well-formed JSON" },
+  malformed_request: { status: 400, title: "The request is malformed" },
+  missing_api_key: { status: 401, title: "No API key was sent" },
+  invalid_api_key: { status: 401, title: "The API key is not valid" },
+  revoked_api_key: { status: 401, title: "The API key has been revoked" },
+  expired_api_key: { status: 401, title: "The API key has expired" },
+  insufficient_scope: { status: 403, title: "The API key lacks the scope for this operation" },
+  grant_exceeds_caller: { status: 403, title: "An API key cannot grant more than it has" },
+  not_found: { status: 404, title: "Not found" },
+  method_not_allowed: { status: 405, title: "Method not allowed" },
+  invalid_transition: { status: 409, title: "The resource cannot make this move from its present state" },
+  replay_unavailable: { status: 409, title: "The first answer can no longer be replayed" },
+  precondition_failed: { status: 412, title: "The resource has changed" },
+  body_too_large: { status: 413, title: "The body is too large" },
+  unsupported_media_type: { status: 415, title: "The body must be application/json" },
+  validation_failed: { status: 422, title: "The request does not meet its constraints" },
+  idempotency_key_reused: { status: 422, title: "The Idempotency-Key was used with another body" },
+  rate_limited: { status: 429, title: "Too many requests" },
+  internal_error: { status: 500, title: "Internal error" },
+  unavailable: { status: 503, title: "The service is unavailable; the request was not executed" },
+  outcome_unknown: { status: 503, title: "The request may or may not have been executed" },
+} as const satisfies Record<string, { status: number; title: string }>;
+export type ProblemCode = keyof typeof PROBLEMS;
+
+/** One thing that is wrong with a request, and where. `allowed` is what the caller may give, on a refused grant. */
+export type FieldError = {
+  /** JSON Pointer into the body, in fragment form (RFC 6901 §6), for example `#/scopes/2`. */
+  pointer?: string;
+  /** Name of a query parameter. */
+  parameter?: string;
+  code: string;
+  detail: string;
+  allowed?: unknown;
+};
+
+export type ProblemExtras = {
+  errors?: readonly FieldError[];
+  requiredScope?: string;
+  grantedScopes?: readonly string[];
+  retryable?: boolean;
+};
+
+/** The one error that means an answer. `detail` and `extras` reach the client: nothing internal goes in. */
+export class Problem extends Error {
+  readonly code: ProblemCode;
+  readonly detail: string;
+  readonly extras: ProblemExtras;
+
+  constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}) {
+    super(code);
+    this.name = "Problem";
+    this.code = code;
+    this.detail = detail;
+    this.extras = extras;
+  }
+
+  get status(): number {
+    return PROBLEMS[this.code].status;
+  }
+}

@@ -1,0 +1,12 @@
+/** Tenants: the owners of keys and avatars. Whoever runs the service makes them; no API route does. */
+import { type Static, Type } from "@sinclair/typebox";
+import type { TenantId } from "./id.ts";
+import { Text } from "./schema.ts";
+
+export const CreateTenant = Type.Object(
+  { name: Text({ minLength: 1, maxLength: 120 }) },
+  { additionalProperties: false },
+);
+export type CreateTenant = Static<typeof CreateTenant>;
+
+export type TenantRecord = { tenantId: TenantId; name: string; createdAt: Date };

@@ -1,0 +1,59 @@
+/**
+ * Reading configuration from the environment. A value of the wrong form stops the start: the error names the
+ * variable and the form that it wants, never the value, which may be a secret.
+ */
+import type { DatabaseConfig } from "@realtime-avatar/db/open";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export class ConfigError extends Error {
+  constructor(name: string, form: string) {
+    super(`${name} must be ${form}.`);
+    this.name = "ConfigError";
+  }
+}
+
+/** The variable's value by `parse`, which answers `undefined` to a wrong form. Unset or empty is `fallback`. */
+export const read = <Value>(
+  environment: Environment,
+  name: string,
+  fallback: Value,
+  form: string,
+  parse: (text: string) => Value | undefined,
+): Value => {
+  const text = environment[name];
+  if (text === undefined || text === "") return fallback;
+  const value = parse(text);
+  if (value === undefined) throw new ConfigError(name, form);
+  return value;
+};
+
+/** A TCP port; 0 is any free one. */
+export const readPort = (environment: Environment, name: string, fallback: number): number =>
+  read(environment, name, fallback, "a port number from 0 to 65535", (text) =>
+    /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
+  );
+
+export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** What every process of the service reads. */
+export type CommonConfig = { host: string; database: DatabaseConfig; logLevel: LogLevel };
+
+const parseDatabaseUrl = (text: string): string | undefined => {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  return url && ["postgres:", "postgresql:"].includes(url.protocol) && url.hostname ? text : undefined;
+};
+
+export const readCommonConfig = (environment: Environment): CommonConfig => ({
+  host: read(environment, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
+    /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
+  ),
+  database: {
+    databaseUrl: read<string | null>(environment, "DATABASE_URL", null, "a postgres:// URL", parseDatabaseUrl),
+    dataDirectory: read(environment, "DATA_DIR", ".data", "a path", (text) => (text.includes("\0") ? undefined : text)),
+  },
+  logLevel: read<LogLevel>(environment, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
+    LOG_LEVELS.find((level) => level === text),
+  ),
+});

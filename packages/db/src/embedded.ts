@@ -11,7 +11,7 @@
  * advisory lock on a connection of its own while it uses the server; who can have that lock alone is the last. A
  * process that is killed leaves the server running for the next one to find.
  */
-import { execFile, spawn } from "node:child_process";
+import { type ExecFileOptions, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { chown, cp, link, mkdir, readFile, rename, rm, stat, unlink, writeFile } from "node:fs/promises";
@@ -20,7 +20,9 @@ import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import postgres from "postgres";
 
-const run = promisify(execFile);
+/** Runs a program to its end. (`execFile` throws at once, rather than later, for a file that is no program.) */
+const run = async (...command: [path: string, args: string[], options?: ExecFileOptions]) =>
+  promisify(execFile)(...command);
 
 export type EmbeddedDatabase = {
   url: string;
@@ -148,6 +150,7 @@ const initialize = async (
   cluster: string,
   password: string,
   account: Account | null,
+  isDurable: boolean,
 ): Promise<void> => {
   const draft = `${cluster}.${randomBytes(6).toString("hex")}`;
   const passwordFile = `${draft}.password`;
@@ -159,6 +162,7 @@ const initialize = async (
       await chown(passwordFile, account.uid, account.gid);
     }
     const options = ["--username=postgres", `--pwfile=${passwordFile}`, "--auth=scram-sha-256", "--encoding=UTF8"];
+    if (!isDurable) options.push("--no-sync");
     await run(join(binaries, "bin/initdb"), [`--pgdata=${draft}`, ...options, "--no-locale"], { ...account, cwd: "/" });
     await rename(draft, cluster).catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
@@ -228,7 +232,7 @@ const takeLease = async (url: string): Promise<postgres.Sql | null> => {
     await client`select pg_advisory_lock_shared(${LEASE})`;
     return client;
   } catch (error) {
-    await client.end({ timeout: 1 });
+    await client.end({ timeout: 0 });
     if (error instanceof postgres.PostgresError && error.code === "28P01") {
       throw new Error("The embedded PostgreSQL refuses the password in the data directory.");
     }
@@ -257,7 +261,8 @@ export const openEmbedded = async (dataDirectory: string, options: EmbeddedOptio
   const passwordFile = join(directory, "password");
   const password = await writeOnce(passwordFile, randomBytes(24).toString("base64url"));
   if (!existsSync(join(cluster, "PG_VERSION"))) {
-    await initialize(binaries, cluster, password, account).catch(async (error: Error) => {
+    const isDurable = options.settings?.["fsync"] !== "off";
+    await initialize(binaries, cluster, password, account, isDurable).catch(async (error: Error) => {
       if ("code" in error && error.code !== 1) throw await failure(cluster, binaries);
       throw error;
     });
@@ -298,7 +303,8 @@ const leave = async (lease: postgres.Sql, cluster: string): Promise<void> => {
   if (server) process.kill(server.pid, "SIGINT");
   await lease.end({ timeout: 0 }).catch(() => {});
   const deadline = Date.now() + STOP_DEADLINE_MS;
-  while (server && existsSync(join(cluster, "postmaster.pid"))) {
+  // By then the next process may have started another server.
+  while (server && (await readServer(cluster))?.pid === server.pid) {
     if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
     await pause(10);
   }

@@ -8,10 +8,16 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type ApiKeyRecord, type CreateApiKey, issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
+import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
+import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import postgres from "postgres";
+import { insertApiKey } from "./api-keys.ts";
+import type { Origin } from "./audit.ts";
 import { connect, type Db } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
+import { insertTenant } from "./tenants.ts";
 
 /** A new folder that every user can enter: PostgreSQL may run as another user than the tests. */
 export const temporaryFolder = async (): Promise<string> => {
@@ -80,4 +86,39 @@ export const testDatabase = async (options: { migrated?: boolean } = {}): Promis
       await admin.unsafe(`drop database ${name} with (force)`);
     },
   };
+};
+
+export const random: RandomBytes = (count) => randomBytes(count);
+
+/** An origin of a write by whoever runs the service, now. */
+export const operatorOrigin = (): Origin => {
+  const now = new Date();
+  return { actor: null, requestId: newId("req", now, random), now, random };
+};
+
+/** A tenant to work with. */
+export const seedTenant = async (db: Db): Promise<TenantId> => {
+  const createdAt = new Date();
+  const tenantId = newId("ten", createdAt, random);
+  await insertTenant(db, { tenantId, name: "Tenant of a test", createdAt });
+  return tenantId;
+};
+
+/** A key to work with; one of `parent`'s, if it is given, whatever `parent` may grant. */
+export const seedKey = async (
+  db: Db,
+  tenantId: TenantId,
+  request: Partial<CreateApiKey> = {},
+  parent?: ApiKeyRecord,
+): Promise<{ record: ApiKeyRecord; secret: ApiKeySecret }> => {
+  const origin = operatorOrigin();
+  const creator = parent ? { ...OPERATOR, id: parent.id, lineage: parent.lineage } : OPERATOR;
+  const issued = issueApiKey({ name: "Key of a test", ...request }, creator, {
+    tenantId,
+    judgedAt: new Date(0),
+    now: origin.now,
+    random,
+  });
+  if (!(await insertApiKey(db, issued.record, issued.secret, null, origin))) throw new Error("the key was not written");
+  return issued;
 };

@@ -1,0 +1,212 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { insertApiKey } from "./api-keys.ts";
+import { insertAvatar } from "./avatars.ts";
+import { type Caller, findCredential } from "./callers.ts";
+import { connect, type Db } from "./client.ts";
+import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+
+let database: TestDatabase;
+let db: Db;
+let tenantId: TenantId;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+  tenantId = await seedTenant(db);
+});
+afterAll(() => database.close());
+
+const find = async (keyId: string) => {
+  const found = await findCredential(db, keyId);
+  if (!found) throw new Error("the credential was not found");
+  return found;
+};
+const revoke = (record: ApiKeyRecord, to = db) =>
+  to.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${record.id}`;
+const expire = (record: ApiKeyRecord) =>
+  db.client`update api_keys set expires_at = now() - interval '1 second', version = version + 1 where id = ${record.id}`;
+const retire = (keyId: string, at: string) =>
+  db.client`update api_key_credentials set retired_at = now() + ${at}::interval where key_id = ${keyId}`;
+
+/** A key, its child and its grandchild. */
+const seedLine = async () => {
+  const parent = await seedKey(db, tenantId, { scopes: ["*"], environment: "live" });
+  const child = await seedKey(db, tenantId, { scopes: ["*"], environment: "live" }, parent.record);
+  const grandchild = await seedKey(db, tenantId, { scopes: ["*"], environment: "live" }, child.record);
+  return { parent, child, grandchild };
+};
+
+describe("findCredential", () => {
+  test("finds nothing under an unknown handle", async () => {
+    expect(await findCredential(db, "unknownunknown00")).toBeNull();
+  });
+
+  test("finds the key as it was written, with the database's time", async () => {
+    const { parent, grandchild, child } = await seedLine();
+    const request = { name: "x", expiresAt: "2099-01-01T00:00:00.123Z", spendLimitCreditMicros: 9007199254740991 };
+    const { record, secret } = await seedKey(db, tenantId, request, grandchild.record);
+    const { digest, status, retired, caller } = await find(secret.keyId);
+    expect(verifyApiKey(secret, digest)).toBe(true);
+    expect(Buffer.from(digest)).toEqual(Buffer.from(digestApiKey(secret)));
+    expect({ status, retired }).toEqual({ status: "active", retired: false });
+    const { judgedAt, ...key } = caller;
+    expect(key).toEqual({
+      tenantId,
+      id: record.id,
+      keyId: secret.keyId,
+      environment: "test",
+      scopes: ["realtime:write", "credits:read", "avatars:read"],
+      spendLimitCreditMicros: 9007199254740991,
+      expiresAt: new Date("2099-01-01T00:00:00.123Z"),
+      lineage: [parent.record.id, child.record.id, grandchild.record.id],
+      version: 1,
+    });
+    const [row] = await db.client`select now() - ${judgedAt} < interval '10 seconds' as recent`;
+    expect(row).toEqual({ recent: true });
+  });
+
+  test("a revocation takes every descendant with it, at any depth, and no ancestor", async () => {
+    const { parent, child, grandchild } = await seedLine();
+    await revoke(child.record);
+    const statuses = await Promise.all(
+      [parent, child, grandchild].map(async ({ secret }) => (await find(secret.keyId)).status),
+    );
+    expect(statuses).toEqual(["active", "revoked", "revoked"]);
+  });
+
+  test("so does an expiry; revoked wins over expired", async () => {
+    const { parent, child, grandchild } = await seedLine();
+    await expire(parent.record);
+    expect((await find(grandchild.secret.keyId)).status).toBe("expired");
+    await revoke(child.record);
+    const statuses = await Promise.all(
+      [parent, child, grandchild].map(async ({ secret }) => (await find(secret.keyId)).status),
+    );
+    expect(statuses).toEqual(["expired", "revoked", "revoked"]);
+  });
+
+  test("expiry is judged by the database's clock: the moment itself is too late", async () => {
+    const { record, secret } = await seedKey(db, tenantId);
+    await db.client.begin(async (transaction) => {
+      await transaction`update api_keys set expires_at = now() where id = ${record.id}`;
+    });
+    expect((await find(secret.keyId)).status).toBe("expired");
+    await db.client`update api_keys set expires_at = now() + interval '1 hour' where id = ${record.id}`;
+    expect((await find(secret.keyId)).status).toBe("active");
+  });
+
+  test("a key whose ancestor is missing is revoked", async () => {
+    const { parent, child, grandchild } = await seedLine();
+    await db.client`delete from api_keys where id = ${child.record.id}`;
+    expect((await find(grandchild.secret.keyId)).status).toBe("revoked");
+    expect((await find(parent.secret.keyId)).status).toBe("active");
+  });
+
+  test("a retired credential is told from its record", async () => {
+    const { secret } = await seedKey(db, tenantId);
+    await retire(secret.keyId, "1 hour");
+    expect(await find(secret.keyId)).toMatchObject({ retired: false, status: "active" });
+    await retire(secret.keyId, "-1 second");
+    expect(await find(secret.keyId)).toMatchObject({ retired: true, status: "active" });
+  });
+});
+
+describe("a write reads its caller again", () => {
+  const write = async (caller: Caller, to = db): Promise<boolean> => {
+    const origin = { ...operatorOrigin(), actor: caller };
+    const of = { tenantId, environment: caller.environment, defaultModelId: "m", now: origin.now };
+    const avatar = newAvatar(
+      { displayName: "x", sourceKind: "image" },
+      { ...of, id: newId("ava", origin.now, random) },
+    );
+    return insertAvatar(to, avatar, caller, origin);
+  };
+  const writtenBy = async ({ id }: Caller): Promise<number> =>
+    (await db.client`select 1 from audit_events where actor_id = ${id}`).length;
+
+  const changes: [string, (line: Awaited<ReturnType<typeof seedLine>>) => Promise<unknown>][] = [
+    ["the key is revoked", ({ grandchild }) => revoke(grandchild.record)],
+    ["an ancestor is revoked", ({ parent }) => revoke(parent.record)],
+    ["the key has expired", ({ grandchild }) => expire(grandchild.record)],
+    ["an ancestor has expired", ({ child }) => expire(child.record)],
+    ["the credential is retired", ({ grandchild }) => retire(grandchild.secret.keyId, "-1 second")],
+    [
+      "the key has been narrowed",
+      ({ grandchild }) =>
+        db.client`update api_keys set scopes = '{avatars:read}', version = version + 1 where id = ${grandchild.record.id}`,
+    ],
+  ];
+
+  test("and writes while it stands", async () => {
+    const { grandchild } = await seedLine();
+    const { caller } = await find(grandchild.secret.keyId);
+    expect(await write(caller)).toBe(true);
+    expect(await writtenBy(caller)).toBe(1);
+  });
+
+  test.each(changes)("and writes nothing once %s", async (_, change) => {
+    const line = await seedLine();
+    const { caller } = await find(line.grandchild.secret.keyId);
+    await change(line);
+    expect(await write(caller)).toBe(false);
+    const { record, secret } = await seedKey(db, tenantId);
+    const child = { ...record, id: newId("key", new Date(), random) };
+    expect(await insertApiKey(db, child, secret, caller, { ...operatorOrigin(), actor: caller })).toBe(false);
+    expect(await writtenBy(caller)).toBe(0);
+  });
+
+  test("a change of the parent's name does not disturb it", async () => {
+    const { parent, grandchild } = await seedLine();
+    const { caller } = await find(grandchild.secret.keyId);
+    await db.client`update api_keys set name = 'renamed', version = version + 1 where id = ${parent.record.id}`;
+    expect(await write(caller)).toBe(true);
+  });
+
+  test.each(["grandchild", "parent"] as const)(
+    "a write that waits for the revocation of the %s to commit writes nothing",
+    async (revoked) => {
+      const line = await seedLine();
+      const { caller } = await find(line.grandchild.secret.keyId);
+      const other = connect(database.url, { connections: 1 });
+      await other.client`begin`;
+      await revoke(line[revoked].record, other);
+      const pending = write(caller);
+      // The write is held by the lock of the open revocation: wait until the server says so.
+      for (;;) {
+        const waiting = await db.client`
+          select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+        if (waiting.length > 0) break;
+      }
+      await other.client`commit`;
+      expect(await pending).toBe(false);
+      expect(await writtenBy(caller)).toBe(0);
+      await other.close();
+    },
+  );
+
+  test("a revocation waits for a write that came first", async () => {
+    const { grandchild } = await seedLine();
+    const { caller } = await find(grandchild.secret.keyId);
+    const writer = connect(database.url, { connections: 1 });
+    await writer.client`begin`;
+    expect(await write(caller, writer)).toBe(true);
+    let revoked = false;
+    const pending = revoke(grandchild.record).then(() => {
+      revoked = true;
+    });
+    for (;;) {
+      const waiting = await db.client`
+        select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
+      if (waiting.length > 0) break;
+    }
+    expect(revoked).toBe(false);
+    await writer.client`commit`;
+    await pending;
+    expect(await writtenBy(caller)).toBe(1);
+    await writer.close();
+  });
+});

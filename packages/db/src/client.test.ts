@@ -1,0 +1,112 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import postgres from "postgres";
+import { checkServer, connect, databaseFailure, describeError } from "./client.ts";
+import { type TestDatabase, testDatabase } from "./testing.ts";
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error: unknown) => error,
+  );
+
+describe("databaseFailure", () => {
+  test("a server that is not there executes nothing", async () => {
+    const nobody = connect("postgres://postgres@127.0.0.1:1/postgres");
+    expect(databaseFailure(await failureOf(nobody.client`select 1`))).toBe("not_executed");
+    await nobody.close();
+  });
+
+  test("a connection that dies under a statement leaves its outcome unknown", async () => {
+    const { client } = database.db;
+    const victim = connect(database.url, { connections: 1 });
+    const [row] = await victim.client`select pg_backend_pid() as pid`;
+    const failure = failureOf(victim.client`select pg_sleep(30)`);
+    for (;;) {
+      const asleep =
+        await client`select 1 from pg_stat_activity where pid = ${row?.["pid"]} and wait_event = 'PgSleep'`;
+      if (asleep.length > 0) break;
+    }
+    await client`select pg_terminate_backend(${row?.["pid"]})`;
+    expect(databaseFailure(await failure)).toBe("outcome_unknown");
+    await victim.close();
+  });
+
+  test("a table that is not there yet, and a pool that is closed, execute nothing", async () => {
+    expect(databaseFailure(await failureOf(database.db.client`select * from no_such_table`))).toBe("not_executed");
+    const closed = connect(database.url);
+    await closed.close();
+    expect(databaseFailure(await failureOf(closed.client`select 1`))).toBe("not_executed");
+  });
+
+  test("a mistake of ours is no failure of the database's", async () => {
+    expect(databaseFailure(await failureOf(database.db.client`select 1/0`))).toBeNull();
+    expect(
+      databaseFailure(await failureOf(database.db.client`insert into tenants values ('x', 'y', now())`)),
+    ).toBeNull();
+    expect(databaseFailure(new Error("x"))).toBeNull();
+    expect(databaseFailure("x")).toBeNull();
+  });
+});
+
+describe("describeError", () => {
+  test("holds nothing of the row that was refused", async () => {
+    const error = await failureOf(database.db.client`insert into tenants values ('the-row', 'the-name', now())`);
+    expect(error).toBeInstanceOf(postgres.PostgresError);
+    expect(describeError(error)).toMatchObject({
+      code: "23514",
+      constraint: "tenants_tenant_id_check",
+      table: "tenants",
+    });
+    expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);
+  });
+
+  test("keeps what helps of any other error", () => {
+    expect(describeError(new TypeError("oops"))).toMatchObject({ name: "TypeError", message: "oops" });
+    expect(describeError(undefined)).toEqual({ name: "undefined" });
+  });
+});
+
+describe("checkServer", () => {
+  const on = async (name: string, create: string, change?: string): Promise<void> => {
+    const admin = database.db.client;
+    await admin.unsafe(`create database ${name} ${create}`);
+    try {
+      if (change) await admin.unsafe(`alter database ${name} ${change}`);
+      const url = new URL(database.url);
+      url.pathname = `/${name}`;
+      const db = connect(url.href);
+      try {
+        await checkServer(db);
+      } finally {
+        await db.close();
+      }
+    } finally {
+      await admin.unsafe(`drop database ${name}`);
+    }
+  };
+
+  test("accepts the database of the tests", async () => {
+    await checkServer(database.db);
+  });
+
+  test("refuses another encoding", async () => {
+    const create = "encoding 'LATIN1' locale 'C' template template0";
+    await expect(on(`latin_${process.pid}`, create)).rejects.toThrow("it must be UTF8");
+  });
+
+  test("refuses another default isolation", async () => {
+    const change = "set default_transaction_isolation = 'serializable'";
+    await expect(on(`serial_${process.pid}`, "encoding 'UTF8' locale 'C' template template0", change)).rejects.toThrow(
+      "it must be read committed",
+    );
+  });
+});

@@ -1,0 +1,290 @@
+/** What the database itself promises, read from its catalog and tried on its tables. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId } from "@realtime-avatar/domain/id";
+import { insertAvatar } from "./avatars.ts";
+import { findCredential } from "./callers.ts";
+import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+describe("the catalog", () => {
+  test("tenant_id leads every primary key, unique index and foreign key, api_key_credentials aside", async () => {
+    const indexes = await database.db.client<{ table: string; first: string }[]>`
+      select c.relname as table, a.attname as first
+      from pg_index i
+      join pg_class c on c.oid = i.indrelid
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = i.indkey[0]
+      where c.relnamespace = 'public'::regnamespace and (i.indisunique or i.indisprimary)`;
+    const foreignKeys = await database.db.client<{ table: string; first: string }[]>`
+      select c.relname as table, a.attname as first
+      from pg_constraint k
+      join pg_class c on c.oid = k.conrelid
+      join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
+      where c.relnamespace = 'public'::regnamespace and k.contype = 'f'`;
+    const tables = new Set(indexes.map(({ table }) => table));
+    expect([...tables].sort()).toEqual(["api_key_credentials", "api_keys", "audit_events", "avatars", "tenants"]);
+    expect(foreignKeys.map(({ table }) => table).sort()).toEqual(["api_keys", "audit_events", "avatars"]);
+    for (const { table, first } of [...indexes, ...foreignKeys]) {
+      expect(`${table}: ${first}`).toBe(`${table}: ${table === "api_key_credentials" ? "key_id" : "tenant_id"}`);
+    }
+  });
+
+  test("no sequence, and no table without a primary key", async () => {
+    const sequences = await database.db.client`
+      select 1 from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace`;
+    expect(sequences).toHaveLength(0);
+    const bare = await database.db.client`
+      select 1 from pg_class c where relkind = 'r' and relnamespace = 'public'::regnamespace
+        and not exists (select 1 from pg_index i where i.indrelid = c.oid and i.indisprimary)`;
+    expect(bare).toHaveLength(0);
+  });
+
+  test("every column of an id is compared bytewise", async () => {
+    const columns = await database.db.client<{ name: string; collation: string }[]>`
+      select c.relname || '.' || a.attname as name, l.collname as collation
+      from pg_attribute a
+      join pg_class c on c.oid = a.attrelid and c.relkind = 'r' and c.relnamespace = 'public'::regnamespace
+      join pg_collation l on l.oid = a.attcollation
+      where a.attname in ('tenant_id', 'id', 'key_id', 'api_key_id', 'actor_id', 'actor_key_id', 'target_id')`;
+    expect(columns.length).toBeGreaterThan(10);
+    for (const { name, collation } of columns) expect(`${name} ${collation}`).toBe(`${name} C`);
+  });
+});
+
+describe("the constraints", () => {
+  /** A row that the table accepts. */
+  const rows = (tenantId: string) => {
+    const now = new Date();
+    return {
+      tenants: { tenant_id: newId("ten", now, random), name: "Acme", created_at: now },
+      api_keys: {
+        tenant_id: tenantId,
+        id: newId("key", now, random),
+        key_id: "0123456789ABCDEF",
+        environment: "live",
+        name: "ops",
+        scopes: ["*"],
+        spend_limit_credit_micros: 0,
+        expires_at: null,
+        revoked_at: null,
+        lineage: [] as string[],
+        version: 1,
+        created_at: now,
+      },
+      api_key_credentials: {
+        key_id: Buffer.from(random(8)).toString("hex"),
+        tenant_id: tenantId,
+        api_key_id: newId("key", now, random),
+        digest: Buffer.from(random(32)),
+        retired_at: null,
+        created_at: now,
+      },
+      avatars: {
+        tenant_id: tenantId,
+        id: newId("ava", now, random),
+        environment: "live",
+        display_name: "Ada",
+        source_kind: "image",
+        model_id: "m",
+        status: "draft",
+        source_asset_id: null,
+        default_voice_id: null,
+        cache_manifest_id: null,
+        cache_version: 0,
+        settings: {},
+        metadata: {},
+        version: 1,
+        created_at: now,
+        updated_at: now,
+      },
+      audit_events: {
+        tenant_id: tenantId,
+        id: newId("aud", now, random),
+        environment: "live",
+        actor_id: null,
+        actor_key_id: null,
+        action: "avatar.created",
+        target_id: "x",
+        request_id: "r",
+        created_at: now,
+      },
+    };
+  };
+  type Table = keyof ReturnType<typeof rows>;
+
+  const insert = async (table: Table, change: object): Promise<string> => {
+    const row = { ...rows(await seedTenant(database.db))[table], ...change };
+    const columns = Object.keys(row);
+    const numbers = columns.map((_, index) => `$${index + 1}`);
+    try {
+      await database.db.client.unsafe(
+        `insert into ${table} (${columns}) values (${numbers})`,
+        Object.values(row) as never[],
+        { prepare: true },
+      );
+      return "accepted";
+    } catch (error) {
+      return (error as { code: string }).code;
+    }
+  };
+
+  const long = (length: number): string => "😀".repeat(length);
+  const CHECK = "23514";
+  const NOT_NULL = "23502";
+  const FOREIGN_KEY = "23503";
+
+  test.each<[Table, object, string]>([
+    ["tenants", {}, "accepted"],
+    ["tenants", { name: "" }, CHECK],
+    ["tenants", { name: long(121) }, CHECK],
+    ["tenants", { tenant_id: "ten_x" }, CHECK],
+    ["api_keys", {}, "accepted"],
+    ["api_keys", { name: long(120) }, "accepted"],
+    ["api_keys", { name: long(121) }, CHECK],
+    ["api_keys", { name: "" }, CHECK],
+    ["api_keys", { name: null }, NOT_NULL],
+    ["api_keys", { environment: "prod" }, CHECK],
+    ["api_keys", { scopes: [] }, CHECK],
+    ["api_keys", { scopes: Array(16).fill("*") }, "accepted"],
+    ["api_keys", { scopes: Array(17).fill("*") }, CHECK],
+    ["api_keys", { scopes: ["avatars"] }, CHECK],
+    ["api_keys", { scopes: ["*", null] }, CHECK],
+    ["api_keys", { spend_limit_credit_micros: -1 }, CHECK],
+    ["api_keys", { spend_limit_credit_micros: "9007199254740991" }, "accepted"],
+    ["api_keys", { spend_limit_credit_micros: "9007199254740992" }, CHECK],
+    ["api_keys", { lineage: Array.from({ length: 8 }, () => newId("key", new Date(), random)) }, "accepted"],
+    ["api_keys", { lineage: Array.from({ length: 9 }, () => newId("key", new Date(), random)) }, CHECK],
+    ["api_keys", { id: "key_01h455vb4pex5vsknk084sn02q", lineage: ["key_01h455vb4pex5vsknk084sn02q"] }, CHECK],
+    ["api_keys", { version: 0 }, CHECK],
+    ["api_keys", { id: "ava_01h455vb4pex5vsknk084sn02q" }, CHECK],
+    ["api_keys", { key_id: "short" }, CHECK],
+    ["api_keys", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
+    ["api_key_credentials", {}, "accepted"],
+    ["api_key_credentials", { digest: Buffer.from("rta_live_secret") }, CHECK],
+    ["api_key_credentials", { key_id: "0123456789abcde_" }, CHECK],
+    ["avatars", {}, "accepted"],
+    ["avatars", { display_name: long(160) }, "accepted"],
+    ["avatars", { display_name: long(161) }, CHECK],
+    ["avatars", { display_name: "" }, CHECK],
+    ["avatars", { source_kind: "gif" }, CHECK],
+    ["avatars", { status: "new" }, CHECK],
+    ["avatars", { environment: "prod" }, CHECK],
+    ["avatars", { model_id: "" }, CHECK],
+    ["avatars", { source_asset_id: "" }, CHECK],
+    ["avatars", { source_asset_id: long(161) }, CHECK],
+    ["avatars", { default_voice_id: long(7) }, CHECK],
+    ["avatars", { default_voice_id: long(161) }, CHECK],
+    ["avatars", { cache_version: -1 }, CHECK],
+    ["avatars", { settings: [] }, CHECK],
+    ["avatars", { metadata: { x: "y".repeat(32_768 - 8) } }, "accepted"],
+    ["avatars", { metadata: { x: "y".repeat(32_768 - 7) } }, CHECK],
+    ["avatars", { version: 0 }, CHECK],
+    ["avatars", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
+    ["audit_events", {}, "accepted"],
+    ["audit_events", { actor_id: "key_01h455vb4pex5vsknk084sn02q" }, CHECK],
+    ["audit_events", { environment: "prod" }, CHECK],
+    ["audit_events", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
+  ])("%s with %j: %s", async (table, change, outcome) => {
+    expect(await insert(table, change)).toBe(outcome);
+  });
+
+  test.each(["update audit_events set action = 'x'", "delete from audit_events", "truncate audit_events"])(
+    "the audit trail refuses: %s",
+    async (statement) => {
+      await seedKey(database.db, await seedTenant(database.db));
+      const before = await database.db.client`select count(*) from audit_events`;
+      await expect(database.db.client.unsafe(statement).execute()).rejects.toMatchObject({ code: "23001" });
+      expect(await database.db.client`select count(*) from audit_events`).toEqual(before);
+    },
+  );
+});
+
+describe("a create", () => {
+  test("writes the resource and its audit event, and both name what they should", async () => {
+    const { db } = database;
+    const { secret } = await seedKey(db, await seedTenant(db), { scopes: ["avatars:write"] });
+    const caller = (await findCredential(db, secret.keyId))?.caller;
+    if (!caller) throw new Error("no caller");
+    const origin = { ...operatorOrigin(), actor: caller };
+    const { tenantId } = caller;
+    const id = newId("ava", origin.now, random);
+    const request = {
+      displayName: "Ada",
+      sourceKind: "image" as const,
+      metadata: JSON.parse('{"__proto__":{"a":1e308}}'),
+    };
+    const avatar = newAvatar(request, { id, tenantId, environment: "test", defaultModelId: "m", now: origin.now });
+    expect(await insertAvatar(db, avatar, caller, origin)).toBe(true);
+
+    const [row] = await db.client`select *, metadata::text as text from avatars where id = ${id}`;
+    expect(row).toMatchObject({
+      tenant_id: tenantId,
+      display_name: "Ada",
+      text: '{"__proto__":{"a":1e+308}}',
+      version: 1,
+    });
+    expect(await db.client`select * from audit_events where target_id = ${id}`).toMatchObject([
+      {
+        tenant_id: tenantId,
+        environment: "test",
+        actor_id: caller.id,
+        actor_key_id: secret.keyId,
+        action: "avatar.created",
+        request_id: origin.requestId,
+        created_at: origin.now,
+      },
+    ]);
+  });
+
+  test("writes all of it or nothing: the audit event fails, so there is no avatar", async () => {
+    const { db } = database;
+    const { secret } = await seedKey(db, await seedTenant(db), { scopes: ["*"] });
+    const caller = (await findCredential(db, secret.keyId))?.caller;
+    if (!caller) throw new Error("no caller");
+    const now = new Date();
+    // The same randomness twice makes the same id of the audit event twice.
+    const fixed = () => new Uint8Array(10).fill(7);
+    const origin = { actor: caller, requestId: "r", now, random: fixed };
+    const of = { tenantId: caller.tenantId, environment: "live" as const, defaultModelId: "m", now };
+    const avatars = [1, 2].map(() =>
+      newAvatar({ displayName: "x", sourceKind: "image" }, { ...of, id: newId("ava", now, random) }),
+    );
+    const [first, second] = avatars;
+    if (!first || !second) throw new Error("no avatars");
+    expect(await insertAvatar(db, first, caller, origin)).toBe(true);
+    await expect(insertAvatar(db, second, caller, origin)).rejects.toMatchObject({ code: "23505" });
+    expect(await db.client`select id from avatars where tenant_id = ${caller.tenantId}`).toMatchObject([
+      { id: first.id },
+    ]);
+  });
+});
+
+describe("the migrations", () => {
+  const root = join(import.meta.dir, "..");
+
+  test("say what schema.ts says: there is nothing left to generate", async () => {
+    const out = await mkdtemp(join(root, "migrations-test-"));
+    try {
+      await cp(join(root, "migrations"), out, { recursive: true });
+      const before = await readdir(out);
+      const command = ["--bun", "drizzle-kit", "generate", "--dialect", "postgresql", "--schema", "./src/schema.ts"];
+      const child = Bun.spawn([process.execPath, "x", ...command, "--out", `./${out.slice(root.length + 1)}`], {
+        cwd: root,
+        stdout: "pipe",
+        stderr: "pipe",
+      });
+      expect(await new Response(child.stdout).text()).toContain("No schema changes");
+      expect(await readdir(out)).toEqual(before);
+    } finally {
+      await rm(out, { recursive: true });
+    }
+  }, 30_000);
+});

@@ -1,0 +1,71 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { isId, newId, typeId } from "./id.ts";
+import { countingBytes, seededBytes } from "./testing.ts";
+
+const uuid = (text: string): Uint8Array => Buffer.from(text.replaceAll("-", ""), "hex");
+
+describe("typeId", () => {
+  // The vectors of the TypeID specification, 0.3 (valid.json).
+  test.each([
+    ["00000000-0000-0000-0000-000000000000", "00000000000000000000000000"],
+    ["00000000-0000-0000-0000-000000000001", "00000000000000000000000001"],
+    ["00000000-0000-0000-0000-00000000000a", "0000000000000000000000000a"],
+    ["00000000-0000-0000-0000-000000000010", "0000000000000000000000000g"],
+    ["00000000-0000-0000-0000-000000000020", "00000000000000000000000010"],
+    ["ffffffff-ffff-ffff-ffff-ffffffffffff", "7zzzzzzzzzzzzzzzzzzzzzzzzz"],
+    ["0110c853-1d09-52d8-d73e-1194e95b5f19", "0123456789abcdefghjkmnpqrs"],
+    ["01890a5d-ac96-774b-bcce-b302099a8057", "01h455vb4pex5vsknk084sn02q"],
+  ])("writes %s as %s", (bytes, suffix) => {
+    expect(typeId("key", uuid(bytes))).toBe(`key_${suffix}`);
+  });
+});
+
+describe("newId", () => {
+  test("is a UUIDv7: 48 bits of milliseconds, then version, variant and randomness", () => {
+    const id = newId("key", new Date("2026-11-20T12:00:00.000Z"), countingBytes());
+    expect(id).toBe("key_01m7wd7tg0e00r40r40m30e209");
+    // 2026-11-20T12:00:00Z is 0x019f1cd3ea00 milliseconds after 1970.
+    const expected = uuid(`${Date.UTC(2026, 10, 20, 12).toString(16).padStart(12, "0")}-7001-8203-040506070809`);
+    expect(id).toBe(typeId("key", expected));
+  });
+
+  test("sorts by time, bytewise, and is well-formed", () => {
+    const random = seededBytes("ids");
+    const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
+    fc.assert(
+      fc.property(time, time, (one, other) => {
+        const [first, second] = [newId("ava", new Date(one), random), newId("ava", new Date(other), random)];
+        expect(isId("ava", first)).toBe(true);
+        if (one !== other) expect(first < second).toBe(one < other);
+      }),
+      { seed: 1 },
+    );
+  });
+});
+
+describe("isId", () => {
+  const id = "key_01h455vb4pex5vsknk084sn02q";
+
+  test("accepts an id of its kind alone", () => {
+    expect(isId("key", id)).toBe(true);
+    expect(isId("ava", id)).toBe(false);
+  });
+
+  test.each([
+    "",
+    "key_",
+    "01h455vb4pex5vsknk084sn02q",
+    id.toUpperCase(),
+    `${id}0`,
+    id.slice(0, -1),
+    ` ${id}`,
+    `${id}\n`,
+    "key_81h455vb4pex5vsknk084sn02q",
+    "key_01h455vb4pex5vsknk084sn02i",
+    "key_01h455vb4pex5vsknk084sn02u",
+    "key__1h455vb4pex5vsknk084sn02q",
+  ])("refuses %j", (text) => {
+    expect(isId("key", text)).toBe(false);
+  });
+});

@@ -1,0 +1,119 @@
+/** The package as other services get it: packed, installed into an empty folder elsewhere, and used by plain Node. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+
+const packageRoot = dirname(import.meta.dir);
+const typebox = dirname(Bun.resolveSync("@sinclair/typebox/package.json", packageRoot));
+const tsc = join(dirname(Bun.resolveSync("typescript/package.json", packageRoot)), "bin/tsc");
+
+const run = async (cwd: string, ...command: string[]): Promise<string> => {
+  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`${command.join(" ")} exited with ${code}\n${out}\n${err}`);
+  return out;
+};
+
+const CONSUMER = `
+import { type CreateApiKey, OPERATOR, attenuate, issueApiKey } from "@realtime-avatar/domain/api-key";
+import { digestApiKey, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { CreateAvatar, newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
+import { permits, type Scope } from "@realtime-avatar/domain/scope";
+import { randomBytes } from "node:crypto";
+
+const now = new Date();
+const random = (count: number): Uint8Array => randomBytes(count);
+const tenantId: TenantId = newId("ten", now, random);
+const request: CreateApiKey = { name: "from node", scopes: ["avatars:read"] };
+const { record, secret } = issueApiKey(request, OPERATOR, { tenantId, judgedAt: now, now, random });
+const parsed = parseApiKey(secret.reveal());
+if (!parsed || !verifyApiKey(parsed, digestApiKey(secret))) throw new Error("the key does not verify");
+const held: readonly Scope[] = record.scopes;
+const avatar = newAvatar({ displayName: "Ada", sourceKind: "image" }, { id: newId("ava", now, random), tenantId, environment: "test", defaultModelId: "m", now });
+// @ts-expect-error: the types are there, and strict
+newAvatar({ displayName: 5 }, avatar);
+console.log(JSON.stringify({
+  environment: secret.environment,
+  reads: permits(held, "avatars:read"),
+  writes: permits(held, "avatars:write"),
+  refused: "refusals" in attenuate({ ...record }, { scopes: ["*"] }),
+  errors: validate(CreateAvatar, {}).map(({ pointer }) => pointer),
+  status: avatar.status,
+}));
+`;
+
+let folder = "";
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), "realtime-avatar-domain-"));
+  await run(packageRoot, process.execPath, "pm", "pack", "--destination", folder, "--quiet");
+  await run(
+    folder,
+    process.execPath,
+    "pm",
+    "pack",
+    "--cwd",
+    typebox,
+    "--destination",
+    folder,
+    "--ignore-scripts",
+    "--quiet",
+  );
+  const tarballs = (await readdir(folder)).filter((name) => name.endsWith(".tgz")).map((name) => `./${name}`);
+  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  // Both tarballs are at hand: no registry is asked.
+  await run(folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", ...tarballs);
+  await writeFile(join(folder, "consumer.ts"), CONSUMER);
+}, 60_000);
+
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe("the packed package", () => {
+  test("depends on TypeBox alone, and holds no test", async () => {
+    const installed = join(folder, "node_modules/@realtime-avatar/domain");
+    const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
+    expect(dependencies).toEqual({ "@sinclair/typebox": "0.34.52" });
+    const files = await readdir(installed, { recursive: true });
+    expect(files.filter((name) => name.includes("test"))).toEqual([]);
+    expect(files).toContain(join("dist", "api-key.d.ts"));
+    const packages = (await readdir(join(folder, "node_modules"))).filter((name) => !name.startsWith("."));
+    expect(packages.sort()).toEqual(["@realtime-avatar", "@sinclair"]);
+  });
+
+  test.each(["nodenext", "bundler"])(
+    "has types, under module resolution %s, and runs under Node",
+    async (resolution) => {
+      const module = resolution === "bundler" ? "esnext" : "nodenext";
+      await run(
+        folder,
+        process.execPath,
+        tsc,
+        ...["consumer.ts", "--strict", "--exactOptionalPropertyTypes", "--target", "es2023", "--lib", "es2023"],
+        ...["--module", module, "--moduleResolution", resolution, "--ignoreConfig"],
+        ...["--types", "node", "--typeRoots", join(packageRoot, "../../node_modules/@types")],
+      );
+      const out = await run(folder, "node", "consumer.js");
+      expect(JSON.parse(out)).toEqual({
+        environment: "test",
+        reads: true,
+        writes: false,
+        refused: true,
+        errors: ["#/displayName", "#/sourceKind"],
+        status: "draft",
+      });
+    },
+    60_000,
+  );
+
+  test("runs under Bun from its source", async () => {
+    const out = await run(folder, process.execPath, "consumer.ts");
+    expect(JSON.parse(out).status).toBe("draft");
+  });
+});

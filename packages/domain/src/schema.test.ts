@@ -1,0 +1,199 @@
+import { describe, expect, test } from "bun:test";
+import { Type } from "@sinclair/typebox";
+import { TypeCompiler } from "@sinclair/typebox/compiler";
+import { Value } from "@sinclair/typebox/value";
+import fc from "fast-check";
+import { CreateApiKey } from "./api-key.ts";
+import { CreateAvatar } from "./avatar.ts";
+import { isValid, validate } from "./schema.ts";
+
+const errors = (schema: Parameters<typeof validate>[0], value: unknown): string[] =>
+  validate(schema, value).map(({ pointer, code }) => `${pointer} ${code}`);
+
+const key = (fields: object): object => ({ name: "ops", ...fields });
+const avatar = (fields: object): object => ({ displayName: "Ada", sourceKind: "image", ...fields });
+const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+
+describe("CreateApiKey", () => {
+  test.each([
+    [key({})],
+    [key({ name: "x".repeat(120) })],
+    [key({ name: "😀".repeat(120) })],
+    [key({ name: "\u200b" })],
+    [key({ environment: "live" })],
+    [key({ scopes: ["*"] })],
+    [key({ scopes: Array(16).fill("avatars:read") })],
+    [key({ spendLimitCreditMicros: 0 })],
+    [key({ spendLimitCreditMicros: 9007199254740991 })],
+    [key({ spendLimitCreditMicros: null })],
+    [key({ expiresAt: null })],
+    [key({ expiresAt: "2030-01-01T00:00:00+01:00" })],
+  ])("accepts %j", (value) => {
+    expect(errors(CreateApiKey, value)).toEqual([]);
+  });
+
+  test.each<[unknown, string[]]>([
+    [null, ["# wrong_type"]],
+    [[], ["# wrong_type"]],
+    ["x", ["# wrong_type"]],
+    [{}, ["#/name required"]],
+    [key({ name: "" }), ["#/name too_short"]],
+    [key({ name: "x".repeat(121) }), ["#/name too_long"]],
+    [key({ name: "😀".repeat(121) }), ["#/name too_long"]],
+    [key({ name: 5 }), ["#/name wrong_type"]],
+    [key({ name: null }), ["#/name wrong_type"]],
+    [key({ name: "a\0" }), ["#/name invalid_text"]],
+    [key({ name: "\udfff" }), ["#/name invalid_text"]],
+    [key({ environment: "prod" }), ["#/environment not_allowed"]],
+    [key({ environment: "Live" }), ["#/environment not_allowed"]],
+    [key({ environment: null }), ["#/environment wrong_type"]],
+    [key({ scopes: [] }), ["#/scopes too_few"]],
+    [key({ scopes: Array(17).fill("*") }), ["#/scopes too_many"]],
+    [key({ scopes: "*" }), ["#/scopes wrong_type"]],
+    [key({ scopes: ["*", "avatars", 3] }), ["#/scopes/1 not_allowed", "#/scopes/2 wrong_type"]],
+    [key({ scope: ["*"] }), ["#/scope unknown_field"]],
+    [key({ spendLimitCreditMicros: -1 }), ["#/spendLimitCreditMicros out_of_range"]],
+    [key({ spendLimitCreditMicros: 9007199254740992 }), ["#/spendLimitCreditMicros out_of_range"]],
+    [key({ spendLimitCreditMicros: Number.POSITIVE_INFINITY }), ["#/spendLimitCreditMicros out_of_range"]],
+    [key({ spendLimitCreditMicros: 0.5 }), ["#/spendLimitCreditMicros wrong_type"]],
+    [key({ spendLimitCreditMicros: "5" }), ["#/spendLimitCreditMicros wrong_type"]],
+    [key({ expiresAt: "tomorrow" }), ["#/expiresAt invalid_date_time"]],
+    [key({ expiresAt: 1893456000 }), ["#/expiresAt wrong_type"]],
+    [JSON.parse('{"name":"x","__proto__":{"scopes":["*"]}}'), ["#/__proto__ unknown_field"]],
+    [
+      JSON.parse('{"name":"x","constructor":1,"toString":2}'),
+      ["#/constructor unknown_field", "#/toString unknown_field"],
+    ],
+    [Object.create({ name: "inherited" }), ["#/name required"]],
+  ])("refuses %j", (value, expected) => {
+    expect(errors(CreateApiKey, value)).toEqual(expected);
+  });
+
+  test("tells all that is wrong at once", () => {
+    const wrong = { environment: "x", scopes: [1], spendLimitCreditMicros: -1, expiresAt: "x", extra: 1 };
+    expect(errors(CreateApiKey, wrong)).toHaveLength(6);
+  });
+
+  test("tells at most a hundred errors", () => {
+    const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, index]));
+    expect(validate(CreateApiKey, key(fields))).toHaveLength(100);
+    expect(validate(CreateApiKey, key({ scopes: Array(5000).fill(1) }))).toHaveLength(100);
+  });
+});
+
+describe("CreateAvatar", () => {
+  test.each([
+    [avatar({})],
+    [avatar({ displayName: "👩‍🚀".repeat(53) })],
+    [avatar({ defaultVoiceId: "x".repeat(8) })],
+    [avatar({ modelId: "m", sourceAssetId: "a" })],
+    [avatar({ settings: {}, metadata: { deep: nested(62) } })],
+    [avatar({ metadata: { "": "", "\u2028": [null, true, 1e308, -0] } })],
+    [avatar({ metadata: JSON.parse('{"__proto__":{"constructor":1}}') })],
+    [avatar({ settings: { x: "y".repeat(32768 - 8) } })],
+  ])("accepts %j", (value) => {
+    expect(errors(CreateAvatar, value)).toEqual([]);
+  });
+
+  test.each<[unknown, string[]]>([
+    [{}, ["#/displayName required", "#/sourceKind required"]],
+    [avatar({ displayName: "👩‍🚀".repeat(54) }), ["#/displayName too_long"]],
+    [avatar({ sourceKind: "gif" }), ["#/sourceKind not_allowed"]],
+    [avatar({ modelId: "" }), ["#/modelId too_short"]],
+    [avatar({ modelId: null }), ["#/modelId wrong_type"]],
+    [avatar({ sourceAssetId: "x".repeat(161) }), ["#/sourceAssetId too_long"]],
+    [avatar({ defaultVoiceId: "x".repeat(7) }), ["#/defaultVoiceId too_short"]],
+    [avatar({ defaultVoiceId: "😀".repeat(7) }), ["#/defaultVoiceId too_short"]],
+    [avatar({ settings: [] }), ["#/settings wrong_type"]],
+    [avatar({ settings: null }), ["#/settings wrong_type"]],
+    [avatar({ metadata: { a: { b: ["x", "\ud800"] } } }), ["#/metadata/a/b/1 invalid_text"]],
+    [avatar({ metadata: { "a\0": 1 } }), ["#/metadata/a%00 invalid_text"]],
+    [avatar({ metadata: { "\ud800": 1 } }), ["#/metadata/%EF%BF%BD invalid_text"]],
+    [avatar({ metadata: { a: Number.POSITIVE_INFINITY } }), ["#/metadata/a out_of_range"]],
+    [avatar({ settings: { x: "y".repeat(32768 - 7) } }), ["#/settings too_large"]],
+    [avatar({ metadata: { x: "é".repeat(16381) } }), ["#/metadata too_large"]],
+  ])("refuses %j", (value, expected) => {
+    expect(errors(CreateAvatar, value)).toEqual(expected);
+  });
+});
+
+describe("a pointer", () => {
+  test("is escaped as RFC 6901 says, for a fragment", () => {
+    expect(errors(CreateApiKey, key({ "a/b~c d%é": 1 }))).toEqual(["#/a~1b~0c%20d%25%C3%A9 unknown_field"]);
+  });
+
+  test("cuts a member name at 128 characters, between characters", () => {
+    const [error] = validate(CreateApiKey, key({ ["😀".repeat(200)]: 1 }));
+    expect(decodeURIComponent(error?.pointer ?? "")).toBe(`#/${"😀".repeat(128)}`);
+  });
+
+  test("holds no key, though a member name may", () => {
+    const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
+    const pointers = errors(CreateAvatar, avatar({ [secret]: 1, metadata: { [secret]: "\ud800" } })).join();
+    expect(pointers).toContain("rta_live_0123456789ABCDEF_****");
+    expect(pointers).not.toContain("GHIJ");
+  });
+});
+
+describe("TypeBox's own verdict", () => {
+  test("is the same, compiled or not", () => {
+    const value = fc.record(
+      {
+        name: fc.oneof(fc.string({ unit: "binary", maxLength: 130 }), fc.integer()),
+        environment: fc.constantFrom("live", "test", "x", null),
+        scopes: fc.array(fc.constantFrom("*", "avatars:read", "x"), { maxLength: 18 }),
+        spendLimitCreditMicros: fc.oneof(fc.integer(), fc.double(), fc.constant(null)),
+        expiresAt: fc.constantFrom(null, "2030-01-01T00:00:00Z", "2030-02-30T00:00:00Z"),
+        extra: fc.constant(1),
+      },
+      { requiredKeys: [] },
+    );
+    const compiled = TypeCompiler.Compile(CreateApiKey);
+    fc.assert(
+      fc.property(value, (candidate) => {
+        const verdict = isValid(CreateApiKey, candidate);
+        expect(Value.Check(CreateApiKey, candidate)).toBe(verdict);
+        expect(compiled.Check(candidate)).toBe(verdict);
+      }),
+      { seed: 7, numRuns: 2000 },
+    );
+  });
+
+  test("a kind without a judge is an error of ours, not a valid value", () => {
+    expect(() => validate(Type.Object({ a: Type.Boolean() }), { a: true })).toThrow(TypeError);
+  });
+
+  test("the schemas are plain JSON Schema", () => {
+    expect(JSON.parse(JSON.stringify(CreateApiKey))).toEqual({
+      type: "object",
+      additionalProperties: false,
+      required: ["name"],
+      properties: {
+        name: { type: "string", minLength: 1, maxLength: 120 },
+        environment: { type: "string", enum: ["live", "test"] },
+        scopes: {
+          type: "array",
+          minItems: 1,
+          maxItems: 16,
+          items: {
+            type: "string",
+            enum: [
+              "*",
+              "api_keys:write",
+              "credits:read",
+              "avatars:read",
+              "avatars:write",
+              "realtime:write",
+              "usage:read",
+              "usage:write",
+            ],
+          },
+        },
+        spendLimitCreditMicros: {
+          anyOf: [{ type: "integer", minimum: 0, maximum: 9007199254740991 }, { type: "null" }],
+        },
+        expiresAt: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }] },
+      },
+    });
+  });
+});

@@ -1,0 +1,34 @@
+import { describe, expect, test } from "bun:test";
+import { API_KEY_STATUSES, API_KEY_TRANSITIONS, AVATAR_STATUSES, AVATAR_TRANSITIONS, canTransition } from "./state.ts";
+
+describe("an avatar", () => {
+  const moves = [
+    "draft → preprocessing",
+    "draft → deleted",
+    "preprocessing → ready",
+    "preprocessing → failed",
+    "preprocessing → deleted",
+    "ready → preprocessing",
+    "ready → disabled",
+    "ready → deleted",
+    "failed → preprocessing",
+    "failed → deleted",
+    "disabled → ready",
+    "disabled → deleted",
+  ];
+  test("makes these moves and no other", () => {
+    const found = AVATAR_STATUSES.flatMap((from) =>
+      AVATAR_STATUSES.filter((to) => canTransition(AVATAR_TRANSITIONS, from, to)).map((to) => `${from} → ${to}`),
+    );
+    expect(found.sort()).toEqual(moves.sort());
+  });
+});
+
+describe("an API key", () => {
+  test("is revoked or expires, and stays so", () => {
+    const found = API_KEY_STATUSES.flatMap((from) =>
+      API_KEY_STATUSES.filter((to) => canTransition(API_KEY_TRANSITIONS, from, to)).map((to) => `${from} → ${to}`),
+    );
+    expect(found).toEqual(["active → revoked", "active → expired"]);
+  });
+});

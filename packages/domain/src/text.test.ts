@@ -1,0 +1,31 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { codePointLength, isStorableText, utf8Length } from "./text.ts";
+
+const wellFormed = fc.string({ unit: "binary" });
+
+describe("text", () => {
+  test("is measured in code points and in bytes as the platform measures it", () => {
+    fc.assert(
+      fc.property(wellFormed, (text) => {
+        expect(codePointLength(text)).toBe([...text].length);
+        expect(utf8Length(text)).toBe(Buffer.byteLength(text));
+      }),
+      { seed: 6, numRuns: 2000 },
+    );
+    expect(codePointLength("👩‍🚀é")).toBe(4);
+    expect(utf8Length("a߿ࠀ\u{10000}")).toBe(1 + 2 + 3 + 4);
+  });
+
+  test.each([
+    ["", true],
+    ["plain", true],
+    ["👩‍🚀 \u2028 \u202e \u200b \u0001 \u007f \u009f \uffff \u{10ffff}", true],
+    ["a\0b", false],
+    ["\ud800", false],
+    ["\udc00\ud800", false],
+    ["😀\ud83d", false],
+  ])("%j can be stored: %p", (text, storable) => {
+    expect(isStorableText(text)).toBe(storable);
+  });
+});

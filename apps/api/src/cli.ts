@@ -182,7 +182,7 @@ const explain = (error: unknown): { message: string; code: number } => {
   if (error instanceof ConfigError) return { message: error.message, code: 2 };
   if (error instanceof Problem && error.extras.errors)
     return { message: usageError(error.extras.errors).message, code: 2 };
-  if (databaseFailure(error)) return { message: "The database cannot be reached. Look at DATABASE_URL.", code: 1 };
+  if (databaseFailure(error)) return { message: "The database failed. Look at DATABASE_URL, and at its log.", code: 1 };
   return { message: error instanceof Error ? error.message : "Something went wrong.", code: 1 };
 };
 

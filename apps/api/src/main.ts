@@ -13,10 +13,12 @@ await runProcess(async () => {
   const config = readConfig(process.env);
   const log = createLog(config.logLevel, process.stdout, process.stdout.isTTY);
   const database = await openDatabase(config.database, { notify: (message) => log.info(message) });
-  const { db } = database;
+  const { db, isEmbedded } = database;
   const clock = (): Date => new Date();
-  const app = createApp({ db, clock, random: secureRandom, config, log });
-  const server = serve(app, config);
+  const isCurrent = await isMigrated(db);
+  const firstKey = isEmbedded ? await createFirstKey(db, clock(), secureRandom) : null;
+
+  const server = serve(createApp({ db, clock, random: secureRandom, config, log }), config);
   onShutdown(async () => {
     // Accepts nothing more, and waits for what is in flight.
     await server.stop();
@@ -24,13 +26,8 @@ await runProcess(async () => {
     log.info("stopped");
   });
   const url = server.url.href.replace(/\/$/, "");
-  log.info({ url, database: database.isEmbedded ? config.database.dataDirectory : "DATABASE_URL" }, "listening");
-
-  if (database.isEmbedded) {
-    const secret = await createFirstKey(db, clock(), secureRandom);
-    // Standard error, so that a log that is kept from standard output never holds the key.
-    if (secret) console.error(firstKeyMessage(secret, url));
-  } else if (!(await isMigrated(db))) {
-    log.warn("the database's migrations are pending: run `bun run migrate`; until then /readyz answers 503");
-  }
+  log.info({ url, database: isEmbedded ? config.database.dataDirectory : "DATABASE_URL" }, "listening");
+  if (!isCurrent) log.warn("the database's migrations are pending: /readyz answers 503 until `bun run migrate`");
+  // Standard error, so that a log that is kept from standard output never holds the key.
+  if (firstKey) console.error(firstKeyMessage(firstKey, url));
 });

@@ -1,5 +1,5 @@
 /** Opens the database that the configuration names, ready for use. */
-import { checkServer, connect, type Db } from "./client.ts";
+import { checkServer, connect, type Db, databaseFailure, describeError } from "./client.ts";
 import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
 
@@ -25,6 +25,10 @@ export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOpti
     await checkServer(db);
   } catch (error) {
     await close();
+    if (embedded === null && databaseFailure(error)) {
+      // The driver's own words hold the address; its code says enough.
+      throw new Error(`Cannot connect to the database of DATABASE_URL (${describeError(error)["code"]}).`);
+    }
     throw error;
   }
   return { db, url, isEmbedded: embedded !== null, close };

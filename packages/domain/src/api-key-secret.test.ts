@@ -150,7 +150,7 @@ describe("a secret does not print", () => {
   const printed = [
     String(secret),
     `${secret}`,
-    secret + "",
+    secret.toString(),
     JSON.stringify({ secret }),
     inspect(secret),
     inspect({ nested: [secret] }, { depth: null, showHidden: true }),

@@ -40,17 +40,17 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 /** What every process of the service reads. */
 export type CommonConfig = { host: string; database: DatabaseConfig; logLevel: LogLevel };
 
-const parseDatabaseUrl = (text: string): string | undefined => {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  return url && ["postgres:", "postgresql:"].includes(url.protocol) && url.hostname ? text : undefined;
-};
+/** A postgres:// URL with at least one host. It may name several, which is no URL to `new URL`. */
+const DATABASE_URL = /^postgres(ql)?:\/\/([^\s/@]*@)?[^\s/@?#]+(\/\S*)?$/;
 
 export const readCommonConfig = (environment: Environment): CommonConfig => ({
   host: read(environment, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
     /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
   ),
   database: {
-    databaseUrl: read<string | null>(environment, "DATABASE_URL", null, "a postgres:// URL", parseDatabaseUrl),
+    databaseUrl: read<string | null>(environment, "DATABASE_URL", null, "a postgres:// URL", (text) =>
+      DATABASE_URL.test(text) ? text : undefined,
+    ),
     dataDirectory: read(environment, "DATA_DIR", ".data", "a path", (text) => (text.includes("\0") ? undefined : text)),
   },
   logLevel: read<LogLevel>(environment, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>

@@ -1,0 +1,183 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "@realtime-avatar/db/client";
+import { random } from "@realtime-avatar/db/testing";
+import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { createApp } from "./app.ts";
+import { type Answer, readAnswer, requestInit, seedKey, startApi, type TestApi } from "./testing.ts";
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const send = (authorization: string): Promise<Answer> =>
+  api.call("POST", "/api/v1/avatars", { headers: { authorization }, body: { displayName: "x", sourceKind: "image" } });
+const outcome = ({ status, body }: Answer) => [status, body.code];
+
+describe("the Authorization header", () => {
+  test.each(["Bearer", "bearer", "BEARER", "bEaReR"])("takes the scheme as %s", async (scheme) => {
+    expect((await send(`${scheme} ${await api.key()}`)).status).toBe(201);
+    expect((await send(`${scheme}   ${await api.key()}`)).status).toBe(201);
+  });
+
+  test.each([
+    ["", "missing_api_key"],
+    ["Token x", "missing_api_key"],
+    ["Bearer", "missing_api_key"],
+    ["Bearer ", "missing_api_key"],
+    ["Bearer x y", "missing_api_key"],
+    ["BearerX", "missing_api_key"],
+    ["Bearer x", "invalid_api_key"],
+    ["Bearer ' or 1=1 --", "missing_api_key"],
+    ["Bearer %00", "invalid_api_key"],
+    [`Bearer ${"x".repeat(8000)}`, "invalid_api_key"],
+  ])("%j is %s", async (header, code) => {
+    expect(outcome(await send(header))).toEqual([401, code]);
+  });
+
+  test("two of them are none", async () => {
+    const key = await api.key();
+    const headers = new Headers([
+      ["authorization", `Bearer ${key}`],
+      ["authorization", `Bearer ${key}`],
+      ["content-type", "application/json"],
+    ]);
+    const response = await fetch(`${api.url}/api/v1/avatars`, { method: "POST", headers, body: "{}" });
+    expect(response.status).toBe(401);
+  });
+});
+
+describe("only who holds the true secret learns what became of a key", () => {
+  const impostor = (keyId: string): string => {
+    // The right handle with another secret, and a right checksum.
+    const forged = generateApiKey("live", (count) => {
+      const bytes = random(count);
+      return count === 16
+        ? Uint8Array.from(keyId, (character) =>
+            "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".indexOf(character),
+          )
+        : bytes;
+    });
+    expect(forged.keyId).toBe(keyId);
+    return forged.reveal();
+  };
+
+  test.each([
+    ["revoked_api_key", "update api_keys set revoked_at = now() where id = $1"],
+    ["expired_api_key", "update api_keys set expires_at = now() where id = $1"],
+    ["revoked_api_key", "update api_keys set revoked_at = now(), expires_at = now() where id = $1"],
+    ["revoked_api_key", "update api_key_credentials set retired_at = now() where api_key_id = $1"],
+  ])("%s after: %s", async (code, change) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+    expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
+    await api.database.db.client.unsafe(change, [record.id]);
+    expect(outcome(await send(`Bearer ${secret.reveal()}`))).toEqual([401, code]);
+    expect(outcome(await send(`Bearer ${impostor(secret.keyId)}`))).toEqual([401, "invalid_api_key"]);
+  });
+
+  test("there is no cache: a change holds for the very next request", async () => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    for (const [revokedAt, status] of [
+      [null, 201],
+      [new Date(), 401],
+      [null, 201],
+    ] as const) {
+      await api.database.db.client`update api_keys set revoked_at = ${revokedAt} where id = ${record.id}`;
+      expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(status);
+    }
+  });
+
+  test("what is read from the database is of no use as a key", async () => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [row] = await api.database.db.client`
+      select encode(digest, 'hex') as hex, encode(digest, 'base64') as base64 from api_key_credentials
+      where key_id = ${secret.keyId}`;
+    for (const stolen of [
+      row?.["hex"],
+      row?.["base64"],
+      record.id,
+      record.keyId,
+      `rta_test_${record.keyId}_${row?.["hex"]}`,
+    ]) {
+      expect(outcome(await send(`Bearer ${stolen}`))).toEqual([401, "invalid_api_key"]);
+    }
+  });
+});
+
+describe("with a database that is not there", () => {
+  const app = () => {
+    const db = connect("postgres://postgres@127.0.0.1:1/postgres");
+    const log = createLog("silent");
+    return { db, app: createApp({ db, clock: () => new Date(), random, config: { defaultAvatarModelId: "m" }, log }) };
+  };
+  const ask = async (key: string): Promise<Answer> => {
+    const { db, app: alone } = app();
+    const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key, body: {} }));
+    const answer = await readAnswer(await alone.handle(request));
+    await db.close();
+    return answer;
+  };
+
+  test("a wrong checksum is refused all the same: it never reaches the database", async () => {
+    const key = generateApiKey("live", random).reveal();
+    const wrong = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
+    for (const token of [wrong, "junk", key.slice(1), `${key}0`]) {
+      expect(outcome(await ask(token))).toEqual([401, "invalid_api_key"]);
+    }
+  });
+
+  test("a key of the right form is 503: nothing was executed, try again", async () => {
+    const answer = await ask(generateApiKey("live", random).reveal());
+    expect(outcome(answer)).toEqual([503, "unavailable"]);
+    expect(answer.body.retryable).toBe(true);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(answer.text).not.toMatch(/127\.0\.0\.1|postgres|ECONNREFUSED/);
+  });
+});
+
+describe("a connection that is lost under a request", () => {
+  test("leaves a write's outcome unknown, and says so", async () => {
+    const { db } = api.database;
+    const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
+    const holder = connect(api.database.url, { connections: 1 });
+    await holder.client`begin`;
+    await holder.client`select 1 from api_keys where id = ${record.id} for update`;
+    const pending = send(`Bearer ${secret.reveal()}`);
+    for (;;) {
+      const terminated = await holder.client`
+        select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock'`;
+      if (terminated.length > 0) break;
+    }
+    const answer = await pending;
+    expect([...outcome(answer), answer.body.retryable]).toEqual([503, "outcome_unknown", false]);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    await holder.client`rollback`;
+    await holder.close();
+    // The process goes on, and serves the next request.
+    expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
+  });
+});
+
+describe("a defect of ours", () => {
+  test("is 500 in fixed words; the reason is in the log alone, without the row", async () => {
+    const { client } = api.database.db;
+    await client.unsafe("alter table avatars add constraint tripwire check (display_name <> 'trip-the-wire')");
+    const key = await api.key();
+    const body = { displayName: "trip-the-wire", sourceKind: "image" };
+    const answer = await api.call("POST", "/api/v1/avatars", { key, body });
+    expect(outcome(answer)).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toMatch(/trip|wire|avatars|constraint|sql|postgres/i);
+    await Bun.sleep(0);
+    const line = api.log.find((entry) => entry.includes(answer.body.requestId));
+    expect(JSON.parse(line ?? "{}")).toMatchObject({
+      level: 50,
+      status: 500,
+      error: { code: "23514", constraint: "tripwire" },
+    });
+    expect(line).not.toContain("trip-the-wire");
+  });
+});

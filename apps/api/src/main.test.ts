@@ -1,0 +1,232 @@
+/** The service as a process: started, asked, told to stop. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { seedKey, seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
+import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { readAnswer, requestInit } from "./testing.ts";
+
+const API = "apps/api/src/main.ts";
+const CLI = "apps/api/src/cli.ts";
+let folder = "";
+let database: TestDatabase;
+
+beforeAll(async () => {
+  [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
+});
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+const start = async (
+  variables: Record<string, string>,
+  command = bun(API),
+): Promise<RunningProcess & { url: string }> => {
+  const running = startProcess(command, { PORT: "0", ...variables });
+  const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
+  return { ...running, url };
+};
+const stop = async (running: RunningProcess): Promise<number> => {
+  running.kill("SIGTERM");
+  return running.exited;
+};
+const call = async (url: string, key: string, body: unknown) =>
+  readAnswer(await fetch(url, requestInit("POST", { key, body })));
+
+describe("on an empty embedded database", () => {
+  test("it shows a first key once, with calls that work when pasted; what is written survives", async () => {
+    const variables = { DATA_DIR: join(folder, "first-run") };
+    const first = await start(variables);
+    const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
+    expect(parseApiKey(key)?.environment).toBe("live");
+    const [curl = ""] = await first.waitFor(/curl .*/);
+    const pasted = await runToEnd(["sh", "-c", curl]);
+    const avatar = JSON.parse(pasted.stdout);
+    expect(avatar).toMatchObject({
+      displayName: "Ada",
+      status: "draft",
+      environment: "live",
+      modelId: "realtime-avatar-live-v1",
+    });
+    expect(first.stdout()).not.toContain(key);
+    expect(first.stderr().split(key)).toHaveLength(3);
+
+    // Another process joins while it runs: the command line sees what the service has written.
+    const tenants = await runToEnd(bun(CLI, "tenants", "list", "--json"), variables);
+    expect(JSON.parse(tenants.stdout)).toMatchObject([{ tenantId: avatar.tenantId, name: "First tenant" }]);
+    expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(true);
+    expect(await stop(first)).toBe(0);
+    expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(false);
+
+    const second = await start({ ...variables, DEFAULT_AVATAR_MODEL_ID: "another-model" });
+    const again = await call(`${second.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
+    expect([again.status, again.body.modelId, again.body.tenantId]).toEqual([201, "another-model", avatar.tenantId]);
+    expect(await stop(second)).toBe(0);
+    expect(second.stderr()).toBe("");
+  }, 30_000);
+
+  test("it can be Ctrl-C'd through the script runner, and the database ends with it", async () => {
+    const data = join(folder, "script");
+    const running = await start({ DATA_DIR: data }, [process.execPath, "--no-env-file", "start"]);
+    await running.waitFor(/export API_KEY/);
+    running.kill("SIGINT");
+    running.kill("SIGINT");
+    await running.exited;
+    while (existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(10);
+  }, 30_000);
+});
+
+describe("on a DATABASE_URL", () => {
+  test("it creates nothing by itself, and is ready at once", async () => {
+    const running = await start({ DATABASE_URL: database.url });
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+    expect(running.stderr()).toBe("");
+    expect(running.stdout()).not.toContain(new URL(database.url).password || "no password");
+    expect(await database.db.client`select 1 from tenants`).toHaveLength(0);
+  });
+
+  test("before the migrations it lives but is not ready; `migrate` makes it so, while it runs", async () => {
+    const empty = await testDatabase({ migrated: false });
+    const running = await start({ DATABASE_URL: empty.url });
+    await running.waitFor(/bun run migrate/);
+    const health = async (path: string) => readAnswer(await fetch(running.url + path));
+    expect((await health("/healthz")).body).toEqual({ status: "ok" });
+    const unready = await health("/readyz");
+    expect([unready.status, unready.body]).toEqual([503, { status: "unavailable", reason: "migrations_pending" }]);
+    const early = await call(`${running.url}/api/v1/avatars`, (await seedKeyIn(database)).secret.reveal(), {});
+    expect([early.status, early.body.code]).toEqual([503, "unavailable"]);
+
+    const migrated = await runToEnd(bun(CLI, "migrate", "--json"), { DATABASE_URL: empty.url });
+    expect([migrated.code, JSON.parse(migrated.stdout)]).toEqual([0, { migrated: true }]);
+    expect((await health("/readyz")).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+    await empty.close();
+  });
+
+  test("when the database goes, it lives but is not ready", async () => {
+    const doomed = await testDatabase();
+    const running = await start({ DATABASE_URL: doomed.url });
+    await doomed.close();
+    const unready = await readAnswer(await fetch(`${running.url}/readyz`));
+    expect([unready.status, unready.body.reason]).toEqual([503, "database_unreachable"]);
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+  });
+
+  const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });
+});
+
+describe("SIGTERM", () => {
+  test.each(["SIGTERM", "SIGINT"] as const)(
+    "by %s it takes nothing new, finishes what is in flight, and exits with 0",
+    async (signal) => {
+      const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
+      const running = await start({ DATABASE_URL: database.url });
+      let send: (text: string) => void = () => {};
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(Buffer.from('{"displayName": "in flight", '));
+          send = (text) => {
+            controller.enqueue(Buffer.from(text));
+            controller.close();
+          };
+        },
+      });
+      const [clock] = await database.db.client`select clock_timestamp() as now`;
+      const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
+      // It is in flight once its credential has been looked up.
+      for (;;) {
+        const done = await database.db.client`
+        select 1 from pg_stat_activity where datname = current_database() and query like '%"judgedAt"%'
+          and state = 'idle' and query_start > ${clock?.["now"]}`;
+        if (done.length > 0) break;
+      }
+      running.kill(signal);
+      for (;;) {
+        const refused = await fetch(`${running.url}/healthz`, { keepalive: false }).then(
+          () => false,
+          () => true,
+        );
+        if (refused) break;
+      }
+      send('"sourceKind": "image"}');
+      const answer = await inFlight;
+      expect([answer.status, answer.body.displayName]).toEqual([201, "in flight"]);
+      expect(await running.exited).toBe(0);
+      expect(await database.db.client`select 1 from avatars where id = ${answer.body.id}`).toHaveLength(1);
+    },
+  );
+
+  test("connections that are kept alive do not hold it up", async () => {
+    const running = await start({ DATABASE_URL: database.url });
+    await Promise.all(Array.from({ length: 5 }, () => fetch(`${running.url}/healthz`).then((answer) => answer.text())));
+    expect(await stop(running)).toBe(0);
+  });
+});
+
+describe("a bad start", () => {
+  test.each([
+    ["PORT", "http"],
+    ["PORT", "70000"],
+    ["PORT", "-1"],
+    ["PORT", "3000 "],
+    ["HOST", "not a host!"],
+    ["DATABASE_URL", "mysql://user:hunter2@db/x"],
+    ["DATABASE_URL", "hunter2"],
+    ["LOG_LEVEL", "loud"],
+    ["DEFAULT_AVATAR_MODEL_ID", "x".repeat(161)],
+  ])("names %s, not its value %j, and exits with 1", async (name, value) => {
+    const { code, stdout, stderr } = await runToEnd(bun(API), { PORT: "0", DATA_DIR: folder, [name]: value });
+    expect(code).toBe(1);
+    expect(stderr).toContain(name);
+    expect(stdout + stderr).not.toContain(value);
+    expect(stderr.trim().split("\n")).toHaveLength(1);
+  });
+
+  test("a database that is not there", async () => {
+    const url = "postgres://user:hunter2@127.0.0.1:1/nothing";
+    const { code, stdout, stderr } = await runToEnd(bun(API), { PORT: "0", DATABASE_URL: url });
+    expect(code).toBe(1);
+    expect(stderr).toContain("DATABASE_URL");
+    expect(stdout + stderr).not.toContain("hunter2");
+  });
+
+  test("a port that is taken", async () => {
+    const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const { code, stderr } = await runToEnd(bun(API), { PORT: String(taken.port), DATABASE_URL: database.url });
+    await taken.stop();
+    expect(code).toBe(1);
+    expect(stderr).toContain("PORT");
+  });
+});
+
+describe("the bundle", () => {
+  test("runs with nothing beside it but a database, and says what it lacks without one", async () => {
+    const out = await mkdtemp(join(folder, "bundle-"));
+    for (const entry of [API, CLI]) {
+      const built = await runToEnd([
+        process.execPath,
+        "build",
+        join(REPOSITORY, entry),
+        "--target=bun",
+        `--outdir=${out}`,
+      ]);
+      expect(built.code).toBe(0);
+    }
+    const empty = await testDatabase({ migrated: false });
+    const variables = { DATABASE_URL: empty.url };
+    expect((await runToEnd(bun(join(out, "cli.js"), "migrate"), variables)).code).toBe(0);
+    const running = await start(variables, bun(join(out, "main.js")));
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+    await empty.close();
+
+    const alone = await runToEnd(bun(join(out, "main.js")), { PORT: "0", DATA_DIR: join(folder, "alone") });
+    expect(alone.code).toBe(1);
+    expect(alone.stderr).toContain("DATABASE_URL");
+  }, 30_000);
+});

@@ -1,0 +1,337 @@
+/** One battery for every route under /api/v1, present and future: who may come in, and in which order it is judged. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import { type Answer, readAnswer, requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
+
+let api: TestApi;
+let everything: string;
+let nothing: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  everything = await api.key();
+  nothing = await api.key({ scopes: ["usage:read"] });
+});
+afterAll(() => api.close());
+
+/** Fills the parameters of a path with ids of nothing. */
+const concrete = (path: string): string => path.replace(/:[a-zA-Z]+/g, "key_01h455vb4pex5vsknk084sn02q");
+const routes = () =>
+  api.app.routes
+    .filter(({ path }) => path.startsWith("/api/v1"))
+    .map(({ method, path }) => ({ method, path, url: concrete(path) }));
+const withBody = () => routes().filter(({ method }) => ["POST", "PUT", "PATCH"].includes(method));
+
+const expectProblem = (answer: Answer, code: keyof typeof PROBLEMS): void => {
+  const { status, title } = PROBLEMS[code];
+  expect(answer.body).toMatchObject({ type: `/problems/${code}`, title, status, code });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get("content-type")).toBe("application/problem+json");
+  expect(answer.body.requestId).toBe(answer.headers.get("x-request-id"));
+  expect(typeof answer.body.detail).toBe("string");
+  expect(typeof answer.body.retryable).toBe("boolean");
+};
+
+/** Bodies that would each be refused for another reason, if anyone looked at them. */
+const hostileBodies: [string, Record<string, string>, string | Uint8Array | undefined][] = [
+  ["no body", {}, undefined],
+  ["an empty body", { "content-type": "application/json" }, ""],
+  ["malformed JSON", { "content-type": "application/json" }, '{"name":'],
+  ["a wrong media type", { "content-type": "text/xml" }, "<name/>"],
+  ["a form", { "content-type": "application/x-www-form-urlencoded" }, "name=x"],
+  ["a content encoding", { "content-type": "application/json", "content-encoding": "gzip" }, "{}"],
+  ["invalid UTF-8", { "content-type": "application/json" }, new Uint8Array([0x7b, 0xff, 0x7d])],
+  ["1 MiB of junk", { "content-type": "application/json" }, new Uint8Array(1024 * 1024)],
+  ["unknown fields", { "content-type": "application/json" }, '{"no":"such field"}'],
+];
+
+const hostileCredentials: [string, string | undefined, keyof typeof PROBLEMS][] = [
+  ["no credentials", undefined, "missing_api_key"],
+  ["an empty header", "", "missing_api_key"],
+  ["another scheme", "Basic dXNlcjpwYXNz", "missing_api_key"],
+  ["a scheme alone", "Bearer", "missing_api_key"],
+  [
+    "a key without a scheme",
+    "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV",
+    "missing_api_key",
+  ],
+  ["junk", "Bearer junk", "invalid_api_key"],
+  [
+    "an unknown key",
+    "Bearer rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV",
+    "invalid_api_key",
+  ],
+  [
+    "a wrong checksum",
+    "Bearer rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMW",
+    "invalid_api_key",
+  ],
+];
+
+test("there are routes to walk", () => {
+  expect(
+    routes()
+      .map(({ method, path }) => `${method} ${path}`)
+      .sort(),
+  ).toEqual(["POST /api/v1/api-keys", "POST /api/v1/avatars"]);
+});
+
+describe("credentials come first", () => {
+  test.each(hostileCredentials)("%s is 401, whatever the body is", async (_, authorization, code) => {
+    const before = await rowCounts(api.database);
+    for (const { method, url } of routes()) {
+      for (const [, headers, body] of method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies) {
+        const all = { ...headers, ...(authorization === undefined ? {} : { authorization }) };
+        const answer = await api.call(method, url, { headers: all, body });
+        expectProblem(answer, code);
+        expect(answer.headers.get("www-authenticate")).toBe(
+          code === "missing_api_key"
+            ? 'Bearer realm="realtime-avatar"'
+            : 'Bearer realm="realtime-avatar", error="invalid_token"',
+        );
+      }
+    }
+    expect(await rowCounts(api.database)).toEqual(before);
+  });
+
+  test("unknown, malformed and wrong-checksum keys get the same words", async () => {
+    for (const { method, url } of routes()) {
+      const bodies = await Promise.all(
+        hostileCredentials
+          .filter(([, , code]) => code === "invalid_api_key")
+          .map(async ([, authorization]) => {
+            const { body } = await api.call(method, url, { headers: { authorization: authorization ?? "" } });
+            return { ...body, requestId: null };
+          }),
+      );
+      expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    }
+  });
+
+  test("the body of a stranger is not read", async () => {
+    for (const { method, url } of withBody()) {
+      let pulled = 0;
+      const body = new ReadableStream(
+        {
+          pull(controller) {
+            pulled++;
+            controller.enqueue(new Uint8Array(1024));
+            if (pulled > 10_000) controller.close();
+          },
+        },
+        { highWaterMark: 0 },
+      );
+      const request = new Request(api.url + url, { ...requestInit(method, { body }), duplex: "half" } as RequestInit);
+      expectProblem(await readAnswer(await api.app.handle(request)), "missing_api_key");
+      expect(pulled).toBe(0);
+    }
+  });
+});
+
+describe("then the scope", () => {
+  test("a key without it is 403, whatever the body is, and is told what it lacks", async () => {
+    const before = await rowCounts(api.database);
+    for (const { method, url } of routes()) {
+      for (const [, headers, body] of hostileBodies) {
+        const answer = await api.call(method, url, { key: nothing, headers, body });
+        expectProblem(answer, "insufficient_scope");
+        const { requiredScope, grantedScopes } = answer.body;
+        expect(grantedScopes).toEqual(["usage:read"]);
+        expect(answer.headers.get("www-authenticate")).toBe(
+          `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
+        );
+        // The scope that it names is the one that was missing.
+        const enough = await api.key({ environment: "live", scopes: [requiredScope] });
+        expect((await api.call(method, url, { key: enough, headers, body })).status).not.toBe(403);
+      }
+    }
+    expect((await rowCounts(api.database))[0]).toMatchObject({ avatars: before[0]?.["avatars"] });
+  });
+});
+
+describe("then the body, step by step", () => {
+  const large = "x".repeat(128 * 1024 + 1);
+
+  test.each([
+    "text/plain",
+    "text/plain; application/json",
+    "application/jsonfoo",
+    "application/json5",
+    "application/problem+json",
+    "application/json; charset=utf-16",
+    "application/json; charset=iso-8859-1",
+    "application/json; charset=utf-8; charset=utf-8",
+    "application/json; profile=x",
+    "application/json, application/json",
+    "multipart/form-data; boundary=x",
+    "",
+  ])("the media type %j is 415, before the size is looked at", async (type) => {
+    for (const { method, url } of withBody()) {
+      for (const body of ["{}", large]) {
+        const answer = await api.call(method, url, { key: everything, body, headers: { "content-type": type } });
+        expectProblem(answer, "unsupported_media_type");
+      }
+    }
+  });
+
+  test.each(["gzip", "identity", "br", "deflate, gzip"])("the content encoding %s is 415", async (encoding) => {
+    for (const { method, url } of withBody()) {
+      const headers = { "content-encoding": encoding };
+      expectProblem(await api.call(method, url, { key: everything, body: "{}", headers }), "unsupported_media_type");
+    }
+  });
+
+  test.each([
+    "application/json",
+    "APPLICATION/JSON",
+    "application/json;charset=utf-8",
+    "Application/Json ; Charset=UTF-8",
+    'application/json; charset="utf-8"',
+  ])("the media type %j is accepted", async (type) => {
+    for (const { method, url } of withBody()) {
+      const answer = await api.call(method, url, { key: everything, body: "{", headers: { "content-type": type } });
+      expectProblem(answer, "malformed_json");
+    }
+  });
+
+  test("more than 128 KiB is 413, before the syntax is looked at, with and without a declared length", async () => {
+    const chunked = () =>
+      new ReadableStream({
+        start(controller) {
+          for (let sent = 0; sent < large.length; sent += 4096)
+            controller.enqueue(Buffer.from(large.slice(sent, sent + 4096)));
+          controller.close();
+        },
+      });
+    for (const { method, url } of withBody()) {
+      expectProblem(await api.call(method, url, { key: everything, body: large }), "body_too_large");
+      expectProblem(await api.call(method, url, { key: everything, body: chunked() }), "body_too_large");
+      const fits = large.slice(1);
+      expectProblem(await api.call(method, url, { key: everything, body: fits }), "malformed_json");
+    }
+  });
+
+  test("what is not JSON is 400", async () => {
+    for (const { method, url } of withBody()) {
+      for (const body of ["", "{", "nul", "{'a':1}", "\ufeff{}", new Uint8Array([0xff])]) {
+        expectProblem(await api.call(method, url, { key: everything, body }), "malformed_json");
+      }
+      const none = await api.call(method, url, { key: everything, headers: { "content-type": "application/json" } });
+      expectProblem(none, "malformed_json");
+    }
+  });
+
+  test("what has the wrong shape is 422, with every error at once", async () => {
+    for (const { method, url } of withBody()) {
+      for (const body of ["null", "[]", "5", '"x"', "true"]) {
+        const answer = await api.call(method, url, { key: everything, body });
+        expectProblem(answer, "validation_failed");
+        expect(answer.body.errors).toMatchObject([{ pointer: "#", code: "wrong_type" }]);
+      }
+      const answer = await api.call(method, `${url}?dry=1&dry=2&x`, { key: everything, body: { one: 1, two: 2 } });
+      expectProblem(answer, "validation_failed");
+      expect(answer.body.errors).toEqual(
+        expect.arrayContaining([
+          expect.objectContaining({ parameter: "dry", code: "unknown_parameter" }),
+          expect.objectContaining({ parameter: "x", code: "unknown_parameter" }),
+          expect.objectContaining({ pointer: "#/one", code: "unknown_field" }),
+          expect.objectContaining({ pointer: "#/two", code: "unknown_field" }),
+        ]),
+      );
+    }
+  });
+});
+
+describe("a route that is not there", () => {
+  test.each([
+    "/",
+    "/api",
+    "/api/v1",
+    "/api/v1/",
+    "/api/v2/avatars",
+    "/api/v1/nothing",
+    "/api/v1/avatars/",
+    "/api/v1//avatars",
+    "/API/V1/AVATARS",
+    "/api/v1/avatars/../../../etc/passwd",
+    "/%2e%2e/%2e%2e",
+    "/api/v1/%00",
+    "/%zz",
+  ])("%s is 404, for a stranger and for a key", async (path) => {
+    for (const key of [undefined, everything]) {
+      const answer = await api.call("POST", path, { ...(key === undefined ? {} : { key }), body: "{" });
+      expectProblem(answer, "not_found");
+    }
+  });
+
+  test("another method is 405 with the methods that there are, before credentials are looked at", async () => {
+    const byPath = Map.groupBy(routes(), ({ url }) => url);
+    for (const [url, known] of byPath) {
+      const methods = new Set(known.map(({ method }) => method));
+      if (methods.has("GET")) methods.add("HEAD");
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
+        if (methods.has(method)) continue;
+        const answer = await api.call(method, url, method === "GET" ? {} : { body: "{" });
+        expectProblem(answer, "method_not_allowed");
+        expect(answer.headers.get("allow")).toBe([...methods].sort().join(", "));
+      }
+      if (!methods.has("HEAD")) {
+        const head = await api.call("HEAD", url);
+        expect([head.status, head.text, head.headers.get("allow")]).toEqual([405, "", [...methods].sort().join(", ")]);
+      }
+    }
+  });
+});
+
+describe("every answer", () => {
+  const everyKind = async (headers: Record<string, string> = {}): Promise<Answer[]> => {
+    const [route] = withBody();
+    if (!route) throw new Error("no route");
+    const { method, url } = route;
+    return Promise.all([
+      api.call("GET", "/healthz", { headers }),
+      api.call("GET", "/readyz", { headers }),
+      api.call("GET", "/nothing", { headers }),
+      api.call("PUT", url, { headers }),
+      api.call(method, url, { headers }),
+      api.call(method, url, { key: nothing, headers }),
+      api.call(method, url, { key: everything, body: "{", headers }),
+      api.call(method, url, { key: everything, body: {}, headers }),
+      api.call(method, url, { key: everything, body: { name: "x" }, headers }),
+    ]);
+  };
+
+  test("is not stored, not sniffed, and carries a request id of its own", async () => {
+    const answers = await everyKind();
+    for (const { headers } of answers) {
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("x-request-id")).toMatch(/^req_[0-7][0-9a-z]{25}$/);
+    }
+    expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(answers.length);
+  });
+
+  test("carries the caller's request id, if it is harmless", async () => {
+    for (const id of ["a", "trace-1.2_3", "x".repeat(128)]) {
+      for (const { headers } of await everyKind({ "x-request-id": id })) expect(headers.get("x-request-id")).toBe(id);
+    }
+    const key = everything;
+    for (const id of [
+      "",
+      "x".repeat(129),
+      "a b",
+      "é",
+      "a/b",
+      "<script>",
+      key,
+      `x.${key}`,
+      key.slice(0, 30),
+      key.toUpperCase(),
+    ]) {
+      const latin1 = Buffer.from(id).toString("latin1");
+      for (const { headers } of await everyKind({ "x-request-id": latin1 })) {
+        expect(headers.get("x-request-id")).toMatch(/^req_[0-7][0-9a-z]{25}$/);
+      }
+    }
+  });
+});

@@ -1,0 +1,91 @@
+/** For tests: the application on a real server and a real database, and the log that it writes. */
+
+import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import type { ApiKeyRecord, CreateApiKey } from "@realtime-avatar/domain/api-key";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { createApp } from "./app.ts";
+import { serve } from "./serve.ts";
+
+export { seedKey };
+
+/** An answer that has been read, with its body as JSON where it is JSON. */
+export type Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what is in it is what the tests look at
+  body: any;
+};
+
+export type TestApi = {
+  database: TestDatabase;
+  app: ReturnType<typeof createApp>;
+  url: string;
+  tenantId: TenantId;
+  /** Every line logged so far. */
+  log: string[];
+  /** A new key of the tenant; its full secret. */
+  key(request?: Partial<CreateApiKey>, parent?: ApiKeyRecord): Promise<string>;
+  /** Sends a request; a body that is no string or bytes goes as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  close(): Promise<void>;
+};
+
+export type CallOptions = { key?: string; body?: unknown; headers?: Record<string, string> };
+
+export const readAnswer = async (response: Response): Promise<Answer> => {
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null };
+};
+
+export const requestInit = (method: string, { key, body, headers }: CallOptions): RequestInit => {
+  const isRaw = typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+  return {
+    method,
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+  };
+};
+
+export const startApi = async (): Promise<TestApi> => {
+  const database = await testDatabase();
+  const { db } = database;
+  const log: string[] = [];
+  const app = createApp({
+    db,
+    clock: () => new Date(),
+    random,
+    config: { defaultAvatarModelId: "model-of-the-test" },
+    log: createLog("trace", { write: (line) => void log.push(line) }),
+  });
+  const server = serve(app, { host: "127.0.0.1", port: 0 });
+  const url = server.url.href.replace(/\/$/, "");
+  const tenantId = await seedTenant(db);
+  return {
+    database,
+    app,
+    url,
+    tenantId,
+    log,
+    key: async (request = { environment: "live", scopes: ["*"] }, parent) =>
+      (await seedKey(db, tenantId, request, parent)).secret.reveal(),
+    call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
+    close: async () => {
+      await server.stop(true);
+      await database.close();
+    },
+  };
+};
+
+/** The number of rows of each table: to show that nothing was written. */
+export const rowCounts = async ({ db }: TestDatabase): Promise<Record<string, unknown>[]> => [
+  ...(await db.client`
+    select (select count(*) from api_keys) as keys, (select count(*) from api_key_credentials) as credentials,
+      (select count(*) from avatars) as avatars, (select count(*) from audit_events) as events`),
+];

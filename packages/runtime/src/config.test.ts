@@ -1,0 +1,60 @@
+import { describe, expect, test } from "bun:test";
+import { ConfigError, readCommonConfig, readPort } from "./config.ts";
+
+const defaults = {
+  host: "127.0.0.1",
+  database: { databaseUrl: null, dataDirectory: ".data" },
+  logLevel: "info" as const,
+};
+
+describe("readCommonConfig", () => {
+  test("has a default for everything; empty is unset", () => {
+    expect(readCommonConfig({})).toEqual(defaults);
+    expect(readCommonConfig({ HOST: "", DATABASE_URL: "", DATA_DIR: "", LOG_LEVEL: "" })).toEqual(defaults);
+  });
+
+  test("takes what is set", () => {
+    expect(
+      readCommonConfig({ HOST: "::", DATABASE_URL: "postgres://h/d", DATA_DIR: "/data", LOG_LEVEL: "warn" }),
+    ).toEqual({
+      host: "::",
+      database: { databaseUrl: "postgres://h/d", dataDirectory: "/data" },
+      logLevel: "warn",
+    });
+  });
+
+  test.each(["postgresql://user:p%40ss@host:5433/name?sslmode=require", "postgres://user@one:5432,two:5433/name"])(
+    "takes the URL %s",
+    (databaseUrl) => {
+      expect(readCommonConfig({ DATABASE_URL: databaseUrl }).database.databaseUrl).toBe(databaseUrl);
+    },
+  );
+
+  test.each([
+    ["HOST", "a b"],
+    ["HOST", "http://x"],
+    ["DATABASE_URL", "mysql://x/y"],
+    ["DATABASE_URL", "x"],
+    ["DATABASE_URL", "postgres:///hunter2"],
+    ["DATA_DIR", "a\0b"],
+    ["LOG_LEVEL", "INFO"],
+  ])("refuses %s=%j by its name alone", (name, value) => {
+    const read = () => readCommonConfig({ [name]: value });
+    expect(read).toThrow(ConfigError);
+    expect(read).toThrow(new RegExp(`^${name} must be `));
+    expect(read).not.toThrow(value);
+  });
+});
+
+describe("readPort", () => {
+  test.each([
+    ["0", 0],
+    ["3000", 3000],
+    ["65535", 65535],
+  ] as const)("%s", (text, port) => {
+    expect(readPort({ PORT: text }, "PORT", 1)).toBe(port);
+  });
+  test.each(["65536", "-1", "1.5", "0x10", " 1", "1e3", "port", "９"])("refuses %j", (text) => {
+    expect(() => readPort({ PORT: text }, "PORT", 1)).toThrow(ConfigError);
+  });
+});

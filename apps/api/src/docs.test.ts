@@ -9,7 +9,9 @@ import { CreateAvatar } from "@realtime-avatar/domain/avatar";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 
-const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
+/** A document, without the spaces that align the columns of its tables. */
+const read = async (name: string): Promise<string> =>
+  (await readFile(join(REPOSITORY, name), "utf8")).replace(/ +\|/g, " |");
 const [readme, apiDocument, keysDocument] = await Promise.all(["README.md", "docs/api.md", "docs/keys.md"].map(read));
 
 /** A command, and the answer that the document gives. */

@@ -179,12 +179,14 @@ describe("the embedded PostgreSQL", () => {
 const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {
   const module = JSON.stringify(join(import.meta.dir, "embedded.ts"));
   const script = `
-    if (${user !== null}) { process.setgroups([]); process.setgid(${user?.gid}); process.setuid(${user?.uid}); }
     const { openEmbedded } = await import(${module});
+    const { statSync } = await import("node:fs");
+    // Only now: the other user may not be able to enter the checkout.
+    if (${user !== null}) { process.setgroups([]); process.setgid(${user?.gid}); process.setuid(${user?.uid}); }
     const notes = [];
     const options = { ...${JSON.stringify(options)}, notify: (note) => notes.push(note) };
     const embedded = await openEmbedded(${JSON.stringify(data)}, options);
-    const owner = (await import("node:fs")).statSync(embedded.directory).uid;
+    const owner = statSync(embedded.directory).uid;
     await embedded.close();
     console.log(JSON.stringify({ directory: embedded.directory, owner, notes }));`;
   const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe", cwd: dirname(data) });

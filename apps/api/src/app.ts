@@ -38,7 +38,13 @@ const methodsAt = (routes: readonly Route[], path: string): string[] => {
 
 export const createApp = (dependencies: Dependencies) => {
   const { db, clock, random, log } = dependencies;
-  const app = new Elysia({ normalize: false, strictPath: true })
+  const app = new Elysia({
+    // Unknown fields are refused, never removed.
+    normalize: false,
+    strictPath: true,
+    // Otherwise a host of fewer than four characters makes Elysia mistake where the path begins.
+    handler: { standardHostname: false },
+  })
     .use(tracing)
     .onRequest((context) => {
       const requestId = requestIdFor(context.request.headers.get("x-request-id"), clock(), random);
@@ -60,7 +66,8 @@ export const createApp = (dependencies: Dependencies) => {
         }
       }
       trace.problem = problem.code;
-      if (problem.status >= 500) trace.error = error;
+      // Elysia's own words for an answer that breaks its schema quote the answer.
+      if (problem.status >= 500) trace.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
       set.status = problem.status;
       return problemResponse(problem, trace.requestId);
     })

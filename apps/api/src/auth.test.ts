@@ -180,4 +180,21 @@ describe("a defect of ours", () => {
     });
     expect(line).not.toContain("trip-the-wire");
   });
+
+  test("is 500 too when an answer would break its schema, and the log does not quote the answer", async () => {
+    const { db } = api.database;
+    await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
+    const lines: string[] = [];
+    const config = { defaultAvatarModelId: "x".repeat(161) };
+    const log = createLog("info", { write: (line) => void lines.push(line) });
+    const app = createApp({ db, clock: () => new Date(), random, config, log });
+    const body = { displayName: "unquotable", sourceKind: "image" };
+    const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key: await api.key(), body }));
+    const answer = await readAnswer(await app.handle(request));
+    expect(outcome(answer)).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toMatch(/unquotable|xxx/);
+    while (lines.length === 0) await Bun.sleep(1);
+    expect(JSON.parse(lines.join("")).error.message).toBe("an answer breaks its schema");
+    expect(lines.join("")).not.toMatch(/unquotable|xxx/);
+  });
 });

@@ -1,5 +1,6 @@
 /** One battery for every route under /api/v1, present and future: who may come in, and in which order it is judged. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { type Answer, readAnswer, requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
 
@@ -105,6 +106,24 @@ describe("credentials come first", () => {
           }),
       );
       expect(new Set(bodies.map((body) => JSON.stringify(body))).size).toBe(1);
+    }
+  });
+
+  test("a connection goes on to serve after a refused body, of any size", async () => {
+    const { hostname, port } = new URL(api.url);
+    for (const { method, url } of withBody()) {
+      for (const size of [10, 100_000, 1_000_000]) {
+        const socket = connect(Number(port), hostname);
+        const answers: string[] = [];
+        const answered = (): Promise<unknown> => new Promise((resolve) => socket.once("data", resolve));
+        socket.on("data", (chunk) => answers.push(chunk.toString().split("\r\n")[0] ?? ""));
+        socket.write(`${method} ${url} HTTP/1.1\r\nHost: api\r\nContent-Length: ${size}\r\n\r\n${"x".repeat(size)}`);
+        await answered();
+        socket.write("GET /healthz HTTP/1.1\r\nHost: api\r\n\r\n");
+        await answered();
+        socket.destroy();
+        expect(answers).toEqual(["HTTP/1.1 401 Unauthorized", "HTTP/1.1 200 OK"]);
+      }
     }
   });
 
@@ -263,6 +282,16 @@ describe("a route that is not there", () => {
       expectProblem(answer, "not_found");
     }
   });
+
+  test.each(["a", "api", "localhost", "[::1]", "xn--bcher-kva.example", "api:3000"])(
+    "a route is found under the host %s",
+    async (host) => {
+      for (const { method, url } of routes()) {
+        const request = new Request(`http://${host}${url}?x=/y`, { method });
+        expectProblem(await readAnswer(await api.app.handle(request)), "missing_api_key");
+      }
+    },
+  );
 
   test("another method is 405 with the methods that there are, before credentials are looked at", async () => {
     const byPath = Map.groupBy(routes(), ({ url }) => url);

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/client";
-import { random } from "@realtime-avatar/db/testing";
+import { random, seedKey } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createApp } from "./app.ts";
-import { type Answer, readAnswer, requestInit, seedKey, startApi, type TestApi } from "./testing.ts";
+import { type Answer, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
 
 let api: TestApi;
 

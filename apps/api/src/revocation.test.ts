@@ -1,8 +1,9 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/client";
+import { seedKey } from "@realtime-avatar/db/testing";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { type Answer, seedKey, startApi, type TestApi } from "./testing.ts";
+import { type Answer, startApi, type TestApi } from "./testing.ts";
 
 let api: TestApi;
 

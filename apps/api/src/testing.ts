@@ -7,8 +7,6 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import { createApp } from "./app.ts";
 import { serve } from "./serve.ts";
 
-export { seedKey };
-
 /** An answer that has been read, with its body as JSON where it is JSON. */
 export type Answer = {
   status: number;

@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/callers";
+import { random } from "@realtime-avatar/db/testing";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { rowCounts, startApi, type TestApi } from "./testing.ts";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { createApp } from "./app.ts";
+import { requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
 
 const PATH = "/api/v1/api-keys";
 let api: TestApi;
@@ -172,5 +175,26 @@ describe("a key grants no more than it has", () => {
       expect([status, body.code]).toEqual([422, "validation_failed"]);
       expect(body.errors).toMatchObject([{ pointer: "#/expiresAt", code: "not_in_future" }]);
     }
+  });
+});
+
+describe("the future", () => {
+  test("begins where the database's clock is, whatever the service's own says", async () => {
+    const { db } = api.database;
+    const day = 24 * 60 * 60 * 1000;
+    const expiring = async (clockOff: number, expiresIn: number): Promise<number> => {
+      const app = createApp({
+        db,
+        clock: () => new Date(Date.now() + clockOff),
+        random,
+        config: { defaultAvatarModelId: "m" },
+        log: createLog("silent"),
+      });
+      const body = { name: "x", expiresAt: new Date(Date.now() + expiresIn).toISOString() };
+      const request = new Request(`http://localhost${PATH}`, requestInit("POST", { key: root, body }));
+      return (await app.handle(request)).status;
+    };
+    expect(await expiring(day, day / 2)).toBe(201);
+    expect(await expiring(-day, -day / 2)).toBe(422);
   });
 });

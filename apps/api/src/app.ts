@@ -2,7 +2,7 @@
 import { type Db, describeError } from "@realtime-avatar/db/client";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { live, ready } from "@realtime-avatar/runtime/health";
+import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { Elysia } from "elysia";
 import { apiKeyRoutes } from "./api-keys.ts";
@@ -89,7 +89,10 @@ export const createApp = (dependencies: Dependencies) => {
       else log.error({ ...line, error: describeError(error) }, "request");
     })
     .get("/healthz", () => live())
-    .get("/readyz", () => ready(db))
+    .get("/readyz", async ({ status }) => {
+      const health = await ready(db);
+      return status(healthStatus(health), health);
+    })
     .use(apiKeyRoutes(dependencies))
     .use(avatarRoutes(dependencies));
   return app;

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect as connectSocket } from "node:net";
 import { connect } from "@realtime-avatar/db/client";
 import { random, seedKey } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
@@ -28,10 +29,10 @@ describe("the Authorization header", () => {
     ["Token x", "missing_api_key"],
     ["Bearer", "missing_api_key"],
     ["Bearer ", "missing_api_key"],
-    ["Bearer x y", "missing_api_key"],
+    ["Bearer x y", "invalid_api_key"],
     ["BearerX", "missing_api_key"],
     ["Bearer x", "invalid_api_key"],
-    ["Bearer ' or 1=1 --", "missing_api_key"],
+    ["Bearer ' or 1=1 --", "invalid_api_key"],
     ["Bearer %00", "invalid_api_key"],
     [`Bearer ${"x".repeat(8000)}`, "invalid_api_key"],
   ])("%j is %s", async (header, code) => {
@@ -67,9 +68,15 @@ describe("only who holds the true secret learns what became of a key", () => {
 
   test.each([
     ["revoked_api_key", "update api_keys set revoked_at = now() where id = $1"],
-    ["expired_api_key", "update api_keys set expires_at = now() where id = $1"],
-    ["revoked_api_key", "update api_keys set revoked_at = now(), expires_at = now() where id = $1"],
-    ["revoked_api_key", "update api_key_credentials set retired_at = now() where api_key_id = $1"],
+    ["expired_api_key", "update api_keys set expires_at = date_trunc('milliseconds', now()) where id = $1"],
+    [
+      "revoked_api_key",
+      "update api_keys set revoked_at = now(), expires_at = date_trunc('milliseconds', now()) where id = $1",
+    ],
+    [
+      "revoked_api_key",
+      "update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where api_key_id = $1",
+    ],
   ])("%s after: %s", async (code, change) => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
     expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
@@ -162,6 +169,30 @@ describe("a connection that is lost under a request", () => {
   });
 });
 
+describe("a client that hangs up", () => {
+  test.each([
+    ["with a declared length", "Content-Length: 100\r\n\r\n{"],
+    ["in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n64\r\n{"],
+  ])("%s is no defect of ours", async (_, rest) => {
+    const { hostname, port } = new URL(api.url);
+    const id = `hang-up-${crypto.randomUUID()}`;
+    const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
+    const socket = connectSocket(Number(port), hostname);
+    socket.write(`${head}Authorization: Bearer ${await api.key()}\r\n${rest}`);
+    const [clock] = await api.database.db.client`select clock_timestamp() as now`;
+    for (;;) {
+      const lookedUp = await api.database.db.client`
+        select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
+          and query like '%"judgedAt"%' and query_start > ${clock?.["now"]}::timestamptz - interval '1 second'`;
+      if (lookedUp.length > 0) break;
+    }
+    socket.destroy();
+    const find = () => api.log.find((entry) => entry.includes(id));
+    while (!find()) await Bun.sleep(1);
+    expect(JSON.parse(find() ?? "{}")).toMatchObject({ level: 30, status: 400, problem: "malformed_request" });
+  });
+});
+
 describe("a defect of ours", () => {
   test("is 500 in fixed words; the reason is in the log alone, without the row", async () => {
     const { client } = api.database.db;
@@ -171,8 +202,9 @@ describe("a defect of ours", () => {
     const answer = await api.call("POST", "/api/v1/avatars", { key, body });
     expect(outcome(answer)).toEqual([500, "internal_error"]);
     expect(answer.text).not.toMatch(/trip|wire|avatars|constraint|sql|postgres/i);
-    await Bun.sleep(0);
-    const line = api.log.find((entry) => entry.includes(answer.body.requestId));
+    const find = () => api.log.find((entry) => entry.includes(answer.body.requestId));
+    while (!find()) await Bun.sleep(1);
+    const line = find();
     expect(JSON.parse(line ?? "{}")).toMatchObject({
       level: 50,
       status: 500,

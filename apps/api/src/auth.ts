@@ -12,7 +12,7 @@ import type { Dependencies } from "./app.ts";
 import { writing } from "./problem.ts";
 import { type Trace, tracing } from "./trace.ts";
 
-const BEARER = /^bearer +(\S+)$/i;
+const BEARER = /^bearer +(.+)$/i;
 
 /** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
 export const authenticate = async (

@@ -1,7 +1,6 @@
 /** Reading a request's body: bytes, text, JSON, and then a value that meets its schema. Nothing is coerced. */
-import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
-import { validate } from "@realtime-avatar/domain/schema";
+import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
 
 const MAX_BODY_BYTES = 128 * 1024;
@@ -19,19 +18,30 @@ const checkMediaType = ({ headers }: Request): void => {
 
 const tooLarge = (): Problem => new Problem("body_too_large", `A body has at most ${MAX_BODY_BYTES} bytes.`);
 
-/** The body's bytes. A declared length is believed only to refuse early: the bytes are counted as they come. */
-const readBytes = async (request: Request): Promise<Uint8Array> => {
-  if (Number(request.headers.get("content-length")) > MAX_BODY_BYTES) throw tooLarge();
-  // HTTP holds the sender to its Content-Length, so the bytes can be taken in one go.
-  if (request.headers.has("content-length")) return request.bytes();
+/** The bytes of a body without a declared length, counted as they come. */
+const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of body) {
     length += chunk.length;
     if (length > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
+};
+
+/** The body's bytes. */
+const readBytes = async (request: Request): Promise<Uint8Array> => {
+  const declared = request.headers.get("content-length");
+  if (Number(declared) > MAX_BODY_BYTES) throw tooLarge();
+  try {
+    // HTTP holds the sender to its Content-Length, so these bytes can be taken in one go.
+    return declared === null && request.body ? await readChunks(request.body) : await request.bytes();
+  } catch (error) {
+    if (error instanceof Problem) throw error;
+    // The sender hung up, or broke the framing: nobody will read the answer, but the log should not call it our defect.
+    throw new Problem("malformed_request", "The body ended before it was complete.");
+  }
 };
 
 const malformed = (detail: string): Problem => new Problem("malformed_json", detail);
@@ -78,8 +88,8 @@ const queryErrors = ({ url }: Request): FieldError[] => {
   const start = url.indexOf("?");
   if (start === -1) return [];
   const names = [...new Set(new URLSearchParams(url.slice(start)).keys())];
-  return names.slice(0, 100).map((name) => ({
-    parameter: [...maskApiKeys(name)].slice(0, 128).join(""),
+  return names.map((name) => ({
+    parameter: shownName(name),
     code: "unknown_parameter",
     detail: "Is not a known query parameter.",
   }));
@@ -92,7 +102,7 @@ const queryErrors = ({ url }: Request): FieldError[] => {
 export const readBody = async <Schema extends TSchema>(request: Request, schema: Schema): Promise<Static<Schema>> => {
   checkMediaType(request);
   const value = parseJson(await readBytes(request));
-  const errors = [...queryErrors(request), ...validate(schema, value)].slice(0, 100);
+  const errors = [...queryErrors(request), ...validate(schema, value)].slice(0, MAX_ERRORS);
   if (errors.length > 0) {
     throw new Problem("validation_failed", "The request does not meet its constraints.", { errors });
   }

@@ -1,7 +1,9 @@
 /** The command line, as an operator and as a script use it. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import { seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { isId } from "@realtime-avatar/domain/id";
@@ -30,6 +32,19 @@ describe("migrate", () => {
     expect(await json("migrate")).toEqual({ migrated: false });
     expect((await cli("migrate")).stdout).toBe("The schema was up to date.\n");
   });
+
+  test("says that it has brought it up to date, on a server and on an embedded database", async () => {
+    const empty = await testDatabase({ migrated: false });
+    const onServer = await runToEnd(bun("apps/api/src/cli.ts", "migrate"), { DATABASE_URL: empty.url });
+    expect(onServer.stdout).toBe("The schema is up to date now.\n");
+    await empty.close();
+    const folder = await temporaryFolder();
+    const embedded = { DATA_DIR: join(folder, "data") };
+    const first = await runToEnd(bun("apps/api/src/cli.ts", "migrate", "--json"), embedded);
+    const second = await runToEnd(bun("apps/api/src/cli.ts", "migrate", "--json"), embedded);
+    expect([JSON.parse(first.stdout), JSON.parse(second.stdout)]).toEqual([{ migrated: true }, { migrated: false }]);
+    await rm(folder, { recursive: true });
+  }, 20_000);
 });
 
 describe("tenants", () => {

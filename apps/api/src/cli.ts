@@ -1,6 +1,6 @@
 /** The command line, for whoever runs the service: migrations, tenants, and keys without a creator. */
 import { insertApiKey } from "@realtime-avatar/db/api-keys";
-import { databaseFailure } from "@realtime-avatar/db/client";
+import { databaseFailure, describeError } from "@realtime-avatar/db/client";
 import { isMigrated, migrate } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
 import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
@@ -70,14 +70,9 @@ program
   .description("bring the database's schema up to date")
   .option("--json", "print one JSON value")
   .action(async (options: { json?: boolean }) => {
-    await withDatabase(async ({ db, url }) => {
-      const wasCurrent = await isMigrated(db);
-      await migrate(url);
-      print(
-        options,
-        { migrated: !wasCurrent },
-        wasCurrent ? "The schema was up to date." : "The schema is up to date now.",
-      );
+    await withDatabase(async ({ url, hasMigrated }) => {
+      const migrated = hasMigrated || (await migrate(url));
+      print(options, { migrated }, migrated ? "The schema is up to date now." : "The schema was up to date.");
     }, false);
   });
 
@@ -182,7 +177,7 @@ const explain = (error: unknown): { message: string; code: number } => {
   if (error instanceof ConfigError) return { message: error.message, code: 2 };
   if (error instanceof Problem && error.extras.errors)
     return { message: usageError(error.extras.errors).message, code: 2 };
-  if (databaseFailure(error)) return { message: "The database failed. Look at DATABASE_URL, and at its log.", code: 1 };
+  if (databaseFailure(error)) return { message: `The database failed (${describeError(error)["code"]}).`, code: 1 };
   return { message: error instanceof Error ? error.message : "Something went wrong.", code: 1 };
 };
 

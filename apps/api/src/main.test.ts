@@ -177,6 +177,8 @@ describe("a bad start", () => {
     ["HOST", "not a host!"],
     ["DATABASE_URL", "mysql://user:hunter2@db/x"],
     ["DATABASE_URL", "hunter2"],
+    ["DATABASE_URL", "postgres://user:hunter2@127.0.0.1:99999/name"],
+    ["DATABASE_URL", "postgres://user:hunter2%zz@127.0.0.1/name"],
     ["LOG_LEVEL", "loud"],
     ["DEFAULT_AVATAR_MODEL_ID", "x".repeat(161)],
   ])("names %s, not its value %j, and exits with 1", async (name, value) => {
@@ -195,13 +197,26 @@ describe("a bad start", () => {
     expect(stdout + stderr).not.toContain("hunter2");
   });
 
-  test("a port that is taken", async () => {
-    const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
-    const { code, stderr } = await runToEnd(bun(API), { PORT: String(taken.port), DATABASE_URL: database.url });
-    await taken.stop();
-    expect(code).toBe(1);
-    expect(stderr).toContain("PORT");
-  });
+  test("a port that is taken, by the service itself too: the first key waits for the next start", async () => {
+    const running = await start({ DATABASE_URL: database.url });
+    const taken = { PORT: new URL(running.url).port, DATA_DIR: join(folder, "taken") };
+    const { code, stderr } = await runToEnd(bun(API), taken);
+    expect([code, stderr]).toEqual([1, "Cannot listen on HOST and PORT (EADDRINUSE).\n"]);
+    expect(existsSync(join(taken.DATA_DIR, "postgres/postmaster.pid"))).toBe(false);
+    expect(await stop(running)).toBe(0);
+
+    const next = await start(taken);
+    await next.waitFor(/export API_KEY=/);
+    expect(await stop(next)).toBe(0);
+  }, 30_000);
+
+  test("SIGTERM during the start ends it in order, database and all", async () => {
+    const data = join(folder, "early");
+    const running = startProcess(bun(API), { PORT: "0", DATA_DIR: data });
+    while (!existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(1);
+    expect(await stop(running)).toBe(0);
+    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+  }, 30_000);
 });
 
 describe("the bundle", () => {

@@ -21,7 +21,10 @@ const paths = Object.keys(bodies) as Path[];
 
 const changes = {
   revoked: (id: string) => `update api_keys set revoked_at = now(), version = version + 1 where id = '${id}'`,
-  expired: (id: string) => `update api_keys set expires_at = now(), version = version + 1 where id = '${id}'`,
+  expired: (id: string) =>
+    `update api_keys set expires_at = date_trunc('milliseconds', now()), version = version + 1 where id = '${id}'`,
+  retired: (id: string) =>
+    `update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where api_key_id = '${id}'`,
   narrowed: (id: string) => `update api_keys set scopes = '{usage:read}', version = version + 1 where id = '${id}'`,
   renamed: (id: string) => `update api_keys set name = 'renamed', version = version + 1 where id = '${id}'`,
 };
@@ -30,6 +33,7 @@ type Change = keyof typeof changes;
 const answers: Record<Change, [number, string | undefined]> = {
   revoked: [401, "revoked_api_key"],
   expired: [401, "expired_api_key"],
+  retired: [401, "revoked_api_key"],
   narrowed: [403, "insufficient_scope"],
   renamed: [201, undefined],
 };

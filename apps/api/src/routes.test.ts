@@ -355,6 +355,7 @@ describe("every answer", () => {
       key,
       `x.${key}`,
       key.slice(0, 30),
+      key.slice(4),
       key.toUpperCase(),
     ]) {
       const latin1 = Buffer.from(id).toString("latin1");

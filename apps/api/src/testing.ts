@@ -4,8 +4,8 @@ import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@r
 import type { ApiKeyRecord, CreateApiKey } from "@realtime-avatar/domain/api-key";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { serve } from "@realtime-avatar/runtime/serve";
 import { createApp } from "./app.ts";
-import { serve } from "./serve.ts";
 
 /** An answer that has been read, with its body as JSON where it is JSON. */
 export type Answer = {
@@ -62,7 +62,7 @@ export const startApi = async (): Promise<TestApi> => {
     config: { defaultAvatarModelId: "model-of-the-test" },
     log: createLog("trace", { write: (line) => void log.push(line) }),
   });
-  const server = serve(app, { host: "127.0.0.1", port: 0 });
+  const server = serve({ host: "127.0.0.1", port: 0, portVariable: "PORT" }, app.fetch);
   const url = server.url.href.replace(/\/$/, "");
   const tenantId = await seedTenant(db);
   return {

@@ -4,7 +4,7 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
-import { bun, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 
 const WORKER = "apps/worker/src/main.ts";
 let database: TestDatabase;
@@ -47,6 +47,27 @@ describe("the worker", () => {
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
     await rm(folder, { recursive: true });
   }, 30_000);
+
+  test("names WORKER_PORT when its port is taken", async () => {
+    const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const { code, stderr } = await runToEnd(bun(WORKER), {
+      WORKER_PORT: String(taken.port),
+      DATABASE_URL: database.url,
+    });
+    await taken.stop();
+    expect([code, stderr]).toEqual([1, "Cannot listen on HOST and WORKER_PORT (EADDRINUSE).\n"]);
+  });
+
+  test("runs as a bundle", async () => {
+    const folder = await temporaryFolder();
+    const source = join(REPOSITORY, WORKER);
+    await runToEnd([process.execPath, "build", source, "--target=bun", `--outdir=${folder}`]);
+    const worker = startProcess(bun(join(folder, "main.js")), { WORKER_PORT: "0", DATABASE_URL: database.url });
+    await worker.waitFor(/nothing to prepare/);
+    worker.kill("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    await rm(folder, { recursive: true });
+  });
 
   test.each([
     ["WORKER_PORT", "x"],

@@ -4,25 +4,27 @@
  */
 import { openDatabase } from "@realtime-avatar/db/open";
 import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
-import { live, ready } from "@realtime-avatar/runtime/health";
-import { onShutdown, runProcess } from "@realtime-avatar/runtime/lifecycle";
+import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
+import { runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { serve } from "@realtime-avatar/runtime/serve";
 
-await runProcess(async () => {
+const answer = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
+
+runProcess(async (atExit) => {
   const config = { ...readCommonConfig(process.env), port: readPort(process.env, "WORKER_PORT", 3001) };
   const log = createLog(config.logLevel, process.stdout, process.stdout.isTTY);
   const database = await openDatabase(config.database, { notify: (message) => log.info(message) });
-  const server = Bun.serve({
-    hostname: config.host,
-    port: config.port,
-    development: false,
-    routes: { "/healthz": live, "/readyz": () => ready(database.db) },
-    fetch: () => new Response(null, { status: 404 }),
-  });
-  onShutdown(async () => {
-    await server.stop();
+  atExit(async () => {
     await database.close();
     log.info("stopped");
   });
+  const server = serve({ ...config, portVariable: "WORKER_PORT" }, async ({ url }) => {
+    const { pathname } = new URL(url);
+    if (pathname === "/healthz") return answer(live());
+    if (pathname === "/readyz") return answer(await ready(database.db));
+    return new Response(null, { status: 404 });
+  });
+  atExit(() => server.stop());
   log.info({ url: server.url.href }, "the worker is connected; there is nothing to prepare yet");
 });

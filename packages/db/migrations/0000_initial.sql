@@ -75,6 +75,7 @@ CREATE TABLE "avatars" (
 	CONSTRAINT "avatars_status_check" CHECK ("avatars"."status" in ('draft', 'preprocessing', 'ready', 'failed', 'disabled', 'deleted')),
 	CONSTRAINT "avatars_source_asset_id_check" CHECK (char_length("avatars"."source_asset_id") between 1 and 160),
 	CONSTRAINT "avatars_default_voice_id_check" CHECK (char_length("avatars"."default_voice_id") between 8 and 160),
+	CONSTRAINT "avatars_cache_manifest_id_check" CHECK (char_length("avatars"."cache_manifest_id") between 1 and 160),
 	CONSTRAINT "avatars_cache_version_check" CHECK ("avatars"."cache_version" >= 0),
 	CONSTRAINT "avatars_settings_check" CHECK (json_typeof("avatars"."settings") = 'object' and octet_length("avatars"."settings"::text) <= 32768),
 	CONSTRAINT "avatars_metadata_check" CHECK (json_typeof("avatars"."metadata") = 'object' and octet_length("avatars"."metadata"::text) <= 32768),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type ApiKeySecret, digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { insertApiKey } from "./api-keys.ts";
@@ -29,8 +29,8 @@ const revoke = (record: ApiKeyRecord, to = db) =>
   to.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${record.id}`;
 const expire = (record: ApiKeyRecord) =>
   db.client`update api_keys set expires_at = now() - interval '1 second', version = version + 1 where id = ${record.id}`;
-const retire = (keyId: string, at: string) =>
-  db.client`update api_key_credentials set retired_at = now() + ${at}::interval where key_id = ${keyId}`;
+const retire = (keyId: string, at: string, to = db) =>
+  to.client`update api_key_credentials set retired_at = now() + ${at}::interval where key_id = ${keyId}`;
 
 /** A key, its child and its grandchild. */
 const seedLine = async () => {
@@ -92,7 +92,7 @@ describe("findCredential", () => {
   test("expiry is judged by the database's clock: the moment itself is too late", async () => {
     const { record, secret } = await seedKey(db, tenantId);
     await db.client.begin(async (transaction) => {
-      await transaction`update api_keys set expires_at = now() where id = ${record.id}`;
+      await transaction`update api_keys set expires_at = date_trunc('milliseconds', now()) where id = ${record.id}`;
     });
     expect((await find(secret.keyId)).status).toBe("expired");
     await db.client`update api_keys set expires_at = now() + interval '1 hour' where id = ${record.id}`;
@@ -159,6 +159,21 @@ describe("a write reads its caller again", () => {
     expect(await writtenBy(caller)).toBe(0);
   });
 
+  test("a key that has expired on its way is not written", async () => {
+    const { grandchild } = await seedLine();
+    const { caller } = await find(grandchild.secret.keyId);
+    const { record, secret } = await seedKey(db, tenantId);
+    for (const [expiresAt, written] of [
+      [new Date(Date.now() - 60_000), false],
+      [new Date(Date.now() + 60_000), true],
+    ] as const) {
+      const child = { ...record, id: newId("key", new Date(), random), keyId: "0123456789ABCDEF", expiresAt };
+      const other = { ...secret, keyId: Buffer.from(random(8)).toString("hex"), reveal: () => secret.reveal() };
+      const attempt = insertApiKey(db, child, other as unknown as ApiKeySecret, caller, operatorOrigin());
+      expect(await attempt).toBe(written);
+    }
+  });
+
   test("a change of the parent's name does not disturb it", async () => {
     const { parent, grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
@@ -166,27 +181,30 @@ describe("a write reads its caller again", () => {
     expect(await write(caller)).toBe(true);
   });
 
-  test.each(["grandchild", "parent"] as const)(
-    "a write that waits for the revocation of the %s to commit writes nothing",
-    async (revoked) => {
-      const line = await seedLine();
-      const { caller } = await find(line.grandchild.secret.keyId);
-      const other = connect(database.url, { connections: 1 });
-      await other.client`begin`;
-      await revoke(line[revoked].record, other);
-      const pending = write(caller);
-      // The write is held by the lock of the open revocation: wait until the server says so.
-      for (;;) {
-        const waiting = await db.client`
+  const held: [string, (line: Awaited<ReturnType<typeof seedLine>>, to: Db) => Promise<unknown>][] = [
+    ["the revocation of the key", ({ grandchild }, to) => revoke(grandchild.record, to)],
+    ["the revocation of its eldest ancestor", ({ parent }, to) => revoke(parent.record, to)],
+    ["the retirement of its credential", ({ grandchild }, to) => retire(grandchild.secret.keyId, "-1 second", to)],
+  ];
+
+  test.each(held)("a write that waits for %s to commit writes nothing", async (_, change) => {
+    const line = await seedLine();
+    const { caller } = await find(line.grandchild.secret.keyId);
+    const other = connect(database.url, { connections: 1 });
+    await other.client`begin`;
+    await change(line, other);
+    const pending = write(caller);
+    // The write is held by the lock of the open revocation: wait until the server says so.
+    for (;;) {
+      const waiting = await db.client`
           select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-        if (waiting.length > 0) break;
-      }
-      await other.client`commit`;
-      expect(await pending).toBe(false);
-      expect(await writtenBy(caller)).toBe(0);
-      await other.close();
-    },
-  );
+      if (waiting.length > 0) break;
+    }
+    await other.client`commit`;
+    expect(await pending).toBe(false);
+    expect(await writtenBy(caller)).toBe(0);
+    await other.close();
+  });
 
   test("a revocation waits for a write that came first", async () => {
     const { grandchild } = await seedLine();

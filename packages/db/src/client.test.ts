@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import postgres from "postgres";
-import { checkServer, connect, databaseFailure, describeError } from "./client.ts";
+import { connect, databaseFailure, describeError } from "./client.ts";
+import { openDatabase } from "./open.ts";
 import { type TestDatabase, testDatabase } from "./testing.ts";
 
 let database: TestDatabase;
@@ -75,7 +76,7 @@ describe("describeError", () => {
   });
 });
 
-describe("checkServer", () => {
+describe("the start", () => {
   const on = async (name: string, create: string, change?: string): Promise<void> => {
     const admin = database.db.client;
     await admin.unsafe(`create database ${name} ${create}`);
@@ -83,19 +84,14 @@ describe("checkServer", () => {
       if (change) await admin.unsafe(`alter database ${name} ${change}`);
       const url = new URL(database.url);
       url.pathname = `/${name}`;
-      const db = connect(url.href);
-      try {
-        await checkServer(db);
-      } finally {
-        await db.close();
-      }
+      await (await openDatabase({ databaseUrl: url.href, dataDirectory: "unused" })).close();
     } finally {
       await admin.unsafe(`drop database ${name}`);
     }
   };
 
-  test("accepts the database of the tests", async () => {
-    await checkServer(database.db);
+  test("accepts UTF-8 and read committed", async () => {
+    await on(`plain_${process.pid}`, "encoding 'UTF8' locale 'C' template template0");
   });
 
   test("refuses another encoding", async () => {

@@ -42,7 +42,7 @@ export const statement = <Row extends object>(query: SQL) => {
 /** What a column of an inserted row gets: a named placeholder, or an expression. */
 type ColumnValue = Placeholder | SQL;
 
-/** `insert into table (…) select …, one row for each row of `from`. Every column must be given. */
+/** `insert into table (…) select …`, for each row of `from`. Every column must be given. */
 export const insertFrom = <Table extends PgTable>(
   table: Table,
   values: Record<keyof Table["_"]["columns"], ColumnValue>,
@@ -57,7 +57,7 @@ export const insertFrom = <Table extends PgTable>(
   return sql`insert into ${table} (${sql.join(names, sql`, `)}) select ${sql.join(expressions, sql`, `)} from ${from}`;
 };
 
-/** A row as it is given to a statement: the placeholders of `insertRow(table, prefix)` by name. */
+/** A named placeholder for each column of `table`; `rowValues` with the same prefix gives their values. */
 export const placeholders = <Table extends PgTable>(
   table: Table,
   prefix: string,

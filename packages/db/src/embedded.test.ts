@@ -66,7 +66,8 @@ describe("the embedded PostgreSQL", () => {
       embedded.url,
       `select current_setting('server_encoding') as encoding, current_setting('fsync') as fsync,
         current_setting('synchronous_commit') as commit, current_setting('listen_addresses') as listens,
-        current_setting('unix_socket_directories') as sockets, current_setting('password_encryption') as passwords`,
+        current_setting('unix_socket_directories') as sockets, current_setting('password_encryption') as passwords,
+        current_setting('log_min_error_statement') as logs`,
     );
     expect(row).toEqual({
       encoding: "UTF8",
@@ -75,6 +76,7 @@ describe("the embedded PostgreSQL", () => {
       listens: "127.0.0.1",
       sockets: "",
       passwords: "scram-sha-256",
+      logs: "panic",
     });
     const port = Number(new URL(embedded.url).port);
     expect(await canConnect("127.0.0.1", port)).toBe(true);
@@ -156,6 +158,24 @@ describe("the embedded PostgreSQL", () => {
     expect(existsSync(join(again.directory, "postmaster.pid"))).toBe(false);
   });
 
+  test("a server that has recovered from a crash is not taken from those who use it", async () => {
+    const data = join(folder, "recovered");
+    const user = await openEmbedded(data, fast);
+    const pid = await serverPid(user.directory);
+    const victim = postgres(user.url, { max: 1, onnotice: () => {} });
+    const [row] = await victim`select pg_backend_pid() as pid`;
+    process.kill(row?.["pid"], "SIGKILL");
+    const shares = "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
+    // The crash of one backend cuts all of them; then the share is taken again.
+    while ((await query(user.url, shares).catch(() => [])).length === 0) await Bun.sleep(20);
+    const passerBy = await openEmbedded(data, fast);
+    await passerBy.close();
+    expect(isAlive(pid)).toBe(true);
+    await victim.end({ timeout: 0 });
+    await user.close();
+    expect(isAlive(pid)).toBe(false);
+  }, 20_000);
+
   test("says what is wrong when it cannot run here, and names the way out", async () => {
     const broken = join(folder, "broken");
     await mkdir(join(broken, "bin"), { recursive: true });
@@ -164,6 +184,10 @@ describe("the embedded PostgreSQL", () => {
     }
     const attempt = openEmbedded(join(folder, "unborn"), { binaries: broken });
     await expect(attempt).rejects.toThrow(/cannot run on this machine.*DATABASE_URL/s);
+  });
+
+  test("a folder that cannot be made is named", async () => {
+    await expect(openEmbedded("/proc/nowhere/data", fast)).rejects.toThrow(/\/proc\/nowhere\/data of DATA_DIR/);
   });
 
   test("a cluster that does not start is told with the end of its log", async () => {
@@ -235,6 +259,19 @@ const cases: [string, () => Promise<void>][] = isRoot
           await rm(join(copy, "lib"), { recursive: true });
           expect(JSON.parse(await openAs(null, data, options)).directory).toBe(first.directory);
           expect(JSON.parse(await openAs(null, join(closed, "other"), options)).directory).not.toBe(first.directory);
+        },
+      ],
+      [
+        "root with a umask that hides everything starts it all the same",
+        async () => {
+          const shelter = join(folder, "hidden-shelter");
+          const before = process.umask(0o077);
+          try {
+            const { owner } = JSON.parse(await openAs(null, join(folder, "hidden"), { ...fast, shelter }));
+            expect(owner).not.toBe(0);
+          } finally {
+            process.umask(before);
+          }
         },
       ],
       [

@@ -14,7 +14,7 @@
 import { type ExecFileOptions, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, openSync } from "node:fs";
-import { chown, cp, link, mkdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
+import { chmod, chown, cp, link, mkdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
@@ -46,6 +46,7 @@ export type EmbeddedOptions = {
 const ADVICE = "Set DATABASE_URL to a PostgreSQL server (15 or later) instead.";
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 15_000;
+const LEAVE_DEADLINE_MS = 2000;
 /** Any number will do, as long as every process takes the same. */
 const LEASE = 7_229_002;
 
@@ -116,6 +117,12 @@ const writeOnce = async (path: string, text: string): Promise<string> => {
   return (await readText(path)) ?? text;
 };
 
+/** Makes a folder that every user can enter, whatever the umask is. */
+const makeEnterable = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+};
+
 /**
  * Where binaries and cluster are: in place, unless this process is root and the user that PostgreSQL then runs as
  * cannot enter there (a checkout under a home of mode 0700, say). Then they are put in `shelter`, and it is said.
@@ -133,7 +140,7 @@ const chooseHome = async (
     const copy = join(shelter, `postgresql-${version.split(" ").at(-1)}`);
     if ((await versionOf(copy, account)) !== version) {
       const draft = `${copy}.${randomBytes(6).toString("hex")}`;
-      await mkdir(shelter, { recursive: true, mode: 0o755 });
+      await makeEnterable(shelter);
       await cp(binaries, draft, { recursive: true, verbatimSymlinks: true });
       await run("chmod", ["-R", "a+rX", draft]);
       // A copy that does not run makes way; one that another process has made meanwhile is as good.
@@ -144,14 +151,17 @@ const chooseHome = async (
     binaries = copy;
   }
 
-  await mkdir(dataDirectory, { recursive: true, mode: 0o755 });
+  await mkdir(dataDirectory, { recursive: true, mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {
+    throw new Error(`The folder ${dataDirectory} of DATA_DIR cannot be made (${error.code}).`);
+  });
   const location = join(dataDirectory, "location");
   let home = await readText(location);
   if (!home && !(await canEnter(dataDirectory, account))) {
     home = await writeOnce(location, join(shelter, `data-${randomBytes(6).toString("hex")}`));
   }
   if (home) {
-    await mkdir(home, { recursive: true, mode: 0o755 });
+    await makeEnterable(shelter);
+    await makeEnterable(home);
     options.notify?.(`The data are in ${home}: PostgreSQL's user cannot enter ${dataDirectory}.`);
   }
   return { binaries, cluster: join(home ?? dataDirectory, "postgres") };
@@ -237,14 +247,42 @@ const readServer = async (cluster: string): Promise<{ pid: number; port: number;
   return pid && port ? { pid, port, ready: lines[7]?.trim() === "ready" } : null;
 };
 
+/** A share in the server, held for as long as this process uses it. */
+type Lease = { client: postgres.Sql; isLeaving: boolean };
+
 /** Connects and takes the shared lock; `null` when there is no server to connect to, or it is about to stop. */
-const takeLease = async (url: string): Promise<postgres.Sql | null> => {
-  const client = postgres(url, { max: 1, connect_timeout: 5, max_lifetime: null, onnotice: () => {} });
+const takeLease = async (url: string): Promise<Lease | null> => {
+  let isTaken = false;
+  const retake = async (): Promise<void> => {
+    while (!lease.isLeaving) {
+      const isBack = await client`select pg_advisory_lock_shared(${LEASE})`.then(
+        () => true,
+        () => false,
+      );
+      if (isBack) return;
+      await pause(200);
+    }
+  };
+  const client = postgres(url, {
+    max: 1,
+    connect_timeout: 5,
+    max_lifetime: null,
+    backoff: () => 0.1,
+    onnotice: () => {},
+    // A server that recovers from a crash has cut every connection: without its share, this process would be
+    // overlooked by the next to leave.
+    onclose: () => {
+      if (isTaken && !lease.isLeaving) void retake();
+    },
+  });
+  const lease: Lease = { client, isLeaving: false };
   try {
     // Who stops the server holds the lock alone: this then waits, and ends with the server.
     await client`select pg_advisory_lock_shared(${LEASE})`;
-    return client;
+    isTaken = true;
+    return lease;
   } catch (error) {
+    lease.isLeaving = true;
     await client.end({ timeout: 0 });
     if (error instanceof postgres.PostgresError && error.code === "28P01") {
       throw new Error("The embedded PostgreSQL refuses the password in the data directory.");
@@ -300,19 +338,20 @@ export const openEmbedded = async (dataDirectory: string, options: EmbeddedOptio
   throw await failure(cluster, binaries);
 };
 
-const leave = async (lease: postgres.Sql, cluster: string): Promise<void> => {
-  let isLast = false;
-  try {
-    await lease`select pg_advisory_unlock_shared(${LEASE})`;
-    const [row] = await lease<{ last: boolean }[]>`select pg_try_advisory_lock(${LEASE}) as last`;
-    isLast = row?.last === true;
-  } catch {
-    // The server is gone already.
-  }
+const leave = async (lease: Lease, cluster: string): Promise<void> => {
+  lease.isLeaving = true;
+  const { client } = lease;
+  const isLast = async (): Promise<boolean> => {
+    await client`select pg_advisory_unlock_shared(${LEASE})`;
+    const [row] = await client<{ last: boolean }[]>`select pg_try_advisory_lock(${LEASE}) as last`;
+    return row?.last === true;
+  };
+  // A server that is gone, or does not answer, is not ours to stop.
+  const mustStop = await Promise.race([isLast().catch(() => false), pause(LEAVE_DEADLINE_MS).then(() => false)]);
   // The connection, and the lock with it, is held until the server has ended.
-  const server = isLast ? await readServer(cluster) : null;
+  const server = mustStop ? await readServer(cluster) : null;
   if (server) process.kill(server.pid, "SIGINT");
-  await lease.end({ timeout: 0 }).catch(() => {});
+  await client.end({ timeout: 0 }).catch(() => {});
   const deadline = Date.now() + STOP_DEADLINE_MS;
   // By then the next process may have started another server.
   while (server && (await readServer(cluster))?.pid === server.pid) {

@@ -32,25 +32,32 @@ const migrations = (): MigrationMeta[] =>
     };
   });
 
-/** Applies what is pending. Needs a connection of its own to the server, not one through a transaction-mode pooler. */
-export const migrate = async (url: string): Promise<void> => {
+/**
+ * Applies what is pending; answers whether there was anything. Needs a connection of its own to the server, not one
+ * through a transaction-mode pooler.
+ */
+export const migrate = async (url: string): Promise<boolean> => {
   const client = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
   try {
     await client`select pg_advisory_lock(${LOCK})`;
+    if (await isCurrent(client)) return false;
     const { session } = drizzle(client)._;
     await new PgDialect().migrate(migrations(), session as unknown as PgSession, "drizzle");
+    return true;
   } finally {
     // The lock is the session's: it goes with the connection.
     await client.end({ timeout: 5 });
   }
 };
 
-/** Whether the database has every migration that this program knows. A newer database counts as current. */
-export const isMigrated = async (db: Db): Promise<boolean> => {
-  const [{ journaled } = { journaled: false }] = await db.client<{ journaled: boolean }[]>`
+const isCurrent = async (client: postgres.Sql): Promise<boolean> => {
+  const [{ journaled } = { journaled: false }] = await client<{ journaled: boolean }[]>`
     select to_regclass('drizzle.__drizzle_migrations') is not null as journaled`;
   if (!journaled) return false;
-  const [row] = await db.client<{ newest: string | null }[]>`
+  const [row] = await client<{ newest: string | null }[]>`
     select max(created_at) as newest from drizzle.__drizzle_migrations`;
   return Number(row?.newest ?? 0) >= (journal.entries.at(-1)?.when ?? 0);
 };
+
+/** Whether the database has every migration that this program knows. A newer database counts as current. */
+export const isMigrated = (db: Db): Promise<boolean> => isCurrent(db.client);

@@ -5,7 +5,23 @@ import { migrate } from "./migrate.ts";
 
 export type DatabaseConfig = { databaseUrl: string | null; dataDirectory: string };
 
-export type OpenDatabase = { db: Db; url: string; isEmbedded: boolean; close(): Promise<void> };
+export type OpenDatabase = {
+  db: Db;
+  url: string;
+  isEmbedded: boolean;
+  /** Whether opening it has applied migrations: to an embedded database alone. */
+  hasMigrated: boolean;
+  close(): Promise<void>;
+};
+
+const tryConnect = (url: string): Db => {
+  try {
+    return connect(url);
+  } catch {
+    // The driver reads the URL at once; its own words may quote it.
+    throw new Error("DATABASE_URL must be a postgres:// URL.");
+  }
+};
 
 /**
  * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the
@@ -15,14 +31,15 @@ export type OpenDatabase = { db: Db; url: string; isEmbedded: boolean; close(): 
 export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOptions = {}): Promise<OpenDatabase> => {
   const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
   const url = embedded?.url ?? (config.databaseUrl as string);
-  const db = connect(url);
+  const db = tryConnect(url);
   const close = async (): Promise<void> => {
     await db.close();
     await embedded?.close();
   };
   try {
-    if (embedded) await migrate(url);
+    const hasMigrated = embedded !== null && (await migrate(url));
     await checkServer(db);
+    return { db, url, isEmbedded: embedded !== null, hasMigrated, close };
   } catch (error) {
     await close();
     if (embedded === null && databaseFailure(error)) {
@@ -31,5 +48,4 @@ export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOpti
     }
     throw error;
   }
-  return { db, url, isEmbedded: embedded !== null, close };
 };

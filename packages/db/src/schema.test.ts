@@ -4,8 +4,10 @@ import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId } from "@realtime-avatar/domain/id";
+import { getTableConfig } from "drizzle-orm/pg-core";
 import { insertAvatar } from "./avatars.ts";
 import { findCredential } from "./callers.ts";
+import * as schema from "./schema.ts";
 import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
 
 let database: TestDatabase;
@@ -60,6 +62,15 @@ describe("the catalog", () => {
 });
 
 describe("the constraints", () => {
+  test("are those that schema.ts declares, each of them", async () => {
+    const found = await database.db.client<{ name: string }[]>`
+      select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`;
+    const tables = [schema.tenants, schema.apiKeys, schema.apiKeyCredentials, schema.avatars, schema.auditEvents];
+    const declared = tables.flatMap((table) => getTableConfig(table).checks.map(({ name }) => name));
+    expect(found.map(({ name }) => name).sort()).toEqual(declared.sort());
+    expect(declared.length).toBeGreaterThan(25);
+  });
+
   /** A row that the table accepts. */
   const rows = (tenantId: string) => {
     const now = new Date();
@@ -183,13 +194,18 @@ describe("the constraints", () => {
     ["avatars", { default_voice_id: long(7) }, CHECK],
     ["avatars", { default_voice_id: long(161) }, CHECK],
     ["avatars", { cache_version: -1 }, CHECK],
+    ["avatars", { id: "key_01h455vb4pex5vsknk084sn02q" }, CHECK],
+    ["avatars", { cache_manifest_id: "" }, CHECK],
     ["avatars", { settings: [] }, CHECK],
+    ["avatars", { metadata: [] }, CHECK],
+    ["avatars", { settings: { x: "y".repeat(32_768) } }, CHECK],
     ["avatars", { metadata: { x: "y".repeat(32_768 - 8) } }, "accepted"],
     ["avatars", { metadata: { x: "y".repeat(32_768 - 7) } }, CHECK],
     ["avatars", { version: 0 }, CHECK],
     ["avatars", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
     ["audit_events", {}, "accepted"],
     ["audit_events", { actor_id: "key_01h455vb4pex5vsknk084sn02q" }, CHECK],
+    ["audit_events", { id: "ava_01h455vb4pex5vsknk084sn02q" }, CHECK],
     ["audit_events", { environment: "prod" }, CHECK],
     ["audit_events", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
   ])("%s with %j: %s", async (table, change, outcome) => {

@@ -6,7 +6,7 @@
 
 import { CreateApiKey, MAX_LINEAGE } from "@realtime-avatar/domain/api-key";
 import { ENVIRONMENTS, KEY_ID_LENGTH } from "@realtime-avatar/domain/api-key-secret";
-import { CreateAvatar, SOURCE_KINDS } from "@realtime-avatar/domain/avatar";
+import { Avatar, CreateAvatar, SOURCE_KINDS } from "@realtime-avatar/domain/avatar";
 import { ID_SUFFIX_PATTERN, type IdPrefix } from "@realtime-avatar/domain/id";
 import { SCOPES } from "@realtime-avatar/domain/scope";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/state";
@@ -152,6 +152,7 @@ export const avatars = pgTable(
     check("avatars_status_check", oneOf(table.status, AVATAR_STATUSES)),
     check("avatars_source_asset_id_check", length(table.sourceAssetId, avatarBounds.sourceAssetId)),
     check("avatars_default_voice_id_check", length(table.defaultVoiceId, avatarBounds.defaultVoiceId)),
+    check("avatars_cache_manifest_id_check", length(table.cacheManifestId, Avatar.properties.cacheManifestId.anyOf[0])),
     check("avatars_cache_version_check", sql`${table.cacheVersion} >= 0`),
     check("avatars_settings_check", jsonObject(table.settings, avatarBounds.settings)),
     check("avatars_metadata_check", jsonObject(table.metadata, avatarBounds.metadata)),

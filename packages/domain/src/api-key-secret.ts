@@ -120,9 +120,15 @@ export const verifyApiKey = (secret: ApiKeySecret, digest: Uint8Array): boolean 
   return own.length === digest.length && timingSafeEqual(own, digest);
 };
 
-const LOOKS_LIKE_A_KEY = /rta_(live|test)_([0-9A-Za-z]{0,16})[0-9A-Za-z_]*/gi;
+/** A key, the beginning of one, or one that has lost its fixed prefix. */
+const LOOKS_LIKE_A_KEY =
+  /rta_(live|test)_([0-9A-Za-z]{0,16})[0-9A-Za-z_]*|(?:live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{16,}/gi;
 
 /** Replaces whatever looks like a key, or like the beginning of one, by its public part. */
 export const maskApiKeys = (text: string): string =>
   // The plain search comes first: nearly no text has a key in it, and this runs on every log line.
-  /rta_/i.test(text) ? text.replace(LOOKS_LIKE_A_KEY, "rta_$1_$2_****") : text;
+  /(?:live|test)_/i.test(text)
+    ? text.replace(LOOKS_LIKE_A_KEY, (_, environment?: string, keyId?: string) =>
+        environment === undefined ? "****" : `rta_${environment}_${keyId}_****`,
+      )
+    : text;

@@ -1,6 +1,13 @@
 /** API keys: what a request may ask for, what a key may grant, what is stored and what is shown. */
 import { type Static, Type } from "@sinclair/typebox";
-import { type ApiKeySecret, ENVIRONMENTS, type Environment, generateApiKey, redactedKey } from "./api-key-secret.ts";
+import {
+  type ApiKeySecret,
+  ENVIRONMENTS,
+  type Environment,
+  generateApiKey,
+  KEY_ID_LENGTH,
+  redactedKey,
+} from "./api-key-secret.ts";
 import { parseDateTime } from "./date-time.ts";
 import { type ApiKeyId, newId, type RandomBytes, type TenantId } from "./id.ts";
 import { type FieldError, Problem } from "./problem.ts";
@@ -11,13 +18,22 @@ import { API_KEY_STATUSES, type ApiKeyStatus } from "./state.ts";
 /** A key has at most so many ancestors. */
 export const MAX_LINEAGE = 8;
 
+/** What a new key and a present one share. */
+const fields = {
+  name: Text({ minLength: 1, maxLength: 120 }),
+  environment: OneOf(ENVIRONMENTS),
+  scopes: Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 16 }),
+  spendLimitCreditMicros: Nullable(Count()),
+  expiresAt: Nullable(DateTime()),
+};
+
 export const CreateApiKey = Type.Object(
   {
-    name: Text({ minLength: 1, maxLength: 120 }),
-    environment: Type.Optional(OneOf(ENVIRONMENTS)),
-    scopes: Type.Optional(Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 16 })),
-    spendLimitCreditMicros: Type.Optional(Nullable(Count())),
-    expiresAt: Type.Optional(Nullable(DateTime())),
+    name: fields.name,
+    environment: Type.Optional(fields.environment),
+    scopes: Type.Optional(fields.scopes),
+    spendLimitCreditMicros: Type.Optional(fields.spendLimitCreditMicros),
+    expiresAt: Type.Optional(fields.expiresAt),
   },
   { additionalProperties: false },
 );
@@ -26,15 +42,15 @@ export type CreateApiKey = Static<typeof CreateApiKey>;
 export const ApiKey = Type.Object(
   {
     id: Text({ minLength: 1, maxLength: 64 }),
-    keyId: Text({ minLength: 16, maxLength: 16 }),
+    keyId: Text({ minLength: KEY_ID_LENGTH, maxLength: KEY_ID_LENGTH }),
     tenantId: Text({ minLength: 1, maxLength: 64 }),
-    name: CreateApiKey.properties.name,
-    environment: OneOf(ENVIRONMENTS),
+    name: fields.name,
+    environment: fields.environment,
     redactedKey: Text({ minLength: 1, maxLength: 64 }),
-    scopes: Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 16 }),
+    scopes: fields.scopes,
     status: OneOf(API_KEY_STATUSES),
-    spendLimitCreditMicros: Nullable(Count()),
-    expiresAt: Nullable(DateTime()),
+    spendLimitCreditMicros: fields.spendLimitCreditMicros,
+    expiresAt: fields.expiresAt,
     createdAt: DateTime(),
   },
   { additionalProperties: false },

@@ -11,15 +11,26 @@ export type SourceKind = (typeof SOURCE_KINDS)[number];
 /** `settings` and `metadata` have at most so many bytes each, as compact JSON in UTF-8. */
 const MAX_JSON_BYTES = 32 * 1024;
 
+/** What a new avatar and a present one share. */
+const fields = {
+  displayName: Text({ minLength: 1, maxLength: 160 }),
+  sourceKind: OneOf(SOURCE_KINDS),
+  modelId: Text({ minLength: 1, maxLength: 160 }),
+  sourceAssetId: Text({ minLength: 1, maxLength: 160 }),
+  defaultVoiceId: Text({ minLength: 8, maxLength: 160 }),
+  settings: JsonObject({ "x-maxBytes": MAX_JSON_BYTES }),
+  metadata: JsonObject({ "x-maxBytes": MAX_JSON_BYTES }),
+};
+
 export const CreateAvatar = Type.Object(
   {
-    displayName: Text({ minLength: 1, maxLength: 160 }),
-    sourceKind: OneOf(SOURCE_KINDS),
-    modelId: Type.Optional(Text({ minLength: 1, maxLength: 160 })),
-    sourceAssetId: Type.Optional(Text({ minLength: 1, maxLength: 160 })),
-    defaultVoiceId: Type.Optional(Text({ minLength: 8, maxLength: 160 })),
-    settings: Type.Optional(JsonObject({ "x-maxBytes": MAX_JSON_BYTES })),
-    metadata: Type.Optional(JsonObject({ "x-maxBytes": MAX_JSON_BYTES })),
+    displayName: fields.displayName,
+    sourceKind: fields.sourceKind,
+    modelId: Type.Optional(fields.modelId),
+    sourceAssetId: Type.Optional(fields.sourceAssetId),
+    defaultVoiceId: Type.Optional(fields.defaultVoiceId),
+    settings: Type.Optional(fields.settings),
+    metadata: Type.Optional(fields.metadata),
   },
   { additionalProperties: false },
 );
@@ -30,16 +41,16 @@ export const Avatar = Type.Object(
     id: Text({ minLength: 1, maxLength: 64 }),
     tenantId: Text({ minLength: 1, maxLength: 64 }),
     environment: OneOf(ENVIRONMENTS),
-    displayName: CreateAvatar.properties.displayName,
-    sourceKind: OneOf(SOURCE_KINDS),
-    modelId: Text({ minLength: 1, maxLength: 160 }),
+    displayName: fields.displayName,
+    sourceKind: fields.sourceKind,
+    modelId: fields.modelId,
     status: OneOf(AVATAR_STATUSES),
-    sourceAssetId: Nullable(Text({ minLength: 1, maxLength: 160 })),
-    defaultVoiceId: Nullable(Text({ minLength: 8, maxLength: 160 })),
+    sourceAssetId: Nullable(fields.sourceAssetId),
+    defaultVoiceId: Nullable(fields.defaultVoiceId),
     cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 })),
     cacheVersion: Count(),
-    settings: JsonObject({}),
-    metadata: JsonObject({}),
+    settings: fields.settings,
+    metadata: fields.metadata,
     createdAt: DateTime(),
     updatedAt: DateTime(),
   },

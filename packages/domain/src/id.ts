@@ -6,21 +6,12 @@
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-export const ID_PREFIXES = {
-  tenant: "ten",
-  apiKey: "key",
-  avatar: "ava",
-  auditEvent: "aud",
-  asset: "ast",
-  request: "req",
-} as const;
-export type IdPrefix = (typeof ID_PREFIXES)[keyof typeof ID_PREFIXES];
+/** Tenant, API key record, avatar, audit event, asset, request. */
+export type IdPrefix = "ten" | "key" | "ava" | "aud" | "ast" | "req";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
 export type AvatarId = Id<"ava">;
-export type AuditEventId = Id<"aud">;
-export type RequestId = Id<"req">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 

@@ -75,6 +75,16 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
+test("the sources read no clock and draw no randomness", async () => {
+  const sources = (await readdir(import.meta.dir)).filter((name) => name.endsWith(".ts") && !/test/.test(name));
+  expect(sources.length).toBeGreaterThan(9);
+  for (const name of sources) {
+    const text = await readFile(join(import.meta.dir, name), "utf8");
+    const code = text.replace(/\/\*.*?\*\/|\/\/.*$/gms, "");
+    expect(`${name}: ${code.match(/Math\.random|Date\.now|new Date\(\)|random(Bytes|UUID)/)}`).toBe(`${name}: null`);
+  }
+});
+
 describe("the packed package", () => {
   test("depends on TypeBox alone, and holds no test", async () => {
     const installed = join(folder, "node_modules/@realtime-avatar/domain");

@@ -127,6 +127,15 @@ describe("a pointer", () => {
     expect(decodeURIComponent(error?.pointer ?? "")).toBe(`#/${"😀".repeat(128)}`);
   });
 
+  test("ends early when it grows too long: a hundred errors stay small", () => {
+    let metadata: Record<string, unknown> = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x${i}`, "\0"]));
+    for (let depth = 0; depth < 60; depth++) metadata = { ["😀".repeat(128)]: metadata };
+    const found = validate(CreateAvatar, avatar({ metadata }));
+    expect(found).toHaveLength(100);
+    expect(JSON.stringify(found).length).toBeLessThan(300_000);
+    expect(found[0]?.pointer).toStartWith("#/metadata/%F0%9F%98%80");
+  });
+
   test("holds no key, though a member name may", () => {
     const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
     const pointers = errors(CreateAvatar, avatar({ [secret]: 1, metadata: { [secret]: "\ud800" } })).join();

@@ -25,127 +25,133 @@ import type { FieldError } from "./problem.ts";
 import { codePointLength, isStorableText, utf8Length } from "./text.ts";
 
 /** At most so many errors are told of one request. */
-const MAX_ERRORS = 100;
-/** A member name is cut at so many characters where it stands in a pointer. */
-const MAX_MEMBER_NAME = 128;
+export const MAX_ERRORS = 100;
+/** A name that the caller chose is cut at so many characters where an error shows it. */
+const MAX_NAME = 128;
+/** A pointer of more characters is not made longer: errors must not be many times the size of the request. */
+const MAX_POINTER = 512;
 
-type Judge = (schema: TSchema, value: unknown, pointer: string, errors: FieldError[]) => void;
+/** Where a value stands in the body: the names that lead to it, innermost first. Made text only for an error. */
+type Path = { parent: Path; name: string | number } | null;
+
+type Judge = (schema: TSchema, value: unknown, path: Path, errors: FieldError[]) => void;
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const add = (errors: FieldError[], pointer: string, code: string, detail: string): void => {
-  if (errors.length < MAX_ERRORS) errors.push({ pointer, code, detail });
+/** A name that the caller chose, as an error may show it: cut between characters, well-formed, and without a key. */
+export const shownName = (name: string): string =>
+  [...maskApiKeys(name).slice(0, 2 * MAX_NAME)].slice(0, MAX_NAME).join("").toWellFormed();
+
+/** A JSON Pointer in fragment form (RFC 6901 §6). One that grows too long ends early, at what holds the value. */
+const pointerOf = (path: Path): string => {
+  if (path === null) return "#";
+  const parent = pointerOf(path.parent);
+  if (parent.length > MAX_POINTER) return parent;
+  const name = shownName(String(path.name)).replaceAll("~", "~0").replaceAll("/", "~1");
+  return `${parent}/${encodeURIComponent(name)}`;
 };
 
-const child = (pointer: string, name: string | number): string => {
-  // The name is the caller's: cut between characters, made well-formed, and stripped of anything like a key.
-  const cut = [...String(name).slice(0, 2 * MAX_MEMBER_NAME)].slice(0, MAX_MEMBER_NAME).join("");
-  const escaped = maskApiKeys(cut).toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1");
-  return `${pointer}/${encodeURIComponent(escaped)}`;
+const add = (errors: FieldError[], path: Path, code: string, detail: string): void => {
+  if (errors.length < MAX_ERRORS) errors.push({ pointer: pointerOf(path), code, detail });
 };
 
-const judgeText: Judge = (schema, value, pointer, errors) => {
+const judgeText: Judge = (schema, value, path, errors) => {
   const { minLength, maxLength } = schema as unknown as { minLength: number; maxLength: number };
-  if (typeof value !== "string") return add(errors, pointer, "wrong_type", "Must be a string.");
+  if (typeof value !== "string") return add(errors, path, "wrong_type", "Must be a string.");
   if (!isStorableText(value)) {
-    return add(errors, pointer, "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
+    return add(errors, path, "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
   }
   const length = codePointLength(value);
   if (length < minLength || length > maxLength) {
     const code = length < minLength ? "too_short" : "too_long";
-    add(errors, pointer, code, `Must have ${minLength} to ${maxLength} characters.`);
+    add(errors, path, code, `Must have ${minLength} to ${maxLength} characters.`);
   }
 };
 
-const judgeOneOf: Judge = (schema, value, pointer, errors) => {
+const judgeOneOf: Judge = (schema, value, path, errors) => {
   const allowed = schema["enum"] as string[];
-  if (typeof value !== "string") return add(errors, pointer, "wrong_type", "Must be a string.");
-  if (!allowed.includes(value)) add(errors, pointer, "not_allowed", `Must be one of: ${allowed.join(", ")}.`);
+  if (typeof value !== "string") return add(errors, path, "wrong_type", "Must be a string.");
+  if (!allowed.includes(value)) add(errors, path, "not_allowed", `Must be one of: ${allowed.join(", ")}.`);
 };
 
-const judgeDateTime: Judge = (_schema, value, pointer, errors) => {
-  if (typeof value !== "string") return add(errors, pointer, "wrong_type", "Must be a string.");
+const judgeDateTime: Judge = (_schema, value, path, errors) => {
+  if (typeof value !== "string") return add(errors, path, "wrong_type", "Must be a string.");
   if (!parseDateTime(value)) {
-    add(
-      errors,
-      pointer,
-      "invalid_date_time",
-      "Must be an RFC 3339 date-time with an offset, at most in the year 9999.",
-    );
+    add(errors, path, "invalid_date_time", "Must be an RFC 3339 date-time with an offset, at most in the year 9999.");
   }
 };
 
 /** What JSON can say and the service cannot hold: U+0000, unpaired surrogates, numbers beyond a double. */
-const judgeStorable = (value: unknown, pointer: string, errors: FieldError[]): void => {
+const judgeStorable = (value: unknown, path: Path, errors: FieldError[]): void => {
   if (typeof value === "string" && !isStorableText(value)) {
-    add(errors, pointer, "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
+    add(errors, path, "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
   } else if (typeof value === "number" && !Number.isFinite(value)) {
-    add(errors, pointer, "out_of_range", "Must be within the range of an IEEE 754 double.");
+    add(errors, path, "out_of_range", "Must be within the range of an IEEE 754 double.");
   } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) judgeStorable(item, child(pointer, index), errors);
+    for (const [index, item] of value.entries()) judgeStorable(item, { parent: path, name: index }, errors);
   } else if (isObject(value)) {
     for (const name of Object.keys(value)) {
       if (!isStorableText(name)) {
         add(
           errors,
-          child(pointer, name),
+          { parent: path, name },
           "invalid_text",
           "A member name must hold neither U+0000 nor an unpaired surrogate.",
         );
       }
-      judgeStorable(value[name], child(pointer, name), errors);
+      judgeStorable(value[name], { parent: path, name }, errors);
     }
   }
 };
 
-const judgeJsonObject: Judge = (schema, value, pointer, errors) => {
-  if (!isObject(value)) return add(errors, pointer, "wrong_type", "Must be an object.");
+const judgeJsonObject: Judge = (schema, value, path, errors) => {
+  if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
   const before = errors.length;
-  judgeStorable(value, pointer, errors);
+  judgeStorable(value, path, errors);
   const maxBytes = schema["x-maxBytes"] as number | undefined;
   if (errors.length === before && maxBytes !== undefined && utf8Length(JSON.stringify(value)) > maxBytes) {
-    add(errors, pointer, "too_large", `Must be at most ${maxBytes} bytes as compact JSON in UTF-8.`);
+    add(errors, path, "too_large", `Must be at most ${maxBytes} bytes as compact JSON in UTF-8.`);
   }
 };
 
-const judgeInteger: Judge = (schema, value, pointer, errors) => {
+const judgeInteger: Judge = (schema, value, path, errors) => {
   const { minimum, maximum } = schema as unknown as { minimum: number; maximum: number };
-  if (typeof value !== "number") return add(errors, pointer, "wrong_type", "Must be an integer.");
+  if (typeof value !== "number") return add(errors, path, "wrong_type", "Must be an integer.");
   if (!Number.isInteger(value) && Number.isFinite(value)) {
-    return add(errors, pointer, "wrong_type", "Must be an integer.");
+    return add(errors, path, "wrong_type", "Must be an integer.");
   }
   if (value < minimum || value > maximum) {
-    add(errors, pointer, "out_of_range", `Must be from ${minimum} to ${maximum}.`);
+    add(errors, path, "out_of_range", `Must be from ${minimum} to ${maximum}.`);
   }
 };
 
-const judgeArray: Judge = (schema, value, pointer, errors) => {
+const judgeArray: Judge = (schema, value, path, errors) => {
   const { items, minItems, maxItems } = schema as unknown as { items: TSchema; minItems: number; maxItems: number };
-  if (!Array.isArray(value)) return add(errors, pointer, "wrong_type", "Must be an array.");
+  if (!Array.isArray(value)) return add(errors, path, "wrong_type", "Must be an array.");
   if (value.length < minItems || value.length > maxItems) {
     const code = value.length < minItems ? "too_few" : "too_many";
-    add(errors, pointer, code, `Must have ${minItems} to ${maxItems} elements.`);
+    add(errors, path, code, `Must have ${minItems} to ${maxItems} elements.`);
   }
-  for (const [index, item] of value.entries()) judge(items, item, child(pointer, index), errors);
+  for (const [index, item] of value.entries()) judge(items, item, { parent: path, name: index }, errors);
 };
 
-const judgeObject: Judge = (schema, value, pointer, errors) => {
+const judgeObject: Judge = (schema, value, path, errors) => {
   const { properties } = schema as TObject;
-  if (!isObject(value)) return add(errors, pointer, "wrong_type", "Must be an object.");
+  if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
   for (const [name, property] of Object.entries(properties)) {
-    if (Object.hasOwn(value, name)) judge(property, value[name], child(pointer, name), errors);
-    else if (!(OptionalKind in property)) add(errors, child(pointer, name), "required", "Is required.");
+    if (Object.hasOwn(value, name)) judge(property, value[name], { parent: path, name }, errors);
+    else if (!(OptionalKind in property)) add(errors, { parent: path, name }, "required", "Is required.");
   }
   for (const name of Object.keys(value)) {
     if (errors.length >= MAX_ERRORS) return;
-    if (!Object.hasOwn(properties, name)) add(errors, child(pointer, name), "unknown_field", "Is not a known field.");
+    if (!Object.hasOwn(properties, name)) add(errors, { parent: path, name }, "unknown_field", "Is not a known field.");
   }
 };
 
 /** The one union there is: a schema or null. */
-const judgeNullable: Judge = (schema, value, pointer, errors) => {
-  if (value !== null) judge((schema as TUnion<[TSchema, TNull]>).anyOf[0], value, pointer, errors);
+const judgeNullable: Judge = (schema, value, path, errors) => {
+  if (value !== null) judge((schema as TUnion<[TSchema, TNull]>).anyOf[0], value, path, errors);
 };
 
 const OWN_KINDS = { Text: judgeText, OneOf: judgeOneOf, DateTime: judgeDateTime, JsonObject: judgeJsonObject };
@@ -157,17 +163,17 @@ const JUDGES: Record<string, Judge> = {
   Union: judgeNullable,
 };
 
-const judge: Judge = (schema, value, pointer, errors) => {
+const judge: Judge = (schema, value, path, errors) => {
   const judgeKind = JUDGES[schema[Kind]];
   // Fail closed: a kind without a judge is a mistake of ours, and must not pass as valid.
   if (!judgeKind) throw new TypeError(`No judge for schemas of kind ${schema[Kind]}`);
-  judgeKind(schema, value, pointer, errors);
+  judgeKind(schema, value, path, errors);
 };
 
 for (const [kind, judgeKind] of Object.entries(OWN_KINDS)) {
   TypeRegistry.Set<TSchema>(kind, (schema, value) => {
     const errors: FieldError[] = [];
-    judgeKind(schema, value, "#", errors);
+    judgeKind(schema, value, null, errors);
     return errors.length === 0;
   });
 }
@@ -201,7 +207,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema
 /** Everything that is wrong with `value`, at most a hundred errors; an empty list when it meets `schema`. */
 export const validate = (schema: TSchema, value: unknown): FieldError[] => {
   const errors: FieldError[] = [];
-  judge(schema, value, "#", errors);
+  judge(schema, value, null, errors);
   return errors;
 };
 

@@ -4,7 +4,8 @@
  */
 import type { DatabaseConfig } from "@realtime-avatar/db/open";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+/** The variables of a process. */
+export type Variables = Readonly<Record<string, string | undefined>>;
 
 export class ConfigError extends Error {
   constructor(name: string, form: string) {
@@ -14,14 +15,14 @@ export class ConfigError extends Error {
 }
 
 /** The variable's value by `parse`, which answers `undefined` to a wrong form. Unset or empty is `fallback`. */
-export const read = <Value>(
-  environment: Environment,
+export const readVariable = <Value>(
+  variables: Variables,
   name: string,
   fallback: Value,
   form: string,
   parse: (text: string) => Value | undefined,
 ): Value => {
-  const text = environment[name];
+  const text = variables[name];
   if (text === undefined || text === "") return fallback;
   const value = parse(text);
   if (value === undefined) throw new ConfigError(name, form);
@@ -29,8 +30,8 @@ export const read = <Value>(
 };
 
 /** A TCP port; 0 is any free one. */
-export const readPort = (environment: Environment, name: string, fallback: number): number =>
-  read(environment, name, fallback, "a port number from 0 to 65535", (text) =>
+export const readPort = (variables: Variables, name: string, fallback: number): number =>
+  readVariable(variables, name, fallback, "a port number from 0 to 65535", (text) =>
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
   );
 
@@ -43,17 +44,19 @@ export type CommonConfig = { host: string; database: DatabaseConfig; logLevel: L
 /** A postgres:// URL with at least one host. It may name several, which is no URL to `new URL`. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^\s/@]*@)?[^\s/@?#]+(\/\S*)?$/;
 
-export const readCommonConfig = (environment: Environment): CommonConfig => ({
-  host: read(environment, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
+export const readCommonConfig = (variables: Variables): CommonConfig => ({
+  host: readVariable(variables, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
     /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
   ),
   database: {
-    databaseUrl: read<string | null>(environment, "DATABASE_URL", null, "a postgres:// URL", (text) =>
+    databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
     ),
-    dataDirectory: read(environment, "DATA_DIR", ".data", "a path", (text) => (text.includes("\0") ? undefined : text)),
+    dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
+      text.includes("\0") ? undefined : text,
+    ),
   },
-  logLevel: read<LogLevel>(environment, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
+  logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
     LOG_LEVELS.find((level) => level === text),
   ),
 });

@@ -5,21 +5,24 @@ import { isMigrated } from "@realtime-avatar/db/migrate";
 /** How long the database may take to answer before the process calls itself unready. */
 const DEADLINE_MS = 2000;
 
-const answer = (status: number, body: { status: string; reason?: string }): Response =>
-  Response.json(body, { status, headers: { "cache-control": "no-store" } });
+/** An answer to one of the questions; anything but `ok` is 503. */
+export type Health =
+  | { status: "ok" }
+  | { status: "unavailable"; reason: "database_unreachable" | "migrations_pending" };
 
-/** Says that the process lives; asks nobody else. */
-export const live = (): Response => answer(200, { status: "ok" });
+export const healthStatus = ({ status }: Health): 200 | 503 => (status === "ok" ? 200 : 503);
 
-/** Says whether the process can work: the database answers, and its schema is up to date. */
-export const ready = async (db: Db): Promise<Response> => {
+/** The process lives; it asks nobody else. */
+export const live = (): Health => ({ status: "ok" });
+
+/** The process can work: the database answers, and its schema is up to date. */
+export const ready = async (db: Db): Promise<Health> => {
   let timer: Timer | undefined;
   const deadline = new Promise<null>((resolve) => {
     timer = setTimeout(resolve, DEADLINE_MS, null);
   });
   const migrated = await Promise.race([isMigrated(db).catch(() => null), deadline]);
   clearTimeout(timer);
-  if (migrated === null) return answer(503, { status: "unavailable", reason: "database_unreachable" });
-  if (!migrated) return answer(503, { status: "unavailable", reason: "migrations_pending" });
-  return answer(200, { status: "ok" });
+  if (migrated === null) return { status: "unavailable", reason: "database_unreachable" };
+  return migrated ? { status: "ok" } : { status: "unavailable", reason: "migrations_pending" };
 };

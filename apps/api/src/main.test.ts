@@ -1,7 +1,7 @@
 /** The service as a process: started, asked, told to stop. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { seedKey, seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
@@ -244,4 +244,39 @@ describe("the bundle", () => {
     expect(alone.code).toBe(1);
     expect(alone.stderr).toMatch(/There is no embedded PostgreSQL .* is not installed.*DATABASE_URL/);
   }, 30_000);
+});
+
+describe("a database that is frozen", () => {
+  test("is answered for within the deadline, and does not keep the process from ending", async () => {
+    const data = join(folder, "frozen");
+    const running = await start({ DATA_DIR: data });
+    const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
+    const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
+    expect((await create()).status).toBe(201);
+    const joined = await openDatabase({ databaseUrl: null, dataDirectory: data });
+    const backends = await joined.db.client`select pid from pg_stat_activity where backend_type = 'client backend'`;
+    await joined.close();
+    const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+    const pids = [postmaster, ...backends.map((row) => Number(row["pid"]))];
+    const signal = (name: NodeJS.Signals): void => {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, name);
+        } catch {
+          // The connection that asked for the list has gone.
+        }
+      }
+    };
+    signal("SIGSTOP");
+    const answer = await create();
+    expect([answer.status, answer.body.code]).toEqual([503, "unavailable"]);
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+    signal("SIGCONT");
+    // Nobody could stop it while it was frozen: the next to come finds it, and stops it.
+    const next = await start({ DATA_DIR: data });
+    expect((await call(`${next.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" })).status).toBe(201);
+    expect(await stop(next)).toBe(0);
+    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+  }, 60_000);
 });

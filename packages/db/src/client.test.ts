@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { sql } from "drizzle-orm";
 import postgres from "postgres";
-import { connect, databaseFailure, describeError } from "./client.ts";
+import { connect, databaseFailure, describeError, statement } from "./client.ts";
 import { openDatabase } from "./open.ts";
 import { type TestDatabase, testDatabase } from "./testing.ts";
 
@@ -55,6 +56,19 @@ describe("databaseFailure", () => {
     ).toBeNull();
     expect(databaseFailure(new Error("x"))).toBeNull();
     expect(databaseFailure("x")).toBeNull();
+  });
+});
+
+describe("a statement", () => {
+  const sleep = statement<{ slept: string }>(
+    sql`select pg_sleep(${sql.placeholder("seconds")}::float8)::text as slept`,
+  );
+
+  test("that takes longer than the deadline fails, with its outcome unknown", async () => {
+    const hasty = connect(database.url, { connections: 1, deadlineMs: 50 });
+    expect(await sleep(hasty, { seconds: 0 })).toMatchObject([{ slept: "" }]);
+    expect(databaseFailure(await failureOf(sleep(hasty, { seconds: 1 })))).toBe("outcome_unknown");
+    await hasty.close();
   });
 });
 

@@ -11,12 +11,14 @@ import postgres from "postgres";
 
 export type Db = {
   readonly client: postgres.Sql;
+  /** How long a request's statement may take, in milliseconds. */
+  readonly deadlineMs: number;
   /** Lets running statements end, for a second at most, then closes every connection. */
   close(): Promise<void>;
 };
 
 /** Opens a pool on a `postgres://` URL. Nothing is sent before the first statement. */
-export const connect = (url: string, options: { connections?: number } = {}): Db => {
+export const connect = (url: string, options: { connections?: number; deadlineMs?: number } = {}): Db => {
   const client = postgres(url, {
     max: options.connections ?? 10,
     connect_timeout: 5,
@@ -27,16 +29,34 @@ export const connect = (url: string, options: { connections?: number } = {}): Db
   });
   // The driver waits without end for a connection that died under a statement: hence the limit. Whoever closes has
   // waited for the requests in flight before.
-  return { client, close: () => client.end({ timeout: 1 }) };
+  return { client, deadlineMs: options.deadlineMs ?? 5000, close: () => client.end({ timeout: 1 }) };
 };
+
+/** The server has not answered in time. The statement may still be executed. */
+class DeadlineExceeded extends Error {
+  readonly code = "DEADLINE_EXCEEDED";
+}
+
+/** The driver itself waits without end for a server that is frozen, or for a connection that has silently gone. */
+const within = <Result>(milliseconds: number, work: Promise<Result>): Promise<Result> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new DeadlineExceeded("the database did not answer in time")), milliseconds);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 
 const dialect = new PgDialect();
 
-/** Turns a query into a function that runs it, prepared, with a value for each of its named placeholders. */
+/**
+ * Turns a query into a function that runs it, prepared, with a value for each of its named placeholders, and fails when
+ * it takes longer than the deadline.
+ */
 export const statement = <Row extends object>(query: SQL) => {
   const { sql: text, params } = dialect.sqlToQuery(query);
   return (db: Db, values: Record<string, unknown>): Promise<Row[]> =>
-    db.client.unsafe<Row[]>(text, fillPlaceholders(params, values) as never[], { prepare: true });
+    within(
+      db.deadlineMs,
+      db.client.unsafe<Row[]>(text, fillPlaceholders(params, values) as never[], { prepare: true }),
+    );
 };
 
 /** What a column of an inserted row gets: a named placeholder, or an expression. */
@@ -77,7 +97,14 @@ export type DatabaseFailure =
   /** The connection was lost on the way: it may have been executed. */
   | "outcome_unknown";
 
-const LOST_CONNECTION = new Set(["CONNECTION_CLOSED", "CONNECTION_DESTROYED", "ECONNRESET", "EPIPE", "ETIMEDOUT"]);
+const LOST_CONNECTION = new Set([
+  "DEADLINE_EXCEEDED",
+  "CONNECTION_CLOSED",
+  "CONNECTION_DESTROYED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+]);
 const NO_CONNECTION = new Set([
   "CONNECT_TIMEOUT",
   "CONNECTION_ENDED",

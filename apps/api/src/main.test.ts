@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { openDatabase } from "@realtime-avatar/db/open";
 import { seedKey, seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";

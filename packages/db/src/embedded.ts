@@ -338,6 +338,14 @@ export const openEmbedded = async (dataDirectory: string, options: EmbeddedOptio
   throw await failure(cluster, binaries);
 };
 
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
 const leave = async (lease: Lease, cluster: string): Promise<void> => {
   lease.isLeaving = true;
   const { client } = lease;
@@ -353,8 +361,8 @@ const leave = async (lease: Lease, cluster: string): Promise<void> => {
   if (server) process.kill(server.pid, "SIGINT");
   await client.end({ timeout: 0 }).catch(() => {});
   const deadline = Date.now() + STOP_DEADLINE_MS;
-  // By then the next process may have started another server.
-  while (server && (await readServer(cluster))?.pid === server.pid) {
+  // Its file goes a moment before the process does.
+  while (server && isRunning(server.pid)) {
     if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
     await pause(10);
   }

@@ -156,7 +156,7 @@ describe("the embedded PostgreSQL", () => {
     await found.close();
     await again.close();
     expect(existsSync(join(again.directory, "postmaster.pid"))).toBe(false);
-  });
+  }, 20_000);
 
   test("a server that has recovered from a crash is not taken from those who use it", async () => {
     const data = join(folder, "recovered");
@@ -309,5 +309,5 @@ const cases: [string, () => Promise<void>][] = isRoot
     ];
 
 describe("who starts it", () => {
-  test.each(cases)("%s", (_, work) => work(), 30_000);
+  test.each(cases)("%s", (_, work) => work(), 60_000);
 });

@@ -1,4 +1,5 @@
-/** For tests: processes of the service, started as an operator starts them. */
+/** For tests: processes of the service, started as an operator starts them. Preload this file, so that it can clean up. */
+import { afterAll } from "bun:test";
 import { join } from "node:path";
 
 export const REPOSITORY = join(import.meta.dir, "../../..");
@@ -14,6 +15,13 @@ export type RunningProcess = {
   /** The exit code; 128 and more after a signal. */
   exited: Promise<number>;
 };
+
+/** A test that fails half-way must not leave its processes behind. */
+const running = new Set<Bun.Subprocess>();
+afterAll(async () => {
+  for (const child of running) child.kill("SIGTERM");
+  await Promise.all([...running].map((child) => child.exited));
+});
 
 /** The environment of a process: nothing of the tests' own but what a program needs to be found and run. */
 const environmentOf = (variables: Record<string, string>): Record<string, string> => {
@@ -31,6 +39,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
     stdout: "pipe",
     stderr: "pipe",
   });
+  running.add(child);
   const text = { stdout: "", stderr: "" };
   const collect = async (name: "stdout" | "stderr"): Promise<void> => {
     const decoder = new TextDecoder();
@@ -41,6 +50,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
   const exited = child.exited.then(async (code) => {
     await drained;
     hasExited = true;
+    running.delete(child);
     return code;
   });
   return {
@@ -65,9 +75,8 @@ export const runToEnd = async (
   command: readonly string[],
   variables: Record<string, string> = {},
 ): Promise<{ code: number; stdout: string; stderr: string }> => {
-  const running = startProcess(command, variables);
-  const code = await running.exited;
-  return { code, stdout: running.stdout(), stderr: running.stderr() };
+  const { exited, stdout, stderr } = startProcess(command, variables);
+  return { code: await exited, stdout: stdout(), stderr: stderr() };
 };
 
 /** A program of the repository under Bun; `--no-env-file`, so that no `.env` has a say. */

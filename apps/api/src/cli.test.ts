@@ -44,7 +44,7 @@ describe("migrate", () => {
     const second = await runToEnd(bun("apps/api/src/cli.ts", "migrate", "--json"), embedded);
     expect([JSON.parse(first.stdout), JSON.parse(second.stdout)]).toEqual([{ migrated: true }, { migrated: false }]);
     await rm(folder, { recursive: true });
-  }, 20_000);
+  });
 });
 
 describe("tenants", () => {

@@ -55,7 +55,7 @@ beforeAll(async () => {
   });
   const { apiKey } = (await response.json()) as { apiKey: string };
   variables["NARROW_KEY"] = apiKey;
-}, 30_000);
+});
 
 afterAll(async () => {
   service.kill("SIGTERM");

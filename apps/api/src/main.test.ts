@@ -67,7 +67,7 @@ describe("on an empty embedded database", () => {
     expect([again.status, again.body.modelId, again.body.tenantId]).toEqual([201, "another-model", avatar.tenantId]);
     expect(await stop(second)).toBe(0);
     expect(second.stderr()).toBe("");
-  }, 30_000);
+  });
 
   test("it can be Ctrl-C'd through the script runner, and the database ends with it", async () => {
     const data = join(folder, "script");
@@ -77,7 +77,7 @@ describe("on an empty embedded database", () => {
     running.kill("SIGINT");
     await running.exited;
     while (existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(10);
-  }, 30_000);
+  });
 });
 
 describe("on a DATABASE_URL", () => {
@@ -209,7 +209,7 @@ describe("a bad start", () => {
     const next = await start(taken);
     await next.waitFor(/export API_KEY=/);
     expect(await stop(next)).toBe(0);
-  }, 30_000);
+  });
 
   test("SIGTERM during the start ends it in order, database and all", async () => {
     const data = join(folder, "early");
@@ -217,7 +217,7 @@ describe("a bad start", () => {
     while (!existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(1);
     expect(await stop(running)).toBe(0);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
-  }, 30_000);
+  });
 });
 
 describe("the bundle", () => {
@@ -244,7 +244,7 @@ describe("the bundle", () => {
     const alone = await runToEnd(bun(join(out, "main.js")), { PORT: "0", DATA_DIR: join(folder, "alone") });
     expect(alone.code).toBe(1);
     expect(alone.stderr).toMatch(/There is no embedded PostgreSQL .* is not installed.*DATABASE_URL/);
-  }, 30_000);
+  });
 });
 
 describe("a database that is frozen", () => {
@@ -279,5 +279,5 @@ describe("a database that is frozen", () => {
     expect((await call(`${next.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" })).status).toBe(201);
     expect(await stop(next)).toBe(0);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
-  }, 60_000);
+  });
 });

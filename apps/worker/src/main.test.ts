@@ -46,7 +46,7 @@ describe("the worker", () => {
     expect(await second.exited).toBe(0);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
     await rm(folder, { recursive: true });
-  }, 30_000);
+  });
 
   test("names WORKER_PORT when its port is taken", async () => {
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });

@@ -131,7 +131,7 @@ describe("the embedded PostgreSQL", () => {
       await late.close();
       expect(existsSync(join(late.directory, "postmaster.pid"))).toBe(false);
     }
-  }, 20_000);
+  });
 
   test("is found again after the process that started it was killed, and after the server itself was", async () => {
     const data = join(folder, "killed");
@@ -156,7 +156,7 @@ describe("the embedded PostgreSQL", () => {
     await found.close();
     await again.close();
     expect(existsSync(join(again.directory, "postmaster.pid"))).toBe(false);
-  }, 20_000);
+  });
 
   test("a server that has recovered from a crash is not taken from those who use it", async () => {
     const data = join(folder, "recovered");
@@ -174,7 +174,7 @@ describe("the embedded PostgreSQL", () => {
     await victim.end({ timeout: 0 });
     await user.close();
     expect(isAlive(pid)).toBe(false);
-  }, 20_000);
+  });
 
   test("says what is wrong when it cannot run here, and names the way out", async () => {
     const broken = join(folder, "broken");
@@ -196,7 +196,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
     await writeFile(join(embedded.directory, "postgresql.conf"), "this is no setting\n");
     await expect(openEmbedded(data, fast)).rejects.toThrow(/does not start:.*syntax error.*DATABASE_URL/s);
-  }, 20_000);
+  });
 });
 
 /** Opens `data` in a process of its own, as the given user, and says what it found. */
@@ -309,5 +309,5 @@ const cases: [string, () => Promise<void>][] = isRoot
     ];
 
 describe("who starts it", () => {
-  test.each(cases)("%s", (_, work) => work(), 60_000);
+  test.each(cases)("%s", (_, work) => work());
 });

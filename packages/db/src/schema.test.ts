@@ -302,5 +302,5 @@ describe("the migrations", () => {
     } finally {
       await rm(out, { recursive: true });
     }
-  }, 30_000);
+  });
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/callers";
 import { random } from "@realtime-avatar/db/testing";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
@@ -8,6 +8,9 @@ import { validate } from "@realtime-avatar/domain/schema";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createApp } from "./app.ts";
 import { requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 const PATH = "/api/v1/api-keys";
 let api: TestApi;

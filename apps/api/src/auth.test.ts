@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect as connectSocket } from "node:net";
 import { connect } from "@realtime-avatar/db/client";
 import { random, seedKey } from "@realtime-avatar/db/testing";
@@ -6,6 +6,9 @@ import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createApp } from "./app.ts";
 import { type Answer, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let api: TestApi;
 

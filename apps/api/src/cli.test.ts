@@ -1,5 +1,5 @@
 /** The command line, as an operator and as a script use it. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { findCredential } from "@realtime-avatar/db/callers";
@@ -9,6 +9,9 @@ import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { bun, runToEnd } from "@realtime-avatar/runtime/testing";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let tenantId: string;

@@ -1,5 +1,5 @@
 /** The documents tell the truth: their examples are run, and their bounds and vectors compared with the code. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
@@ -8,6 +8,9 @@ import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api
 import { CreateAvatar } from "@realtime-avatar/domain/avatar";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 /** A document, without the spaces that align the columns of its tables. */
 const read = async (name: string): Promise<string> =>

@@ -1,6 +1,9 @@
 /** Hostile input, over real HTTP into a real database: it ends in its documented 4xx, or comes back exactly. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Answer, rowCounts, startApi, type TestApi } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let api: TestApi;
 let key: string;

@@ -1,5 +1,5 @@
 /** The service as a process: started, asked, told to stop. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,6 +8,9 @@ import { seedKey, seedTenant, type TestDatabase, temporaryFolder, testDatabase }
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { readAnswer, requestInit } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 const API = "apps/api/src/main.ts";
 const CLI = "apps/api/src/cli.ts";

@@ -1,9 +1,12 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/client";
 import { seedKey } from "@realtime-avatar/db/testing";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { type Answer, startApi, type TestApi } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let api: TestApi;
 

@@ -1,8 +1,11 @@
 /** One battery for every route under /api/v1, present and future: who may come in, and in which order it is judged. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { type Answer, readAnswer, requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let api: TestApi;
 let everything: string;

@@ -1,8 +1,11 @@
 /** Issues keys, drives every way a request can end, and then looks for the secrets in everything that stays behind. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/client";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type Answer, startApi, type TestApi } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let api: TestApi;
 const secrets: string[] = [];

@@ -1,10 +1,13 @@
 /** The worker as a process. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 const WORKER = "apps/worker/src/main.ts";
 let database: TestDatabase;

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { digestApiKey, generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
@@ -8,6 +8,9 @@ import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { connect, type Db } from "./client.ts";
 import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 let db: Db;

@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
 import { connect, databaseFailure, describeError, statement } from "./client.ts";
 import { openDatabase } from "./open.ts";
 import { type TestDatabase, testDatabase } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 
@@ -69,6 +72,43 @@ describe("a statement", () => {
     expect(await sleep(hasty, { seconds: 0 })).toMatchObject([{ slept: "" }]);
     expect(databaseFailure(await failureOf(sleep(hasty, { seconds: 1 })))).toBe("outcome_unknown");
     await hasty.close();
+  });
+});
+
+describe("a pool whose connections are cut under load", () => {
+  test("has every one of them back, none poisoned by what a dead one had not yet sent", async () => {
+    const sleep = statement(sql`select pg_sleep(${sql.placeholder("seconds")}::float8)`);
+    const own = await testDatabase();
+    const pool = connect(own.url, { connections: 10, deadlineMs: 1000 });
+    const name = new URL(own.url).pathname.slice(1);
+    let isOver = false;
+    const outcomes = { done: 0, failed: 0 };
+    const caller = async (): Promise<void> => {
+      while (!isOver) {
+        const done = await sleep(pool, { seconds: 0.001 }).then(
+          () => true,
+          () => false,
+        );
+        outcomes[done ? "done" : "failed"]++;
+      }
+    };
+    const load = Promise.all(Array.from({ length: 40 }, caller));
+    for (let round = 0; round < 20; round++) {
+      await Bun.sleep(20);
+      await database.db.client`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+    }
+    isOver = true;
+    await load;
+    expect(outcomes.done).toBeGreaterThan(0);
+    expect(outcomes.failed).toBeGreaterThan(0);
+
+    // Statements that go out as their connection is being cut may fail still; those after them do not.
+    const burst = () => Promise.allSettled(Array.from({ length: 40 }, () => sleep(pool, { seconds: 0.02 })));
+    await burst();
+    expect((await burst()).filter(({ status }) => status === "rejected")).toEqual([]);
+    expect(await database.db.client`select 1 from pg_stat_activity where datname = ${name}`).toHaveLength(10);
+    await pool.close();
+    await own.close();
   });
 });
 

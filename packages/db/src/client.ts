@@ -17,6 +17,14 @@ export type Db = {
   close(): Promise<void>;
 };
 
+/** `text[]`, whose elements are scopes and ids here: they hold neither quotes nor commas, braces or backslashes. */
+const TEXT_ARRAY = {
+  to: 1009,
+  from: [1009],
+  serialize: (list: readonly (string | null)[]): string => `{${list.map((item) => item ?? "NULL").join(",")}}`,
+  parse: (text: string): string[] => (text === "{}" ? [] : text.slice(1, -1).split(",")),
+};
+
 /** Opens a pool on a `postgres://` URL. Nothing is sent before the first statement. */
 export const connect = (url: string, options: { connections?: number; deadlineMs?: number } = {}): Db => {
   const client = postgres(url, {
@@ -25,6 +33,10 @@ export const connect = (url: string, options: { connections?: number; deadlineMs
     // The driver's own backoff grows to tens of seconds: a database that is back would be found late.
     backoff: () => 0.25,
     onnotice: () => {},
+    // The driver would ask each new connection for the types of arrays, and let the process end if that connection dies
+    // meanwhile: nothing handles the rejection. We know the one type of array that we use.
+    fetch_types: false,
+    types: { textArray: TEXT_ARRAY },
     connection: { application_name: "realtime-avatar" },
   });
   // The driver waits without end for a connection that died under a statement: hence the limit. Whoever closes has

@@ -1,5 +1,5 @@
 /** The embedded PostgreSQL, as each user that may start it: this one, and, when this one is root, an ordinary one. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, chown, cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
@@ -8,6 +8,9 @@ import { dirname, join } from "node:path";
 import postgres from "postgres";
 import { openEmbedded } from "./embedded.ts";
 import { temporaryFolder } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 const isRoot = process.getuid?.() === 0;
 const fast = { settings: { fsync: "off" } };

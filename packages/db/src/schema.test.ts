@@ -1,5 +1,5 @@
 /** What the database itself promises, read from its catalog and tried on its tables. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
@@ -9,6 +9,9 @@ import { insertAvatar } from "./avatars.ts";
 import { findCredential } from "./callers.ts";
 import * as schema from "./schema.ts";
 import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 let database: TestDatabase;
 

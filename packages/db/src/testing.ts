@@ -3,7 +3,7 @@
  * the embedded one, in a folder that goes when the tests end; with DATABASE_URL, that server, on which the databases
  * of the tests come and go beside whatever else it holds. Preload this file, so that it can clean up at the end.
  */
-import { afterAll, setDefaultTimeout } from "bun:test";
+import { afterAll } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -18,9 +18,6 @@ import { connect, type Db } from "./client.ts";
 import { openEmbedded } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
 import { insertTenant } from "./tenants.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
 
 /** A new folder that every user can enter: PostgreSQL may run as another user than the tests. */
 export const temporaryFolder = async (): Promise<string> => {

@@ -1,8 +1,11 @@
 /** The package as other services get it: packed, installed into an empty folder elsewhere, and used by plain Node. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
 
 const packageRoot = dirname(import.meta.dir);
 const typebox = dirname(Bun.resolveSync("@sinclair/typebox/package.json", packageRoot));
@@ -71,7 +74,7 @@ beforeAll(async () => {
   // Both tarballs are at hand: no registry is asked.
   await run(folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", ...tarballs);
   await writeFile(join(folder, "consumer.ts"), CONSUMER);
-}, 60_000);
+});
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 

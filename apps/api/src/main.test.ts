@@ -253,11 +253,11 @@ describe("the bundle", () => {
 describe("a database that is frozen", () => {
   test("is answered for within the deadline, and does not keep the process from ending", async () => {
     const data = join(folder, "frozen");
-    const running = await start({ DATA_DIR: data });
+    const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "500" });
     const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
     const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
     expect((await create()).status).toBe(201);
-    const joined = await openDatabase({ databaseUrl: null, dataDirectory: data });
+    const joined = await openDatabase({ databaseUrl: null, dataDirectory: data, deadlineMs: 5000 });
     const backends = await joined.db.client`select pid from pg_stat_activity where backend_type = 'client backend'`;
     await joined.close();
     const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);

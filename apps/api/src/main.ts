@@ -32,5 +32,5 @@ runProcess(async (atExit) => {
   // Last, when nothing can keep it from being shown; on standard error, so that a log that is kept from standard output
   // never holds it.
   const firstKey = isEmbedded ? await createFirstKey(db, clock(), secureRandom) : null;
-  if (firstKey) console.error(firstKeyMessage(firstKey, url));
+  if (firstKey) process.stderr.write(firstKeyMessage(firstKey, url));
 });

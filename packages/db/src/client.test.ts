@@ -138,7 +138,7 @@ describe("the start", () => {
       if (change) await admin.unsafe(`alter database ${name} ${change}`);
       const url = new URL(database.url);
       url.pathname = `/${name}`;
-      await (await openDatabase({ databaseUrl: url.href, dataDirectory: "unused" })).close();
+      await (await openDatabase({ databaseUrl: url.href, dataDirectory: "unused", deadlineMs: 5000 })).close();
     } finally {
       await admin.unsafe(`drop database ${name}`);
     }

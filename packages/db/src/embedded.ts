@@ -206,7 +206,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-/** Starts a server and returns at once; the promise that it holds settles when the server ends. */
+/** Starts a server and does not wait for it; `ended` says whether it has ended meanwhile. */
 const startServer = async (
   binaries: string,
   cluster: string,
@@ -229,12 +229,10 @@ const startServer = async (
     // A session of its own: Ctrl-C in a terminal must reach the service, which then stops the server in order.
     { ...account, cwd: "/", detached: true, stdio: ["ignore", log, log] },
   );
-  server.once("error", () => {
+  const end = (): void => {
     state.ended = true;
-  });
-  server.once("exit", () => {
-    state.ended = true;
-  });
+  };
+  server.once("error", end).once("exit", end);
   server.unref();
   closeSync(log);
   return state;
@@ -269,6 +267,8 @@ const takeLease = async (url: string): Promise<Lease | null> => {
     max_lifetime: null,
     backoff: () => 0.1,
     onnotice: () => {},
+    // As in client.ts: nothing would handle the failure of that query.
+    fetch_types: false,
     // A server that recovers from a crash has cut every connection: without its share, this process would be
     // overlooked by the next to leave.
     onclose: () => {

@@ -3,7 +3,12 @@ import { checkServer, connect, type Db, databaseFailure, describeError } from ".
 import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
 
-export type DatabaseConfig = { databaseUrl: string | null; dataDirectory: string };
+export type DatabaseConfig = {
+  databaseUrl: string | null;
+  dataDirectory: string;
+  /** How long a request's statement may take, in milliseconds. */
+  deadlineMs: number;
+};
 
 export type OpenDatabase = {
   db: Db;
@@ -14,9 +19,9 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-const tryConnect = (url: string): Db => {
+const tryConnect = (url: string, deadlineMs: number): Db => {
   try {
-    return connect(url);
+    return connect(url, { deadlineMs });
   } catch {
     // The driver reads the URL at once; its own words may quote it.
     throw new Error("DATABASE_URL must be a postgres:// URL.");
@@ -31,7 +36,7 @@ const tryConnect = (url: string): Db => {
 export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOptions = {}): Promise<OpenDatabase> => {
   const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
   const url = embedded?.url ?? (config.databaseUrl as string);
-  const db = tryConnect(url);
+  const db = tryConnect(url, config.deadlineMs);
   const close = async (): Promise<void> => {
     await db.close();
     await embedded?.close();

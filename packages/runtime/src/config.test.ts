@@ -3,7 +3,7 @@ import { ConfigError, readCommonConfig, readPort } from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
-  database: { databaseUrl: null, dataDirectory: ".data" },
+  database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000 },
   logLevel: "info" as const,
 };
 
@@ -15,10 +15,16 @@ describe("readCommonConfig", () => {
 
   test("takes what is set", () => {
     expect(
-      readCommonConfig({ HOST: "::", DATABASE_URL: "postgres://h/d", DATA_DIR: "/data", LOG_LEVEL: "warn" }),
+      readCommonConfig({
+        HOST: "::",
+        DATABASE_URL: "postgres://h/d",
+        DATA_DIR: "/data",
+        LOG_LEVEL: "warn",
+        REQUEST_TIMEOUT_MS: "250",
+      }),
     ).toEqual({
       host: "::",
-      database: { databaseUrl: "postgres://h/d", dataDirectory: "/data" },
+      database: { databaseUrl: "postgres://h/d", dataDirectory: "/data", deadlineMs: 250 },
       logLevel: "warn",
     });
   });
@@ -38,6 +44,9 @@ describe("readCommonConfig", () => {
     ["DATABASE_URL", "postgres:///hunter2"],
     ["DATA_DIR", "a\0b"],
     ["LOG_LEVEL", "INFO"],
+    ["REQUEST_TIMEOUT_MS", "0.5"],
+    ["REQUEST_TIMEOUT_MS", "600001"],
+    ["REQUEST_TIMEOUT_MS", "5s"],
   ])("refuses %s=%j by its name alone", (name, value) => {
     const read = () => readCommonConfig({ [name]: value });
     expect(read).toThrow(ConfigError);

@@ -52,6 +52,13 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
     databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
     ),
+    deadlineMs: readVariable(
+      variables,
+      "REQUEST_TIMEOUT_MS",
+      5000,
+      "a number of milliseconds from 1 to 600000",
+      (text) => (/^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= 600_000 ? Number(text) : undefined),
+    ),
     dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
       text.includes("\0") ? undefined : text,
     ),

@@ -74,6 +74,7 @@ export const createApp = (dependencies: Dependencies) => {
     .onAfterResponse(({ request, route, set, trace }) => {
       const { requestId, startedAt, tenantId, keyId, problem, error } = trace;
       const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+      // The route's pattern, never the path that was asked for: a path may hold anything.
       const line = {
         requestId,
         method: request.method,
@@ -84,7 +85,6 @@ export const createApp = (dependencies: Dependencies) => {
         keyId,
         problem,
       };
-      // The route's pattern, never the path that was asked for: a path may hold anything.
       if (error === undefined) log.info(line, "request");
       else log.error({ ...line, error: describeError(error) }, "request");
     })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect as connectSocket } from "node:net";
 import { connect } from "@realtime-avatar/db/client";
-import { random, seedKey } from "@realtime-avatar/db/testing";
+import { cutBlocked, random, seedKey, watchLookUps } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { createApp } from "./app.ts";
@@ -156,12 +156,7 @@ describe("a connection that is lost under a request", () => {
     await holder.client`begin`;
     await holder.client`select 1 from api_keys where id = ${record.id} for update`;
     const pending = send(`Bearer ${secret.reveal()}`);
-    for (;;) {
-      const terminated = await holder.client`
-        select pg_terminate_backend(pid) from pg_stat_activity
-        where datname = current_database() and wait_event_type = 'Lock'`;
-      if (terminated.length > 0) break;
-    }
+    await cutBlocked(db);
     const answer = await pending;
     expect([...outcome(answer), answer.body.retryable]).toEqual([503, "outcome_unknown", false]);
     expect(answer.headers.get("retry-after")).toBe("1");
@@ -180,15 +175,11 @@ describe("a client that hangs up", () => {
     const { hostname, port } = new URL(api.url);
     const id = `hang-up-${crypto.randomUUID()}`;
     const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
+    const key = await api.key();
+    const untilLookedUp = await watchLookUps(api.database.db);
     const socket = connectSocket(Number(port), hostname);
-    socket.write(`${head}Authorization: Bearer ${await api.key()}\r\n${rest}`);
-    const [clock] = await api.database.db.client`select clock_timestamp() as now`;
-    for (;;) {
-      const lookedUp = await api.database.db.client`
-        select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
-          and query like '%"judgedAt"%' and query_start > ${clock?.["now"]}::timestamptz - interval '1 second'`;
-      if (lookedUp.length > 0) break;
-    }
+    socket.write(`${head}Authorization: Bearer ${key}\r\n${rest}`);
+    await untilLookedUp();
     socket.destroy();
     const find = () => api.log.find((entry) => entry.includes(id));
     while (!find()) await Bun.sleep(1);

@@ -14,22 +14,20 @@ import { type Trace, tracing } from "./trace.ts";
 
 const BEARER = /^bearer +(.+)$/i;
 
+/** The same words for every key that is none, so that they tell nothing apart. */
+const invalid = (): Problem => new Problem("invalid_api_key", "The API key is malformed or unknown.");
+
 /** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
-export const authenticate = async (
-  { db }: Pick<Dependencies, "db">,
-  header: string | null,
-  trace: Trace,
-): Promise<Caller> => {
+const authenticate = async ({ db }: Pick<Dependencies, "db">, header: string | null, trace: Trace): Promise<Caller> => {
   const [, token] = BEARER.exec(header ?? "") ?? [];
   if (token === undefined) {
     throw new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
   }
-  const invalid = new Problem("invalid_api_key", "The API key is malformed or unknown.");
   const secret = parseApiKey(token);
-  if (!secret) throw invalid;
+  if (!secret) throw invalid();
   trace.keyId = secret.keyId;
   const stored = await findCredential(db, secret.keyId);
-  if (!stored || !verifyApiKey(secret, stored.digest)) throw invalid;
+  if (!stored || !verifyApiKey(secret, stored.digest)) throw invalid();
   trace.tenantId = stored.caller.tenantId;
 
   // Only who holds the true secret comes this far, and may know what became of it.
@@ -40,7 +38,7 @@ export const authenticate = async (
 };
 
 /** The caller, if it holds `needed`. */
-export const requireScope = (caller: Caller, needed: Scope): Caller => {
+const requireScope = (caller: Caller, needed: Scope): Caller => {
   if (permits(caller.scopes, needed)) return caller;
   const extras = { requiredScope: needed, grantedScopes: caller.scopes };
   throw new Problem("insufficient_scope", `This operation needs the scope ${needed}.`, extras);

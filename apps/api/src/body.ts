@@ -59,7 +59,7 @@ const checkDepth = (text: string): void => {
       if (unit === BACKSLASH) index++;
       else if (unit === QUOTE) inString = false;
     } else if (unit === QUOTE) inString = true;
-    // { and [ differ from } and ] by two, and share all bits but 0x20.
+    // { and [ are alike in all bits but 0x20, and so are } and ].
     else if ((unit & 0xdf) === 0x5b && ++depth > MAX_DEPTH)
       throw malformed(`JSON is nested at most ${MAX_DEPTH} deep.`);
     else if ((unit & 0xdf) === 0x5d) depth--;

@@ -4,7 +4,14 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openDatabase } from "@realtime-avatar/db/open";
-import { seedKey, seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
+import {
+  seedKey,
+  seedTenant,
+  type TestDatabase,
+  temporaryFolder,
+  testDatabase,
+  watchLookUps,
+} from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { readAnswer, requestInit } from "./testing.ts";
@@ -140,15 +147,10 @@ describe("SIGTERM", () => {
           };
         },
       });
-      const [clock] = await database.db.client`select clock_timestamp() as now`;
+      const untilLookedUp = await watchLookUps(database.db);
       const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
       // It is in flight once its credential has been looked up.
-      for (;;) {
-        const done = await database.db.client`
-        select 1 from pg_stat_activity where datname = current_database() and query like '%"judgedAt"%'
-          and state = 'idle' and query_start > ${clock?.["now"]}`;
-        if (done.length > 0) break;
-      }
+      await untilLookedUp();
       running.kill(signal);
       for (;;) {
         const refused = await fetch(`${running.url}/healthz`, { keepalive: false }).then(

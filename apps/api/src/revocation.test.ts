@@ -1,7 +1,7 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/client";
-import { seedKey } from "@realtime-avatar/db/testing";
+import { seedKey, untilBlocked, watchLookUps } from "@realtime-avatar/db/testing";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { type Answer, startApi, type TestApi } from "./testing.ts";
 
@@ -52,18 +52,12 @@ describe("while the body is still on its way", () => {
   test.each(cases)("%s by a key that is %s meanwhile", async (path, change) => {
     const { client } = api.database.db;
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
-    const [clock] = await client`select clock_timestamp() as now`;
+    const untilLookedUp = await watchLookUps(api.database.db);
     const text = JSON.stringify(bodies[path]);
     const body = new ReadableStream({
       async start(controller) {
         controller.enqueue(Buffer.from(text.slice(0, 5)));
-        // Wait until the look-up of this request has been answered.
-        for (;;) {
-          const done = await client`
-            select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
-              and query like '%"judgedAt"%' and query_start > ${clock?.["now"]}`;
-          if (done.length > 0) break;
-        }
+        await untilLookedUp();
         await client.unsafe(changes[change](record.id));
         controller.enqueue(Buffer.from(text.slice(5)));
         controller.close();
@@ -80,11 +74,7 @@ describe("while the write waits for the change to commit", () => {
     await other.client`begin`;
     await other.client.unsafe(changes[change](record.id));
     const pending = api.call("POST", path, { key: secret.reveal(), body: bodies[path] });
-    for (;;) {
-      const waiting = await api.database.db.client`
-        select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-      if (waiting.length > 0) break;
-    }
+    await untilBlocked(api.database.db);
     await other.client`commit`;
     await expectOutcome(await pending, change, record);
     await other.close();

@@ -1,6 +1,7 @@
 /** Issues keys, drives every way a request can end, and then looks for the secrets in everything that stays behind. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/client";
+import { cutBlocked } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type Answer, startApi, type TestApi } from "./testing.ts";
 
@@ -98,12 +99,7 @@ beforeAll(async () => {
   await holder.client`begin`;
   await holder.client`select 1 from api_keys where key_id = ${id(powerful)} for update`;
   const pending = drive("POST", path, { key: powerful, body: { name: "x" } });
-  for (;;) {
-    const terminated = await client`
-      select pg_terminate_backend(pid) from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`;
-    if (terminated.length > 0) break;
-  }
+  await cutBlocked(api.database.db);
   await pending;
   await holder.close();
 

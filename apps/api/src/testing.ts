@@ -1,7 +1,7 @@
 /** For tests: the application on a real server and a real database, and the log that it writes. */
 
 import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import type { ApiKeyRecord, CreateApiKey } from "@realtime-avatar/domain/api-key";
+import type { CreateApiKey } from "@realtime-avatar/domain/api-key";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
@@ -24,7 +24,7 @@ export type TestApi = {
   /** Every line logged so far. */
   log: string[];
   /** A new key of the tenant; its full secret. */
-  key(request?: Partial<CreateApiKey>, parent?: ApiKeyRecord): Promise<string>;
+  key(request?: Partial<CreateApiKey>): Promise<string>;
   /** Sends a request; a body that is no string or bytes goes as JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   close(): Promise<void>;
@@ -71,8 +71,8 @@ export const startApi = async (): Promise<TestApi> => {
     url,
     tenantId,
     log,
-    key: async (request = { environment: "live", scopes: ["*"] }, parent) =>
-      (await seedKey(db, tenantId, request, parent)).secret.reveal(),
+    key: async (request = { environment: "live", scopes: ["*"] }) =>
+      (await seedKey(db, tenantId, request)).secret.reveal(),
     call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
     close: async () => {
       await server.stop(true);

@@ -7,7 +7,15 @@ import { insertApiKey } from "./api-keys.ts";
 import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { connect, type Db } from "./client.ts";
-import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+import {
+  operatorOrigin,
+  random,
+  seedKey,
+  seedTenant,
+  type TestDatabase,
+  testDatabase,
+  untilBlocked,
+} from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -197,11 +205,7 @@ describe("a write reads its caller again", () => {
     await change(line, other);
     const pending = write(caller);
     // The write is held by the lock of the open revocation: wait until the server says so.
-    for (;;) {
-      const waiting = await db.client`
-          select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-      if (waiting.length > 0) break;
-    }
+    await untilBlocked(db);
     await other.client`commit`;
     expect(await pending).toBe(false);
     expect(await writtenBy(caller)).toBe(0);
@@ -218,11 +222,7 @@ describe("a write reads its caller again", () => {
     const pending = revoke(grandchild.record).then(() => {
       revoked = true;
     });
-    for (;;) {
-      const waiting = await db.client`
-        select 1 from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
-      if (waiting.length > 0) break;
-    }
+    await untilBlocked(db);
     expect(revoked).toBe(false);
     await writer.client`commit`;
     await pending;

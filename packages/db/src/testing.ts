@@ -88,6 +88,34 @@ export const testDatabase = async (options: { migrated?: boolean } = {}): Promis
   };
 };
 
+/** Asks again and again, until `question` finds a row. */
+const until = async (question: () => Promise<readonly unknown[]>): Promise<void> => {
+  while ((await question()).length === 0);
+};
+
+/** Waits until a statement on this database waits for a lock. */
+export const untilBlocked = ({ client }: Db): Promise<void> =>
+  until(() => client`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+
+/** Waits until a statement on this database waits for a lock, and cuts its connection. */
+export const cutBlocked = ({ client }: Db): Promise<void> =>
+  until(
+    () => client`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+
+/** From now on; the function that it gives waits until a credential has been looked up since. */
+export const watchLookUps = async ({ client }: Db): Promise<() => Promise<void>> => {
+  const [clock] = await client`select clock_timestamp() as now`;
+  return () =>
+    until(
+      () => client`
+        select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
+          and query like '%"judgedAt"%' and query_start > ${clock?.["now"]}`,
+    );
+};
+
 export const random: RandomBytes = (count) => randomBytes(count);
 
 /** An origin of a write by whoever runs the service, now. */

@@ -5,7 +5,6 @@ import { join } from "node:path";
 export const REPOSITORY = join(import.meta.dir, "../../..");
 
 export type RunningProcess = {
-  pid: number;
   /** Everything written so far. */
   stdout(): string;
   stderr(): string;
@@ -54,7 +53,6 @@ export const startProcess = (command: readonly string[], variables: Record<strin
     return code;
   });
   return {
-    pid: child.pid,
     stdout: () => text.stdout,
     stderr: () => text.stderr,
     waitFor: async (pattern) => {

@@ -88,9 +88,12 @@ export const testDatabase = async (options: { migrated?: boolean } = {}): Promis
   };
 };
 
-/** Asks again and again, until `question` finds a row. */
+/** Asks again and again, until `question` finds a row; fails when it has asked so often that it never will. */
 const until = async (question: () => Promise<readonly unknown[]>): Promise<void> => {
-  while ((await question()).length === 0);
+  for (let asked = 0; asked < 20_000; asked++) {
+    if ((await question()).length > 0) return;
+  }
+  throw new Error("what the test waits for does not happen");
 };
 
 /** Waits until a statement on this database waits for a lock. */

@@ -1,13 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { random } from "@realtime-avatar/db/testing";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { createLog } from "@realtime-avatar/runtime/log";
-import { createApp } from "./app.ts";
-import { requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
+import { createTestApp, requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -51,6 +48,7 @@ describe("creating an API key", () => {
       status: "active",
       spendLimitCreditMicros: 9007199254740991,
       expiresAt: "2100-01-01T00:00:00.999Z",
+      lastUsedAt: null,
       createdAt: body.createdAt,
       apiKey: body.apiKey,
     });
@@ -186,13 +184,7 @@ describe("the future", () => {
     const { db } = api.database;
     const day = 24 * 60 * 60 * 1000;
     const expiring = async (clockOff: number, expiresIn: number): Promise<number> => {
-      const app = createApp({
-        db,
-        clock: () => new Date(Date.now() + clockOff),
-        random,
-        config: { defaultAvatarModelId: "m" },
-        log: createLog("silent"),
-      });
+      const app = createTestApp(db, { clock: () => new Date(Date.now() + clockOff) });
       const body = { name: "x", expiresAt: new Date(Date.now() + expiresIn).toISOString() };
       const request = new Request(`http://localhost${PATH}`, requestInit("POST", { key: root, body }));
       return (await app.handle(request)).status;

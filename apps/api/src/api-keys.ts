@@ -1,28 +1,122 @@
 /** `/api/v1/api-keys` */
-import { insertApiKey } from "@realtime-avatar/db/api-keys";
-import { ApiKeyWithSecret, CreateApiKey, issueApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
+import { insertApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys";
+import type { Caller } from "@realtime-avatar/db/callers";
+import {
+  API_KEY_LIST,
+  ApiKey,
+  ApiKeyPage,
+  ApiKeyWithSecret,
+  CreateApiKey,
+  issueApiKey,
+  ListApiKeys,
+  managedEnvironments,
+  presentApiKey,
+  presentApiKeyWithSecret,
+  RotateApiKey,
+  revokedApiKey,
+  rotatedApiKey,
+  UpdateApiKey,
+  updatedApiKey,
+  visibleApiKey,
+} from "@realtime-avatar/domain/api-key";
+import { readPage, toPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
 import { readBody } from "./body.ts";
+import { entityTag, readIfMatch } from "./conditions.ts";
+import { NO_PARAMETERS, readQuery } from "./query.ts";
+import type { Trace } from "./trace.ts";
 
 export const apiKeyRoutes = (dependencies: Dependencies) => {
   const { db, clock, random } = dependencies;
-  return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" }).use(authentication(dependencies)).post(
-    "",
-    async ({ act, request, set, status, trace }) => {
-      const body = await readBody(request, CreateApiKey);
-      const { record, secret } = await act(async (caller) => {
-        const now = clock();
-        const { tenantId, judgedAt } = caller;
-        const issued = issueApiKey(body, caller, { tenantId, judgedAt, now, random });
-        const origin = { actor: caller, requestId: trace.requestId, now, random };
-        return (await insertApiKey(db, issued.record, issued.secret, caller, origin)) && issued;
-      });
-      set.headers.location = `/api/v1/api-keys/${record.id}`;
-      set.headers.etag = `"${record.version}"`;
-      return status(201, presentApiKeyWithSecret(record, secret));
-    },
-    { scope: "api_keys:write", response: { 201: ApiKeyWithSecret } },
-  );
+  const originOf = (actor: Caller, { requestId }: Trace) => ({ actor, requestId, now: clock(), random });
+  return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
+    .use(authentication(dependencies))
+    .post(
+      "",
+      async ({ act, request, set, status, trace }) => {
+        const body = await readBody(request, CreateApiKey);
+        const { record, secret } = await act(async (caller) => {
+          const origin = originOf(caller, trace);
+          const { tenantId, judgedAt } = caller;
+          const issued = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
+          return (await insertApiKey(db, issued.record, issued.secret, caller, origin)) && issued;
+        });
+        set.headers.location = `/api/v1/api-keys/${record.id}`;
+        set.headers.etag = entityTag(record);
+        return status(201, presentApiKeyWithSecret(record, secret));
+      },
+      { scope: "api_keys:write", response: { 201: ApiKeyWithSecret } },
+    )
+    .get(
+      "",
+      async ({ caller, request }) => {
+        const page = readPage(API_KEY_LIST, readQuery(request, ListApiKeys));
+        const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
+        return toPage(API_KEY_LIST, page, keys, presentApiKey);
+      },
+      { scope: "api_keys:write", response: { 200: ApiKeyPage } },
+    )
+    .get(
+      "/self",
+      ({ caller, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        set.headers.etag = entityTag(caller);
+        return presentApiKey(caller);
+      },
+      { scope: "any", response: { 200: ApiKey } },
+    )
+    .get(
+      "/:id",
+      ({ caller, target, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        const key = visibleApiKey(caller, target);
+        set.headers.etag = entityTag(key);
+        return presentApiKey(key);
+      },
+      { scope: "api_keys:write", response: { 200: ApiKey } },
+    )
+    .patch(
+      "/:id",
+      async ({ act, request, set, trace }) => {
+        const { matches, errors } = readIfMatch(request);
+        const body = await readBody(request, UpdateApiKey, errors);
+        const key = await act(async (caller, target) => {
+          const updated = updatedApiKey(target, body, caller, { judgedAt: caller.judgedAt, matches });
+          return (await updateApiKey(db, updated, caller, originOf(caller, trace))) && updated.record;
+        });
+        set.headers.etag = entityTag(key);
+        return presentApiKey(key);
+      },
+      { scope: "api_keys:write", response: { 200: ApiKey } },
+    )
+    .delete(
+      "/:id",
+      async ({ act, request, set, trace }) => {
+        const { matches, errors } = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, errors);
+        const key = await act(async (caller, found) => {
+          const { target, record } = revokedApiKey(found, caller, matches);
+          if (record === target) return target;
+          return (await revokeApiKey(db, target, caller, originOf(caller, trace))) && record;
+        });
+        set.headers.etag = entityTag(key);
+        return presentApiKey(key);
+      },
+      { scope: "api_keys:write", response: { 200: ApiKey } },
+    )
+    .post(
+      "/:id/rotate",
+      async ({ act, request, set, trace }) => {
+        const body = await readBody(request, RotateApiKey);
+        const { record, secret } = await act(async (caller, target) => {
+          const rotated = rotatedApiKey(target, body, caller, random);
+          return (await rotateApiKey(db, rotated, caller, originOf(caller, trace))) && rotated;
+        });
+        set.headers.etag = entityTag(record);
+        return presentApiKeyWithSecret(record, secret);
+      },
+      { scope: "api_keys:write", response: { 200: ApiKeyWithSecret } },
+    );
 };

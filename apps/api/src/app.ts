@@ -1,13 +1,16 @@
 /** The HTTP application: one way in for every request, one way out for every error. */
+import type { Caller } from "@realtime-avatar/db/callers";
 import { type Db, describeError } from "@realtime-avatar/db/client";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
-import { Problem } from "@realtime-avatar/domain/problem";
+import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { Elysia } from "elysia";
 import { apiKeyRoutes } from "./api-keys.ts";
+import { auditEventRoutes } from "./audit-events.ts";
 import { avatarRoutes } from "./avatars.ts";
 import type { ApiConfig } from "./config.ts";
+import { leakedKeyRoutes } from "./leaked-keys.ts";
 import { problemResponse, toProblem } from "./problem.ts";
 import { requestIdFor, tracing } from "./trace.ts";
 
@@ -15,8 +18,12 @@ export type Dependencies = {
   db: Db;
   clock: () => Date;
   random: RandomBytes;
-  config: Pick<ApiConfig, "defaultAvatarModelId">;
+  config: Pick<ApiConfig, "defaultAvatarModelId" | "trustedProxyHops">;
   log: Logger;
+  /** Called with each key that has proved itself. */
+  noteUse: (caller: Caller) => void;
+  /** The address from which a request's connection comes; null when there is none. */
+  peerAddress: (request: Request) => string | null;
 };
 
 type Route = { method: string; path: string };
@@ -59,7 +66,7 @@ export const createApp = (dependencies: Dependencies) => {
       let problem = toProblem(error);
       if (code === "NOT_FOUND") {
         const allowed = methodsAt(app.routes, path);
-        problem = new Problem("not_found", "There is nothing here.");
+        problem = notFound();
         if (allowed.length > 0) {
           problem = new Problem("method_not_allowed", "This resource does not answer to this method.");
           set.headers["allow"] = allowed.join(", ");
@@ -94,6 +101,8 @@ export const createApp = (dependencies: Dependencies) => {
       return status(healthStatus(health), health);
     })
     .use(apiKeyRoutes(dependencies))
-    .use(avatarRoutes(dependencies));
+    .use(avatarRoutes(dependencies))
+    .use(auditEventRoutes(dependencies))
+    .use(leakedKeyRoutes(dependencies));
   return app;
 };

@@ -4,8 +4,7 @@ import { connect } from "@realtime-avatar/db/client";
 import { cutBlocked, random, seedKey, watchLookUps } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { createLog } from "@realtime-avatar/runtime/log";
-import { createApp } from "./app.ts";
-import { type Answer, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -120,8 +119,7 @@ describe("only who holds the true secret learns what became of a key", () => {
 describe("with a database that is not there", () => {
   const app = () => {
     const db = connect("postgres://postgres@127.0.0.1:1/postgres");
-    const log = createLog("silent");
-    return { db, app: createApp({ db, clock: () => new Date(), random, config: { defaultAvatarModelId: "m" }, log }) };
+    return { db, app: createTestApp(db) };
   };
   const ask = async (key: string): Promise<Answer> => {
     const { db, app: alone } = app();
@@ -211,9 +209,9 @@ describe("a defect of ours", () => {
     const { db } = api.database;
     await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
     const lines: string[] = [];
-    const config = { defaultAvatarModelId: "x".repeat(161) };
+    const config = { defaultAvatarModelId: "x".repeat(161), trustedProxyHops: 0 };
     const log = createLog("info", { write: (line) => void lines.push(line) });
-    const app = createApp({ db, clock: () => new Date(), random, config, log });
+    const app = createTestApp(db, { config, log });
     const body = { displayName: "unquotable", sourceKind: "image" };
     const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key: await api.key(), body }));
     const answer = await readAnswer(await app.handle(request));

@@ -1,10 +1,12 @@
 /**
- * Who may call. A route with `scope` runs only for a caller who holds that scope; its handler is given `act`, the one
- * way to do something as the caller. Everything here comes before the body is read: a stranger learns nothing and
- * costs nothing.
+ * Who may call. A route with `scope` runs only for a caller who holds that scope; its handler is given the `caller`, for
+ * reading, and `act`, the one way to write as the caller. Everything here comes before the body is read: a stranger
+ * learns nothing and costs nothing.
  */
 import { type Caller, findCredential } from "@realtime-avatar/db/callers";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type ApiKeyId, isId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
@@ -17,8 +19,16 @@ const BEARER = /^bearer +(.+)$/i;
 /** The same words for every key that is none, so that they tell nothing apart. */
 const invalid = (): Problem => new Problem("invalid_api_key", "The API key is malformed or unknown.");
 
+/** Who calls, and the key of the same tenant that the path names; null when it names none, or one that is not there. */
+type Judged = { caller: Caller; target: ApiKeyRecord | null };
+
 /** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
-const authenticate = async ({ db }: Pick<Dependencies, "db">, header: string | null, trace: Trace): Promise<Caller> => {
+const authenticate = async (
+  { db, noteUse }: Dependencies,
+  header: string | null,
+  targetId: ApiKeyId | null,
+  trace: Trace,
+): Promise<Judged> => {
   const [, token] = BEARER.exec(header ?? "") ?? [];
   if (token === undefined) {
     throw new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
@@ -26,50 +36,68 @@ const authenticate = async ({ db }: Pick<Dependencies, "db">, header: string | n
   const secret = parseApiKey(token);
   if (!secret) throw invalid();
   trace.keyId = secret.keyId;
-  const stored = await findCredential(db, secret.keyId);
+  const stored = await findCredential(db, secret.keyId, targetId);
   if (!stored || !verifyApiKey(secret, stored.digest)) throw invalid();
-  trace.tenantId = stored.caller.tenantId;
+  const { caller, target } = stored;
+  trace.tenantId = caller.tenantId;
 
   // Only who holds the true secret comes this far, and may know what became of it.
-  if (stored.status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
+  if (caller.status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
-  if (stored.status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
-  return stored.caller;
+  if (caller.status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
+  noteUse(caller);
+  return { caller, target };
 };
 
-/** The caller, if it holds `needed`. */
-const requireScope = (caller: Caller, needed: Scope): Caller => {
-  if (permits(caller.scopes, needed)) return caller;
+/** Throws unless the caller holds `needed`. */
+const checkScope = (caller: Caller, needed: Scope | "any"): void => {
+  if (needed === "any" || permits(caller.scopes, needed)) return;
   const extras = { requiredScope: needed, grantedScopes: caller.scopes };
   throw new Problem("insufficient_scope", `This operation needs the scope ${needed}.`, extras);
 };
 
-/** A key that is being changed this often is not going to be read in one state. */
-const MAX_ATTEMPTS = 3;
+/** Each attempt fails because another write has succeeded; so many in a row, and the caller had better come back. */
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Does `attempt` until it is done. It answers `false`, having written nothing, when something is no longer what it was
+ * when it was looked up.
+ */
+export const untilDone = async <Result>(attempt: () => Promise<Result | false>): Promise<Result> => {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const result = await attempt();
+    if (result !== false) return result;
+  }
+  throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
+};
 
 export const authentication = (dependencies: Dependencies) =>
   new Elysia({ name: "authentication" }).use(tracing).macro({
-    scope: (needed: Scope) => ({
-      async resolve({ request, trace }) {
-        const judge = async (): Promise<Caller> =>
-          requireScope(await authenticate(dependencies, request.headers.get("authorization"), trace), needed);
-        const caller = await judge();
-        /**
-         * Does `work` as the caller. `work` answers `false`, having written nothing, when the caller is no longer
-         * what it was at its look-up; the caller is then judged anew, and refused or tried again accordingly.
-         */
-        const act = async <Result>(work: (caller: Caller) => Promise<Result | false>): Promise<Result> => {
-          let current = caller;
-          for (let attempt = 1; ; attempt++) {
-            const result = await writing(() => work(current));
-            if (result !== false) return result;
-            current = await judge();
-            if (attempt === MAX_ATTEMPTS) {
-              throw new Problem("unavailable", "The calling key is being changed. Try again.", { retryable: true });
-            }
-          }
+    /** The scope that a caller needs; `any` is any valid key. */
+    scope: (needed: Scope | "any") => ({
+      async resolve({ request, params, trace }) {
+        // Routes without parameters have no `params`, whatever the types say.
+        const { id } = (params ?? {}) as { id?: unknown };
+        const targetId = isId("key", id) ? id : null;
+        const judge = async (): Promise<Judged> => {
+          const judged = await authenticate(dependencies, request.headers.get("authorization"), targetId, trace);
+          checkScope(judged.caller, needed);
+          return judged;
         };
-        return { act };
+        let judged: Judged | null = await judge();
+        /**
+         * Does `work` as the caller, on the key that the path names. When either is no longer what it was, both are
+         * looked up and judged anew.
+         */
+        const act = <Result>(
+          work: (caller: Caller, target: ApiKeyRecord | null) => Promise<Result | false>,
+        ): Promise<Result> =>
+          untilDone(async () => {
+            const { caller, target } = judged ?? (await judge());
+            judged = null;
+            return writing(() => work(caller, target));
+          });
+        return { ...judged, act };
       },
     }),
   });

@@ -1,34 +1,119 @@
 /** `/api/v1/avatars` */
-import { insertAvatar } from "@realtime-avatar/db/avatars";
-import { Avatar, CreateAvatar, newAvatar, presentAvatar } from "@realtime-avatar/domain/avatar";
-import { newId } from "@realtime-avatar/domain/id";
+import { type AvatarChanges, findAvatar, insertAvatar, listAvatars, updateAvatar } from "@realtime-avatar/db/avatars";
+import type { Caller } from "@realtime-avatar/db/callers";
+import {
+  AVATAR_LIST,
+  Avatar,
+  AvatarPage,
+  type AvatarRecord,
+  CreateAvatar,
+  DELETABLE_STATUSES,
+  ListAvatars,
+  newAvatar,
+  presentAvatar,
+  UpdateAvatar,
+  updatableStatuses,
+} from "@realtime-avatar/domain/avatar";
+import { isId, newId } from "@realtime-avatar/domain/id";
+import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { checkVersion, notFound } from "@realtime-avatar/domain/problem";
+import { AVATAR_TRANSITIONS, type AvatarStatus, invalidTransition } from "@realtime-avatar/domain/state";
+import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
 import { readBody } from "./body.ts";
+import { type Expectation, entityTag, isKnown, readIfMatch } from "./conditions.ts";
+import { NO_PARAMETERS, readQuery } from "./query.ts";
+import type { Trace } from "./trace.ts";
 
 export const avatarRoutes = (dependencies: Dependencies) => {
   const { db, clock, random, config } = dependencies;
-  return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" }).use(authentication(dependencies)).post(
-    "",
-    async ({ act, request, set, status, trace }) => {
-      const body = await readBody(request, CreateAvatar);
-      const avatar = await act(async (caller) => {
-        const now = clock();
-        const made = newAvatar(body, {
-          id: newId("ava", now, random),
-          tenantId: caller.tenantId,
-          environment: caller.environment,
-          defaultModelId: config.defaultAvatarModelId,
-          now,
+  const originOf = (actor: Caller, { requestId }: Trace) => ({ actor, requestId, now: clock(), random });
+
+  /** Changes an avatar that is in one of `statuses`; refuses, as it was found, one that is not. */
+  const change = async (
+    id: string,
+    changes: AvatarChanges,
+    { versions, matches }: Expectation,
+    statuses: readonly AvatarStatus[],
+    caller: Caller,
+    trace: Trace,
+  ): Promise<AvatarRecord | false> => {
+    if (!isId("ava", id)) throw notFound();
+    const result = await updateAvatar(db, id, changes, { versions, statuses }, caller, originOf(caller, trace));
+    if (result === false) return false;
+    if (result === null) throw notFound();
+    const { avatar, isChanged } = result;
+    if (isChanged) return avatar;
+    checkVersion(avatar, matches);
+    if (avatar.status === changes.status && avatar.status === "deleted") return avatar;
+    throw invalidTransition<AvatarStatus>(AVATAR_TRANSITIONS, avatar.status);
+  };
+
+  return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })
+    .use(authentication(dependencies))
+    .post(
+      "",
+      async ({ act, request, set, status, trace }) => {
+        const body = await readBody(request, CreateAvatar);
+        const avatar = await act(async (caller) => {
+          const origin = originOf(caller, trace);
+          const made = newAvatar(body, {
+            id: newId("ava", origin.now, random),
+            tenantId: caller.tenantId,
+            environment: caller.environment,
+            defaultModelId: config.defaultAvatarModelId,
+            now: origin.now,
+          });
+          return (await insertAvatar(db, made, caller, origin)) && made;
         });
-        const origin = { actor: caller, requestId: trace.requestId, now, random };
-        return (await insertAvatar(db, made, caller, origin)) && made;
-      });
-      set.headers.location = `/api/v1/avatars/${avatar.id}`;
-      set.headers.etag = `"${avatar.version}"`;
-      return status(201, presentAvatar(avatar));
-    },
-    { scope: "avatars:write", response: { 201: Avatar } },
-  );
+        set.headers.location = `/api/v1/avatars/${avatar.id}`;
+        set.headers.etag = entityTag(avatar);
+        return status(201, presentAvatar(avatar));
+      },
+      { scope: "avatars:write", response: { 201: Avatar } },
+    )
+    .get(
+      "",
+      async ({ caller, request }) => {
+        const page = readPage(AVATAR_LIST, readQuery(request, ListAvatars));
+        return toPage(AVATAR_LIST, page, await listAvatars(db, caller, page), presentAvatar);
+      },
+      { scope: "avatars:read", response: { 200: AvatarPage } },
+    )
+    .get(
+      "/:id",
+      async ({ caller, params: { id }, request, set, status }) => {
+        readQuery(request, NO_PARAMETERS);
+        const avatar = isId("ava", id) ? await findAvatar(db, caller, id) : null;
+        if (!avatar) throw notFound();
+        set.headers.etag = entityTag(avatar);
+        return isKnown(request, avatar) ? status(304, undefined) : presentAvatar(avatar);
+      },
+      { scope: "avatars:read", response: { 200: Avatar, 304: Type.Undefined() } },
+    )
+    .patch(
+      "/:id",
+      async ({ act, params: { id }, request, set, trace }) => {
+        const expectation = readIfMatch(request);
+        const body = await readBody(request, UpdateAvatar, expectation.errors);
+        const avatar = await act((caller) => change(id, body, expectation, updatableStatuses(body), caller, trace));
+        set.headers.etag = entityTag(avatar);
+        return presentAvatar(avatar);
+      },
+      { scope: "avatars:write", response: { 200: Avatar } },
+    )
+    .delete(
+      "/:id",
+      async ({ act, params: { id }, request, set, trace }) => {
+        const expectation = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, expectation.errors);
+        const changes = { status: "deleted" } as const;
+        const avatar = await act((caller) => change(id, changes, expectation, DELETABLE_STATUSES, caller, trace));
+        set.headers.etag = entityTag(avatar);
+        return presentAvatar(avatar);
+      },
+      { scope: "avatars:write", response: { 200: Avatar } },
+    );
 };

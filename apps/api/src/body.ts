@@ -1,7 +1,8 @@
 /** Reading a request's body: bytes, text, JSON, and then a value that meets its schema. Nothing is coerced. */
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
-import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
+import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
+import { NO_PARAMETERS, queryOf, refuseIfAny } from "./query.ts";
 
 const MAX_BODY_BYTES = 128 * 1024;
 const MAX_DEPTH = 64;
@@ -83,28 +84,19 @@ const parseJson = (bytes: Uint8Array): unknown => {
   }
 };
 
-/** No route with a body takes query parameters; an unknown one is refused, as an unknown field is. */
-const queryErrors = ({ url }: Request): FieldError[] => {
-  const start = url.indexOf("?");
-  if (start === -1) return [];
-  const names = [...new Set(new URLSearchParams(url.slice(start)).keys())];
-  return names.map((name) => ({
-    parameter: shownName(name),
-    code: "unknown_parameter",
-    detail: "Is not a known query parameter.",
-  }));
-};
-
 /**
  * The body of `request` as a value that meets `schema`. Throws the problems `unsupported_media_type`,
- * `body_too_large`, `malformed_json` and `validation_failed`, judged in this order.
+ * `body_too_large`, `malformed_json` and `validation_failed`, judged in this order; the last one tells all at once, with
+ * the `errors` that were found elsewhere in the request. No route with a body takes query parameters.
  */
-export const readBody = async <Schema extends TSchema>(request: Request, schema: Schema): Promise<Static<Schema>> => {
+export const readBody = async <Schema extends TSchema>(
+  request: Request,
+  schema: Schema,
+  errors: readonly FieldError[] = [],
+): Promise<Static<Schema>> => {
   checkMediaType(request);
   const value = parseJson(await readBytes(request));
-  const errors = [...queryErrors(request), ...validate(schema, value)].slice(0, MAX_ERRORS);
-  if (errors.length > 0) {
-    throw new Problem("validation_failed", "The request does not meet its constraints.", { errors });
-  }
+  const query = queryOf(request, NO_PARAMETERS);
+  refuseIfAny([...query.errors, ...errors, ...validate(schema, value)].slice(0, MAX_ERRORS));
   return value as Static<Schema>;
 };

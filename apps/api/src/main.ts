@@ -8,6 +8,10 @@ import { createApp } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createFirstKey, firstKeyMessage } from "./first-run.ts";
 import { secureRandom } from "./random.ts";
+import { createUses } from "./usage.ts";
+
+/** So soon after a key was used, its last use can be read. */
+const USES_FLUSH_MS = 1000;
 
 runProcess(async (atExit) => {
   const config = readConfig(process.env);
@@ -21,7 +25,15 @@ runProcess(async (atExit) => {
   const clock = (): Date => new Date();
   const isCurrent = await isMigrated(db);
 
-  const app = createApp({ db, clock, random: secureRandom, config, log });
+  const uses = createUses(db, log);
+  const flushing = setInterval(uses.flush, USES_FLUSH_MS);
+  atExit(() => {
+    clearInterval(flushing);
+    return uses.flush();
+  });
+
+  const peerAddress = (request: Request): string | null => server.requestIP(request)?.address ?? null;
+  const app = createApp({ db, clock, random: secureRandom, config, log, noteUse: uses.note, peerAddress });
   const server = serve({ ...config, portVariable: "PORT" }, app.fetch);
   // Accepts nothing more, and waits for what is in flight.
   atExit(() => server.stop());

@@ -3,7 +3,7 @@ import { databaseFailure } from "@realtime-avatar/db/client";
 import { PROBLEMS, Problem } from "@realtime-avatar/domain/problem";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
-const RETRY_AFTER_SECONDS = "1";
+const RETRY_AFTER_SECONDS = 1;
 
 /** The answer that an error means. What we do not know is `internal_error`: its words stay with us. */
 export const toProblem = (error: unknown): Problem => {
@@ -39,7 +39,8 @@ export const problemResponse = (problem: Problem, requestId: string): Response =
   const headers = new Headers({ "content-type": "application/problem+json" });
   const wanted = challenge(problem);
   if (wanted) headers.set("www-authenticate", wanted);
-  if (problem.status === 503) headers.set("retry-after", RETRY_AFTER_SECONDS);
+  const retryAfter = problem.extras.retryAfterSeconds ?? (problem.status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
   const body = {
     type: `/problems/${problem.code}`,
     title: PROBLEMS[problem.code].title,
@@ -51,6 +52,8 @@ export const problemResponse = (problem: Problem, requestId: string): Response =
     errors: problem.extras.errors,
     requiredScope: problem.extras.requiredScope,
     grantedScopes: problem.extras.grantedScopes,
+    currentStatus: problem.extras.currentStatus,
+    allowedStatuses: problem.extras.allowedStatuses,
   };
   return new Response(JSON.stringify(body), { status: problem.status, headers });
 };

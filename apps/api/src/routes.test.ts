@@ -1,7 +1,9 @@
 /** One battery for every route under /api/v1, present and future: who may come in, and in which order it is judged. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "node:net";
+import { seedKey, seedTenant } from "@realtime-avatar/db/testing";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import type { Scope } from "@realtime-avatar/domain/scope";
 import { type Answer, readAnswer, requestInit, rowCounts, startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -18,13 +20,38 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** Fills the parameters of a path with ids of nothing. */
-const concrete = (path: string): string => path.replace(/:[a-zA-Z]+/g, "key_01h455vb4pex5vsknk084sn02q");
-const routes = () =>
+/** Every route there is, with the scope that it needs, and a body that it takes where it takes one. */
+const ROUTES: Record<string, { scope: Scope | "any" | "none"; body?: object }> = {
+  "GET /api/v1/api-keys": { scope: "api_keys:write" },
+  "POST /api/v1/api-keys": { scope: "api_keys:write", body: { name: "x" } },
+  "GET /api/v1/api-keys/self": { scope: "any" },
+  "GET /api/v1/api-keys/:id": { scope: "api_keys:write" },
+  "PATCH /api/v1/api-keys/:id": { scope: "api_keys:write", body: { name: "x" } },
+  "DELETE /api/v1/api-keys/:id": { scope: "api_keys:write" },
+  "POST /api/v1/api-keys/:id/rotate": { scope: "api_keys:write", body: {} },
+  "GET /api/v1/audit-events": { scope: "api_keys:write" },
+  "GET /api/v1/avatars": { scope: "avatars:read" },
+  "POST /api/v1/avatars": { scope: "avatars:write", body: { displayName: "x", sourceKind: "image" } },
+  "GET /api/v1/avatars/:id": { scope: "avatars:read" },
+  "PATCH /api/v1/avatars/:id": { scope: "avatars:write", body: { displayName: "x" } },
+  "DELETE /api/v1/avatars/:id": { scope: "avatars:write" },
+  "POST /api/v1/leaked-keys": { scope: "none", body: { apiKey: "x" } },
+};
+
+/** Fills the parameter of a path. */
+const withId = (path: string, id: string): string => path.replace(":id", id);
+/** An id of the kind that a path asks for, and of nothing. */
+const unknownId = (path: string): string => `${path.includes("avatars") ? "ava" : "key"}_01h455vb4pex5vsknk084sn02q`;
+const allRoutes = () =>
   api.app.routes
     .filter(({ path }) => path.startsWith("/api/v1"))
-    .map(({ method, path }) => ({ method, path, url: concrete(path) }));
-const withBody = () => routes().filter(({ method }) => ["POST", "PUT", "PATCH"].includes(method));
+    .map(({ method, path }) => {
+      const { scope, body } = ROUTES[`${method} ${path}`] ?? { scope: "any" };
+      return { method, path, url: withId(path, unknownId(path)), scope, body };
+    });
+/** The one route without credentials is left out. */
+const routes = () => allRoutes().filter(({ scope }) => scope !== "none");
+const withBody = () => allRoutes().filter(({ method }) => ["POST", "PUT", "PATCH"].includes(method));
 
 const expectProblem = (answer: Answer, code: keyof typeof PROBLEMS): void => {
   const { status, title } = PROBLEMS[code];
@@ -72,12 +99,10 @@ const hostileCredentials: [string, string | undefined, keyof typeof PROBLEMS][] 
   ],
 ];
 
-test("there are routes to walk", () => {
-  expect(
-    routes()
-      .map(({ method, path }) => `${method} ${path}`)
-      .sort(),
-  ).toEqual(["POST /api/v1/api-keys", "POST /api/v1/avatars"]);
+test("the routes are these, and one of them needs no credentials", () => {
+  const found = allRoutes().map(({ method, path }) => `${method} ${path}`);
+  expect(found.sort()).toEqual(Object.keys(ROUTES).sort());
+  expect(allRoutes().length - routes().length).toBe(1);
 });
 
 describe("credentials come first", () => {
@@ -114,7 +139,7 @@ describe("credentials come first", () => {
 
   test("a connection goes on to serve after a refused body, of any size", async () => {
     const { hostname, port } = new URL(api.url);
-    for (const { method, url } of withBody()) {
+    for (const { method, url } of withBody().filter(({ scope }) => scope !== "none")) {
       for (const size of [10, 100_000, 1_000_000]) {
         const socket = connect(Number(port), hostname);
         const answers: string[] = [];
@@ -131,7 +156,7 @@ describe("credentials come first", () => {
   });
 
   test("the body of a stranger is not read", async () => {
-    for (const { method, url } of withBody()) {
+    for (const { method, url } of withBody().filter(({ scope }) => scope !== "none")) {
       let pulled = 0;
       const body = new ReadableStream(
         {
@@ -153,12 +178,12 @@ describe("credentials come first", () => {
 describe("then the scope", () => {
   test("a key without it is 403, whatever the body is, and is told what it lacks", async () => {
     const before = await rowCounts(api.database);
-    for (const { method, url } of routes()) {
-      for (const [, headers, body] of hostileBodies) {
+    for (const { method, url, scope } of routes().filter((route) => route.scope !== "any")) {
+      for (const [, headers, body] of method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies) {
         const answer = await api.call(method, url, { key: nothing, headers, body });
         expectProblem(answer, "insufficient_scope");
         const { requiredScope, grantedScopes } = answer.body;
-        expect(grantedScopes).toEqual(["usage:read"]);
+        expect([requiredScope, grantedScopes]).toEqual([scope, ["usage:read"]]);
         expect(answer.headers.get("www-authenticate")).toBe(
           `Bearer realm="realtime-avatar", error="insufficient_scope", scope="${requiredScope}"`,
         );
@@ -264,6 +289,87 @@ describe("then the body, step by step", () => {
   });
 });
 
+describe("then the query", () => {
+  test("an unknown parameter is 422, whatever the path names", async () => {
+    for (const { method, url, body } of allRoutes()) {
+      const answer = await api.call(method, `${url}?dry=1&dry=2&${"x".repeat(200)}=%00`, { key: everything, body });
+      expectProblem(answer, "validation_failed");
+      expect(answer.body.errors).toEqual([
+        { parameter: "dry", code: "unknown_parameter", detail: "Is not a known query parameter." },
+        { parameter: "x".repeat(128), code: "unknown_parameter", detail: "Is not a known query parameter." },
+      ]);
+    }
+  });
+});
+
+describe("then what the path names", () => {
+  const withIds = () => routes().filter(({ path }) => path.includes(":id"));
+  const bare = ({ status, body, headers }: Answer) => {
+    const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
+    return { status, rest, body: { ...body, requestId: null } };
+  };
+
+  test("is 404 in the same bytes when it is malformed, unknown, another tenant's or of another world", async () => {
+    const { db } = api.database;
+    const inTest = await api.key({ scopes: ["*"] });
+    const strangersTenant = await seedTenant(db);
+    const strangers = (await seedKey(db, strangersTenant, { environment: "live", scopes: ["*"] })).secret.reveal();
+    const created = async (key: string) => ({
+      key: (await api.call("POST", "/api/v1/api-keys", { key, body: { name: "x", environment: "live" } })).body.id,
+      ava: (await api.call("POST", "/api/v1/avatars", { key, body: { displayName: "x", sourceKind: "image" } })).body
+        .id,
+    });
+    const own = await created(everything);
+    const other = await created(strangers);
+    const test = (
+      await api.call("POST", "/api/v1/avatars", { key: inTest, body: ROUTES["POST /api/v1/avatars"]?.body })
+    ).body.id;
+    const malformed = [
+      "x",
+      "key_",
+      "ava_",
+      "%00",
+      "%2e%2e",
+      "%zz",
+      `${own.key}x`,
+      own.key.toUpperCase(),
+      "a".repeat(5000),
+    ];
+    for (const { method, path, body } of withIds()) {
+      const kind = path.includes("avatars") ? "ava" : "key";
+      const ask = async (key: string, id: string) => bare(await api.call(method, withId(path, id), { key, body }));
+      const missing = await ask(everything, unknownId(path));
+      expect([missing.status, missing.body.code]).toEqual([404, "not_found"]);
+      for (const id of [...malformed, own[kind === "ava" ? "key" : "ava"], other[kind]]) {
+        expect(await ask(everything, id)).toEqual(missing);
+      }
+      // What is live is not there for a test key; what is in test is not there for a live one, keys aside.
+      expect(await ask(inTest, own[kind])).toEqual(missing);
+      if (kind === "ava") expect(await ask(everything, test)).toEqual(missing);
+    }
+    // And nothing has happened to any of it.
+    const [events] = await db.client`
+      select count(*) as number from audit_events where action not like '%.created' and actor_id is not null`;
+    expect(events).toEqual({ number: "0" });
+  });
+
+  test("HEAD answers as GET does, without the body", async () => {
+    const key = await api.key();
+    const avatar = (await api.call("POST", "/api/v1/avatars", { key, body: ROUTES["POST /api/v1/avatars"]?.body })).body
+      .id;
+    const self = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
+    for (const { path } of routes().filter(({ method }) => method === "GET")) {
+      const url = withId(path, path.includes("avatars") ? avatar : self);
+      const [get, head] = await Promise.all([api.call("GET", url, { key }), api.call("HEAD", url, { key })]);
+      expect([get.status, head.status, head.text]).toEqual([200, 200, ""]);
+      for (const name of ["etag", "content-type", "cache-control", "x-content-type-options"]) {
+        expect(head.headers.get(name)).toBe(get.headers.get(name));
+      }
+      expect((await api.call("HEAD", url)).status).toBe(401);
+    }
+  });
+});
+
 describe("a route that is not there", () => {
   test.each([
     "/",
@@ -297,9 +403,10 @@ describe("a route that is not there", () => {
   );
 
   test("another method is 405 with the methods that there are, before credentials are looked at", async () => {
-    const byPath = Map.groupBy(routes(), ({ url }) => url);
-    for (const [url, known] of byPath) {
-      const methods = new Set(known.map(({ method }) => method));
+    for (const url of new Set(allRoutes().map((route) => route.url))) {
+      // `self` stands where an id may stand.
+      const isAt = (path: string): boolean => path === url || withId(path, url.split("/")[4] ?? "") === url;
+      const methods = new Set(allRoutes().flatMap(({ method, path }) => (isAt(path) ? [method] : [])));
       if (methods.has("GET")) methods.add("HEAD");
       for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
         if (methods.has(method)) continue;

@@ -1,11 +1,13 @@
 /** For tests: the application on a real server and a real database, and the log that it writes. */
 
+import type { Db } from "@realtime-avatar/db/client";
 import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-key";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
-import { createApp } from "./app.ts";
+import { createApp, type Dependencies } from "./app.ts";
+import { createUses, type Uses } from "./usage.ts";
 
 /** An answer that has been read, with its body as JSON where it is JSON. */
 export type Answer = {
@@ -23,6 +25,7 @@ export type TestApi = {
   tenantId: TenantId;
   /** Every line logged so far. */
   log: string[];
+  uses: Uses;
   /** A new key of the tenant; its full secret. */
   key(request?: Partial<CreateApiKey>): Promise<string>;
   /** Sends a request; a body that is no string or bytes goes as JSON. */
@@ -38,11 +41,19 @@ export const readAnswer = async (response: Response): Promise<Answer> => {
   return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null };
 };
 
+/** Each request comes from a client of its own, unless it says otherwise: no limit by client is met by chance. */
+let clients = 0;
+const nextClient = (): string => {
+  clients++;
+  return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+};
+
 export const requestInit = (method: string, { key, body, headers }: CallOptions): RequestInit => {
   const isRaw = typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
   return {
     method,
     headers: {
+      "x-forwarded-for": nextClient(),
       ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
       ...(body === undefined ? {} : { "content-type": "application/json" }),
       ...headers,
@@ -51,17 +62,27 @@ export const requestInit = (method: string, { key, body, headers }: CallOptions)
   };
 };
 
+/** The application as the tests want it, but for what is given. */
+export const createTestApp = (db: Db, given: Partial<Dependencies> = {}) =>
+  createApp({
+    db,
+    clock: () => new Date(),
+    random,
+    // A request may say itself, as a proxy would, from where it comes.
+    config: { defaultAvatarModelId: "model-of-the-test", trustedProxyHops: 1 },
+    log: createLog("silent"),
+    noteUse: () => {},
+    peerAddress: () => null,
+    ...given,
+  });
+
 export const startApi = async (): Promise<TestApi> => {
   const database = await testDatabase();
   const { db } = database;
   const log: string[] = [];
-  const app = createApp({
-    db,
-    clock: () => new Date(),
-    random,
-    config: { defaultAvatarModelId: "model-of-the-test" },
-    log: createLog("trace", { write: (line) => void log.push(line) }),
-  });
+  const logger = createLog("trace", { write: (line) => void log.push(line) });
+  const uses = createUses(db, logger);
+  const app = createTestApp(db, { log: logger, noteUse: uses.note });
   const server = serve({ host: "127.0.0.1", port: 0, portVariable: "PORT" }, app.fetch);
   const url = server.url.href.replace(/\/$/, "");
   const tenantId = await seedTenant(db);
@@ -71,6 +92,7 @@ export const startApi = async (): Promise<TestApi> => {
     url,
     tenantId,
     log,
+    uses,
     key: async (request = { environment: "live", scopes: ["*"] }) =>
       (await seedKey(db, tenantId, request)).secret.reveal(),
     call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),

@@ -1,21 +1,37 @@
 /** API keys in the database: a record says what a key may do, a credential holds the digest of its secret. */
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-key-secret";
+import type { API_KEY_LIST, ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { type ApiKeySecret, digestApiKey, type Environment } from "@realtime-avatar/domain/api-key-secret";
+import type { AuditAction } from "@realtime-avatar/domain/audit";
+import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import type { PageRequest } from "@realtime-avatar/domain/page";
 import type { TenantRecord } from "@realtime-avatar/domain/tenant";
 import { type SQL, sql } from "drizzle-orm";
 import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
-import { CALLER, type Caller, callerValues } from "./callers.ts";
+import {
+  CALLER,
+  CALLER_AND_TARGET,
+  type Caller,
+  callerValues,
+  OPERATOR_AND_TARGET,
+  RECORD,
+  RECORD_JOINS,
+  type RecordRow,
+  STATUS,
+  targetValues,
+  toRecord,
+} from "./callers.ts";
 import { type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
 import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
+
+const insertCredential = (from: SQL): SQL =>
+  insertFrom(apiKeyCredentials, { ...placeholders(apiKeyCredentials, "credential"), retiredAt: sql`null` }, from);
 
 /** Writes a key, its credential and its audit event, for each row of `from`. */
 const insertKeyFrom = (from: SQL): SQL => sql`
   api_key as (
     ${insertFrom(apiKeys, { ...placeholders(apiKeys, "key"), revokedAt: sql`null` }, from)} returning tenant_id
   ),
-  credential as (
-    ${insertFrom(apiKeyCredentials, { ...placeholders(apiKeyCredentials, "credential"), retiredAt: sql`null` }, sql`api_key`)}
-  ),
+  credential as (${insertCredential(sql`api_key`)}),
   audit as (${insertAuditEvent(sql`api_key`)})
   select from api_key`;
 
@@ -39,16 +55,19 @@ const insertByNobody = statement(sql`
   ),
   ${insertKeyFrom(sql`tenant`)}`);
 
-const keyValues = (record: ApiKeyRecord, secret: ApiKeySecret, origin: Origin): Record<string, unknown> => ({
-  ...rowValues("key", record),
-  ...rowValues("credential", {
+const credentialValues = (record: ApiKeyRecord, secret: ApiKeySecret, createdAt: Date): Record<string, unknown> =>
+  rowValues("credential", {
     keyId: secret.keyId,
     tenantId: record.tenantId,
     apiKeyId: record.id,
     // The secret itself stays here.
     digest: digestApiKey(secret),
-    createdAt: record.createdAt,
-  }),
+    createdAt,
+  });
+
+const keyValues = (record: ApiKeyRecord, secret: ApiKeySecret, origin: Origin): Record<string, unknown> => ({
+  ...rowValues("key", record),
+  ...credentialValues(record, secret, record.createdAt),
   ...auditValues("api_key.created", record, origin),
 });
 
@@ -82,3 +101,150 @@ export const insertFirstApiKey = async (
   const rows = await insertByNobody(db, { ...rowValues("tenant", tenant), ...keyValues(record, secret, origin) });
   return rows.length === 1;
 };
+
+const select = statement<RecordRow>(sql`
+  select ${RECORD} from ${apiKeys} ${RECORD_JOINS}
+  where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")} and ${apiKeys.id} = ${sql.placeholder("id")}`);
+
+/** The key, in whatever state it is; `null` when the tenant has none of this id. One statement. */
+export const findApiKey = async (db: Db, tenantId: TenantId, id: ApiKeyId): Promise<ApiKeyRecord | null> => {
+  const [row] = await select(db, { tenantId, id });
+  return row ? toRecord(row) : null;
+};
+
+const selectPage = statement<RecordRow>(sql`
+  select ${RECORD} from ${apiKeys} ${RECORD_JOINS}
+  where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")}
+    and ${apiKeys.environment} = any(${sql.placeholder("environments")}::text[])
+    and ${apiKeys.id} < coalesce(${sql.placeholder("before")}, 'key~')
+    and coalesce(${STATUS} = ${sql.placeholder("status")}::text, true)
+  order by ${apiKeys.id} desc limit ${sql.placeholder("limit")}`);
+
+/**
+ * The tenant's newest keys in `environments` that `page` asks for, and one more. A state depends on every ancestor, so a
+ * filter by it judges the keys one by one. One statement.
+ */
+export const listApiKeys = async (
+  db: Db,
+  tenantId: TenantId,
+  environments: readonly Environment[],
+  { filters: { status, environment }, before, limit }: PageRequest<"key", (typeof API_KEY_LIST)["query"]>,
+): Promise<ApiKeyRecord[]> => {
+  const listed = environments.filter((known) => environment === undefined || known === environment);
+  const rows = await selectPage(db, {
+    tenantId,
+    environments: listed,
+    status: status ?? null,
+    before,
+    limit: limit + 1,
+  });
+  return rows.map(toRecord);
+};
+
+/**
+ * A write that changes the key `target`: by its caller, or by whoever runs the service. `write` reads `target` and
+ * `caller`, and ends in the expression `changed`, which has a row when it has written.
+ */
+const changeOfTarget = (write: SQL) => {
+  const statementBy = (who: SQL) =>
+    statement(sql`with ${who}, ${write}, audit as (${insertAuditEvent(sql`changed`)}) select from changed`);
+  const byCaller = statementBy(CALLER_AND_TARGET);
+  const byOperator = statementBy(OPERATOR_AND_TARGET);
+  return async (
+    db: Db,
+    target: ApiKeyRecord,
+    caller: Caller | null,
+    values: Record<string, unknown>,
+  ): Promise<boolean> => {
+    const all = { ...targetValues(target), ...values };
+    const rows = caller ? await byCaller(db, { ...callerValues(caller), ...all }) : await byOperator(db, all);
+    return rows.length === 1;
+  };
+};
+
+/** `update` of the target while there is a caller. */
+const updateTarget = (assignments: SQL, and: SQL): SQL => sql`
+  update ${apiKeys} set ${assignments}, version = target.version + 1 from target, caller
+  where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = target.id and ${and}
+  returning ${apiKeys.tenantId}`;
+
+/** Now, never rounded up: what ends now has ended when the statement has. */
+const NOW = sql`date_trunc('milliseconds', now())`;
+
+const update = changeOfTarget(sql`
+  changed as (${updateTarget(
+    sql`name = ${sql.placeholder("to.name")}, scopes = ${sql.placeholder("to.scopes")},
+      spend_limit_credit_micros = ${sql.placeholder("to.spendLimitCreditMicros")},
+      expires_at = ${sql.placeholder("to.expiresAt")}`,
+    // The caller was looked up before the body was read: the new expiry may have passed meanwhile.
+    sql`coalesce(${sql.placeholder("to.expiresAt")}::timestamp with time zone > now(), true)`,
+  )})`);
+
+/**
+ * Changes `target` to `record`, and writes the audit event. `false`, with nothing written, when the caller or the target
+ * is no longer what it was, or the new expiry has passed. One statement.
+ */
+export const updateApiKey = (
+  db: Db,
+  { target, record, changedFields }: { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: readonly string[] },
+  caller: Caller,
+  origin: Origin,
+): Promise<boolean> =>
+  update(db, target, caller, {
+    ...rowValues("to", record),
+    ...auditValues("api_key.updated", target, origin, changedFields),
+  });
+
+/** Of the credentials that are usable, the newest gets the overlap, and any older one ends now. */
+const rotate = changeOfTarget(sql`
+  changed as (${updateTarget(sql`key_id = ${sql.placeholder("credential.keyId")}`, sql`true`)}),
+  retired as (
+    update ${apiKeyCredentials}
+    set retired_at = least(
+      retired_at,
+      target.expires_at,
+      case when key_id = ${sql.placeholder("target.keyId")}
+        then ${NOW} + make_interval(secs => ${sql.placeholder("overlapSeconds")}) else ${NOW} end
+    )
+    from target
+    where exists (select from changed) and ${apiKeyCredentials.tenantId} = ${sql.placeholder("target.tenantId")}
+      and ${apiKeyCredentials.apiKeyId} = target.id
+      and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
+  ),
+  credential as (${insertCredential(sql`changed`)})`);
+
+/**
+ * Gives `target` the credential of `record`, ends the old ones, and writes the audit event. `false`, with nothing
+ * written, when the caller or the target is no longer what it was. One statement.
+ */
+export const rotateApiKey = (
+  db: Db,
+  {
+    target,
+    record,
+    secret,
+    overlapSeconds,
+  }: { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number },
+  caller: Caller | null,
+  origin: Origin,
+): Promise<boolean> =>
+  rotate(db, target, caller, {
+    ...credentialValues(record, secret, origin.now),
+    "target.keyId": target.keyId,
+    overlapSeconds,
+    ...auditValues("api_key.rotated", target, origin, ["keyId", "redactedKey"]),
+  });
+
+const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${NOW}`, sql`true`)})`);
+
+/**
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. `false`, with nothing
+ * written, when the caller or the target is no longer what it was. One statement.
+ */
+export const revokeApiKey = (
+  db: Db,
+  target: ApiKeyRecord,
+  caller: Caller | null,
+  origin: Origin,
+  action: AuditAction = "api_key.revoked",
+): Promise<boolean> => revoke(db, target, caller, auditValues(action, target, origin, ["status"]));

@@ -1,33 +1,78 @@
 /** The audit trail: each write puts its event into the same statement. */
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { Environment } from "@realtime-avatar/domain/api-key-secret";
+import type { AUDIT_EVENT_LIST, AuditAction, AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
-import type { SQL } from "drizzle-orm";
+import type { PageRequest } from "@realtime-avatar/domain/page";
+import { type SQL, sql } from "drizzle-orm";
 import type { Caller } from "./callers.ts";
-import { insertFrom, placeholders, rowValues } from "./client.ts";
+import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
 import { auditEvents } from "./schema.ts";
 
-export type AuditAction = "api_key.created" | "avatar.created";
-
-/** Where a write comes from: who acts (null for whoever runs the service), by which request, and when. */
-export type Origin = { actor: Pick<Caller, "id" | "keyId"> | null; requestId: string; now: Date; random: RandomBytes };
+/** Where a write comes from: who acts (null when no key does), by which request, and when. */
+export type Origin = {
+  actor: Pick<Caller, "id" | "credentialKeyId"> | null;
+  requestId: string;
+  now: Date;
+  random: RandomBytes;
+};
 
 /** `insert` of the event that `auditValues` describes, for each row of `from`. */
-export const insertAuditEvent = (from: SQL): SQL => insertFrom(auditEvents, placeholders(auditEvents, "audit"), from);
+export const insertAuditEvent = (from: SQL, values: { changedFields?: SQL } = {}): SQL =>
+  insertFrom(auditEvents, { ...placeholders(auditEvents, "audit"), ...values }, from);
 
 /** The values for `insertAuditEvent`. */
 export const auditValues = (
   action: AuditAction,
   target: { tenantId: TenantId; environment: Environment; id: string },
   origin: Origin,
+  changedFields: readonly string[] = [],
 ): Record<string, unknown> =>
   rowValues("audit", {
     tenantId: target.tenantId,
     id: newId("aud", origin.now, origin.random),
     environment: target.environment,
     actorId: origin.actor?.id ?? null,
-    actorKeyId: origin.actor?.keyId ?? null,
+    actorKeyId: origin.actor?.credentialKeyId ?? null,
     action,
     targetId: target.id,
+    changedFields,
     requestId: origin.requestId,
     createdAt: origin.now,
   } satisfies Record<keyof typeof auditEvents._.columns, unknown>);
+
+type EventPage = PageRequest<"aud", (typeof AUDIT_EVENT_LIST)["query"]>;
+const FILTERS = ["action", "targetId", "actorKeyId"] as const;
+type Filter = (typeof FILTERS)[number];
+
+/** A live key manages test keys, so it sees what was done to them as well; of what else is in test, it sees nothing. */
+const IS_VISIBLE = sql`(
+  ${auditEvents.environment} = ${sql.placeholder("environment")}
+  or (${sql.placeholder("environment")} = 'live' and ${auditEvents.targetId} like 'key\\_%')
+)`;
+
+const selectPage = (filters: readonly Filter[]) => {
+  const conditions = filters.map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
+  return statement<AuditEventRecord>(sql`
+    select ${columnsOf(auditEvents)} from ${auditEvents}
+    where ${auditEvents.tenantId} = ${sql.placeholder("tenantId")}
+      and ${auditEvents.id} < coalesce(${sql.placeholder("before")}, 'aud~')
+      and ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
+    order by ${auditEvents.id} desc limit ${sql.placeholder("limit")}`);
+};
+
+/** A statement for each choice of filters, so that each is planned for the index that serves it. */
+const pages = new Map<string, ReturnType<typeof selectPage>>();
+
+/** The newest events that `page` asks for, of those that a key of `environment` may see, and one more. One statement. */
+export const listAuditEvents = (
+  db: Db,
+  { tenantId, environment }: Pick<ApiKeyRecord, "tenantId" | "environment">,
+  { filters, before, limit }: EventPage,
+): Promise<AuditEventRecord[]> => {
+  const given = FILTERS.filter((filter) => filters[filter] !== undefined);
+  const name = given.join();
+  const select = pages.get(name) ?? selectPage(given);
+  pages.set(name, select);
+  return select(db, { tenantId, environment, before, limit: limit + 1, ...filters });
+};

@@ -1,9 +1,18 @@
 /** Avatars in the database. */
-import type { AvatarRecord } from "@realtime-avatar/domain/avatar";
+import {
+  type AVATAR_LIST,
+  type AvatarRecord,
+  listedStatuses,
+  SOURCE_KINDS,
+  type UpdateAvatar,
+} from "@realtime-avatar/domain/avatar";
+import type { AvatarId } from "@realtime-avatar/domain/id";
+import type { PageRequest } from "@realtime-avatar/domain/page";
+import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { sql } from "drizzle-orm";
 import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
 import { CALLER, type Caller, callerValues } from "./callers.ts";
-import { type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
 import { avatars } from "./schema.ts";
 
 const insert = statement(sql`
@@ -23,4 +32,134 @@ export const insertAvatar = async (db: Db, avatar: AvatarRecord, caller: Caller,
     ...auditValues("avatar.created", avatar, origin),
   });
   return rows.length === 1;
+};
+
+/** The driver gives a bigint as text. */
+type AvatarRow = Omit<AvatarRecord, "cacheVersion"> & { cacheVersion: string };
+const toAvatar = (row: AvatarRow): AvatarRecord => ({ ...row, cacheVersion: Number(row.cacheVersion) });
+
+/** Whose avatars: those of one tenant, in one environment. */
+type Owner = Pick<AvatarRecord, "tenantId" | "environment">;
+const IS_OWN = sql`
+  ${avatars.tenantId} = ${sql.placeholder("tenantId")} and ${avatars.environment} = ${sql.placeholder("environment")}`;
+
+const select = statement<AvatarRow>(sql`
+  select ${columnsOf(avatars)} from ${avatars} where ${IS_OWN} and ${avatars.id} = ${sql.placeholder("id")}`);
+
+/** The avatar, in whatever state it is; `null` when the owner has none of this id. One statement. */
+export const findAvatar = async (
+  db: Db,
+  { tenantId, environment }: Owner,
+  id: AvatarId,
+): Promise<AvatarRecord | null> => {
+  const [row] = await select(db, { tenantId, environment, id });
+  return row ? toAvatar(row) : null;
+};
+
+/** Each state and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
+const selectPage = statement<AvatarRow>(sql`
+  select ${columnsOf(avatars)}
+  from unnest(${sql.placeholder("statuses")}::text[]) listed_status
+  cross join unnest(${sql.placeholder("sourceKinds")}::text[]) listed_kind
+  cross join lateral (
+    select * from ${avatars}
+    where ${IS_OWN} and ${avatars.status} = listed_status and ${avatars.sourceKind} = listed_kind
+      and ${avatars.id} < coalesce(${sql.placeholder("before")}, 'ava~')
+    order by ${avatars.id} desc limit ${sql.placeholder("limit")}
+  ) avatars
+  order by ${avatars.id} desc limit ${sql.placeholder("limit")}`);
+
+/** The owner's newest avatars that `page` asks for, and one more. One statement. */
+export const listAvatars = async (
+  db: Db,
+  { tenantId, environment }: Owner,
+  { filters, before, limit }: PageRequest<"ava", (typeof AVATAR_LIST)["query"]>,
+): Promise<AvatarRecord[]> => {
+  const statuses = listedStatuses(filters.status);
+  const sourceKinds = filters.sourceKind === undefined ? SOURCE_KINDS : [filters.sourceKind];
+  const rows = await selectPage(db, { tenantId, environment, statuses, sourceKinds, before, limit: limit + 1 });
+  return rows.map(toAvatar);
+};
+
+/** What a change can set: the fields of `UpdateAvatar`, and each state that the domain allows. */
+export type AvatarChanges = Omit<UpdateAvatar, "status"> & { status?: AvatarStatus };
+
+const CHANGEABLE = [
+  "displayName",
+  "modelId",
+  "sourceAssetId",
+  "defaultVoiceId",
+  "settings",
+  "metadata",
+  "status",
+] as const;
+const found = (field: (typeof CHANGEABLE)[number]) => sql`target.${sql.identifier(avatars[field].name)}`;
+
+const assignments = CHANGEABLE.map((field) => {
+  const column = avatars[field];
+  const value = sql`${sql.placeholder(`to.${field}`)}::${sql.raw(column.getSQLType())}`;
+  const isGiven = sql`${sql.raw(`'${field}'`)} = any(${sql.placeholder("given")}::text[])`;
+  return sql`${sql.identifier(column.name)} = case when ${isGiven} then ${value} else ${found(field)} end`;
+});
+
+/** `json` has no equality of its own. */
+const differences = CHANGEABLE.map(
+  (field) =>
+    sql`case when ${avatars[field]}::text is distinct from ${found(field)}::text then ${sql.raw(`'${field}'`)} end`,
+);
+
+const update = statement<AvatarRow & { isChanged: boolean }>(sql`
+  with ${CALLER},
+  target as materialized (
+    select * from ${avatars}
+    where exists (select from caller) and ${IS_OWN} and ${avatars.id} = ${sql.placeholder("id")}
+    for no key update
+  ),
+  changed as (
+    update ${avatars}
+    set ${sql.join(assignments, sql`, `)}, version = target.version + 1, updated_at = ${sql.placeholder("now")}
+    from target
+    where ${avatars.tenantId} = target.tenant_id and ${avatars.id} = target.id
+      and (${sql.placeholder("versions")}::text[] is null or target.version::text = any(${sql.placeholder("versions")}::text[]))
+      and target.status = any(${sql.placeholder("statuses")}::text[])
+    returning ${avatars}.*, array_remove(array[${sql.join(differences, sql`, `)}], null) as changed_fields
+  ),
+  audit as (${insertAuditEvent(sql`changed`, { changedFields: sql`changed.changed_fields` })})
+  select ${columnsOf(avatars)}, avatars.is_changed as "isChanged"
+  from caller left join (
+    select *, null::text[] as changed_fields, false as is_changed from target where not exists (select from changed)
+    union all
+    select *, true from changed
+  ) avatars on true`);
+
+/**
+ * Changes an avatar, if it is in one of `statuses` and, unless `versions` is null, in one of these versions, and writes
+ * the audit event. Answers with the avatar as it is then, changed or not, and with `null` when there is none of this id in
+ * the caller's tenant and environment. `false`, with nothing written, when the caller is no longer what it
+ * was. Whoever waits for another change judges what that one has left. One statement.
+ */
+export const updateAvatar = async (
+  db: Db,
+  id: AvatarId,
+  changes: AvatarChanges,
+  provided: { versions: readonly string[] | null; statuses: readonly AvatarStatus[] },
+  caller: Caller,
+  origin: Origin,
+): Promise<{ avatar: AvatarRecord; isChanged: boolean } | null | false> => {
+  const { tenantId, environment } = caller;
+  const action = changes.status === "deleted" ? "avatar.deleted" : "avatar.updated";
+  const [row] = await update(db, {
+    ...callerValues(caller),
+    ...auditValues(action, { tenantId, environment, id }, origin),
+    ...rowValues("to", Object.fromEntries(CHANGEABLE.map((field) => [field, changes[field] ?? null]))),
+    given: Object.keys(changes),
+    tenantId,
+    environment,
+    id,
+    ...provided,
+    now: origin.now,
+  });
+  if (!row) return false;
+  const { isChanged, ...avatar } = row;
+  return avatar.id === null ? null : { avatar: toAvatar(avatar), isChanged };
 };

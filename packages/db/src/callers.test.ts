@@ -60,15 +60,20 @@ describe("findCredential", () => {
     const { parent, grandchild, child } = await seedLine();
     const request = { name: "x", expiresAt: "2099-01-01T00:00:00.123Z", spendLimitCreditMicros: 9007199254740991 };
     const { record, secret } = await seedKey(db, tenantId, request, grandchild.record);
-    const { digest, status, retired, caller } = await find(secret.keyId);
+    const { digest, retired, caller, target } = await find(secret.keyId);
     expect(verifyApiKey(secret, digest)).toBe(true);
     expect(Buffer.from(digest)).toEqual(Buffer.from(digestApiKey(secret)));
-    expect({ status, retired }).toEqual({ status: "active", retired: false });
+    expect([retired, target]).toEqual([false, null]);
     const { judgedAt, ...key } = caller;
     expect(key).toEqual({
       tenantId,
       id: record.id,
       keyId: secret.keyId,
+      credentialKeyId: secret.keyId,
+      name: "x",
+      status: "active",
+      lastUsedAt: null,
+      createdAt: record.createdAt,
       environment: "test",
       scopes: ["realtime:write", "credits:read", "avatars:read"],
       spendLimitCreditMicros: 9007199254740991,
@@ -84,7 +89,7 @@ describe("findCredential", () => {
     const { parent, child, grandchild } = await seedLine();
     await revoke(child.record);
     const statuses = await Promise.all(
-      [parent, child, grandchild].map(async ({ secret }) => (await find(secret.keyId)).status),
+      [parent, child, grandchild].map(async ({ secret }) => (await find(secret.keyId)).caller.status),
     );
     expect(statuses).toEqual(["active", "revoked", "revoked"]);
   });
@@ -92,10 +97,10 @@ describe("findCredential", () => {
   test("so does an expiry; revoked wins over expired", async () => {
     const { parent, child, grandchild } = await seedLine();
     await expire(parent.record);
-    expect((await find(grandchild.secret.keyId)).status).toBe("expired");
+    expect((await find(grandchild.secret.keyId)).caller.status).toBe("expired");
     await revoke(child.record);
     const statuses = await Promise.all(
-      [parent, child, grandchild].map(async ({ secret }) => (await find(secret.keyId)).status),
+      [parent, child, grandchild].map(async ({ secret }) => (await find(secret.keyId)).caller.status),
     );
     expect(statuses).toEqual(["expired", "revoked", "revoked"]);
   });
@@ -105,24 +110,24 @@ describe("findCredential", () => {
     await db.client.begin(async (transaction) => {
       await transaction`update api_keys set expires_at = date_trunc('milliseconds', now()) where id = ${record.id}`;
     });
-    expect((await find(secret.keyId)).status).toBe("expired");
+    expect((await find(secret.keyId)).caller.status).toBe("expired");
     await db.client`update api_keys set expires_at = now() + interval '1 hour' where id = ${record.id}`;
-    expect((await find(secret.keyId)).status).toBe("active");
+    expect((await find(secret.keyId)).caller.status).toBe("active");
   });
 
   test("a key whose ancestor is missing is revoked", async () => {
     const { parent, child, grandchild } = await seedLine();
     await db.client`delete from api_keys where id = ${child.record.id}`;
-    expect((await find(grandchild.secret.keyId)).status).toBe("revoked");
-    expect((await find(parent.secret.keyId)).status).toBe("active");
+    expect((await find(grandchild.secret.keyId)).caller.status).toBe("revoked");
+    expect((await find(parent.secret.keyId)).caller.status).toBe("active");
   });
 
   test("a retired credential is told from its record", async () => {
     const { secret } = await seedKey(db, tenantId);
     await retire(secret.keyId, "1 hour");
-    expect(await find(secret.keyId)).toMatchObject({ retired: false, status: "active" });
+    expect(await find(secret.keyId)).toMatchObject({ retired: false, caller: { status: "active" } });
     await retire(secret.keyId, "-1 second");
-    expect(await find(secret.keyId)).toMatchObject({ retired: true, status: "active" });
+    expect(await find(secret.keyId)).toMatchObject({ retired: true, caller: { status: "active" } });
   });
 });
 

@@ -4,87 +4,146 @@
  * in its own statement and locks it `for share`: a revocation either waits for the write, or the write finds it and
  * writes nothing. Nothing is written by a revoked key.
  */
-import type { Grantor } from "@realtime-avatar/domain/api-key";
-import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import type { ApiKeyId } from "@realtime-avatar/domain/id";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { type Db, statement } from "./client.ts";
-import { apiKeyCredentials, apiKeys } from "./schema.ts";
+import { apiKeyCredentials, apiKeys, apiKeyUsage } from "./schema.ts";
 
 /** A key that has proved itself, as it was when it was looked up. */
-export type Caller = Grantor & {
-  tenantId: TenantId;
-  id: ApiKeyId;
-  keyId: string;
-  version: number;
+export type Caller = ApiKeyRecord & {
+  /** The credential that it has shown: during an overlap not necessarily its newest one. */
+  credentialKeyId: string;
   /** The database's time at the look-up: the one clock of all replicas, by which expiry is judged. */
   judgedAt: Date;
 };
 
-/** A credential as it is stored, and the state it is in. Not yet a caller: the digest is still to be compared. */
+/** A credential as it is stored, and the state it is in. Its key is no caller yet: the digest is still to be compared. */
 export type StoredCredential = {
   /** SHA-256 of the full secret, 32 bytes. */
   digest: Uint8Array;
-  status: ApiKeyStatus;
   /** Whether a rotation has taken this credential out of use, whatever the status of its record. */
   retired: boolean;
   caller: Caller;
+  /** The key of the same tenant that was asked for as well, if there is one. */
+  target: ApiKeyRecord | null;
 };
 
 const ancestors = alias(apiKeys, "ancestors");
 
 /** Revoked wins over expired. A record whose ancestor is missing counts as revoked. */
-const STATUS = sql<ApiKeyStatus>`case
+export const STATUS = sql<ApiKeyStatus>`case
   when ${apiKeys.revokedAt} is not null or line.revoked or line.length < cardinality(${apiKeys.lineage}) then 'revoked'
   when ${apiKeys.expiresAt} <= now() or line.expired then 'expired'
   else 'active'
 end`;
 
-const selectCredential = statement<{
-  digest: Uint8Array;
-  retired: boolean;
-  status: ApiKeyStatus;
-  judgedAt: Date;
-  tenantId: TenantId;
-  id: ApiKeyId;
-  environment: Caller["environment"];
-  scopes: Caller["scopes"];
-  spendLimitCreditMicros: string | null;
-  expiresAt: Date | null;
-  lineage: ApiKeyId[];
-  version: number;
-}>(sql`
-  select ${apiKeyCredentials.digest} as "digest",
-    coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
-    ${STATUS} as "status",
-    now() as "judgedAt",
-    ${apiKeys.tenantId} as "tenantId",
-    ${apiKeys.id} as "id",
-    ${apiKeys.environment} as "environment",
-    ${apiKeys.scopes} as "scopes",
-    ${apiKeys.spendLimitCreditMicros} as "spendLimitCreditMicros",
-    ${apiKeys.expiresAt} as "expiresAt",
-    ${apiKeys.lineage} as "lineage",
-    ${apiKeys.version} as "version"
-  from ${apiKeyCredentials}
-  join ${apiKeys} on ${apiKeys.tenantId} = ${apiKeyCredentials.tenantId} and ${apiKeys.id} = ${apiKeyCredentials.apiKeyId}
+/** A record as `RECORD` selects it. The driver gives a bigint as text. */
+export type RecordRow = Omit<ApiKeyRecord, "spendLimitCreditMicros"> & { spendLimitCreditMicros: string | null };
+
+/** The columns of a record, to be selected from `api_keys` and `RECORD_JOINS`. */
+export const RECORD: SQL = sql`
+  ${STATUS} as "status",
+  ${apiKeys.tenantId} as "tenantId",
+  ${apiKeys.id} as "id",
+  ${apiKeys.keyId} as "keyId",
+  ${apiKeys.environment} as "environment",
+  ${apiKeys.name} as "name",
+  ${apiKeys.scopes} as "scopes",
+  ${apiKeys.spendLimitCreditMicros} as "spendLimitCreditMicros",
+  ${apiKeys.expiresAt} as "expiresAt",
+  ${apiKeys.lineage} as "lineage",
+  ${apiKeys.version} as "version",
+  ${apiKeyUsage.lastUsedAt} as "lastUsedAt",
+  ${apiKeys.createdAt} as "createdAt"`;
+
+/** What a row of `api_keys` needs to become a record: the state of its whole lineage, and its last use. */
+export const RECORD_JOINS: SQL = sql`
   cross join lateral (
     select count(*) as length, bool_or(${ancestors.revokedAt} is not null) as revoked,
       bool_or(${ancestors.expiresAt} <= now()) as expired
     from ${apiKeys} ancestors
     where ${ancestors.tenantId} = ${apiKeys.tenantId} and ${ancestors.id} = any(${apiKeys.lineage} collate "C")
   ) line
+  left join ${apiKeyUsage}
+    on ${apiKeyUsage.tenantId} = ${apiKeys.tenantId} and ${apiKeyUsage.apiKeyId} = ${apiKeys.id}`;
+
+/** The record of a row that `RECORD` has selected. */
+export const toRecord = (row: RecordRow): ApiKeyRecord => ({
+  tenantId: row.tenantId,
+  id: row.id,
+  keyId: row.keyId,
+  environment: row.environment,
+  name: row.name,
+  status: row.status,
+  scopes: row.scopes,
+  spendLimitCreditMicros: row.spendLimitCreditMicros === null ? null : Number(row.spendLimitCreditMicros),
+  expiresAt: row.expiresAt,
+  lineage: row.lineage,
+  version: row.version,
+  lastUsedAt: row.lastUsedAt,
+  createdAt: row.createdAt,
+});
+
+type CredentialRow = RecordRow & { digest: Uint8Array; retired: boolean; judgedAt: Date; isCaller: boolean };
+
+const selectCredential = statement<CredentialRow>(sql`
+  select
+    ${apiKeyCredentials.digest} as "digest",
+    coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
+    ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
+    now() as "judgedAt",
+    ${RECORD}
+  from ${apiKeyCredentials}
+  join ${apiKeys} on ${apiKeys.tenantId} = ${apiKeyCredentials.tenantId}
+    and ${apiKeys.id} = any(array[${apiKeyCredentials.apiKeyId}, ${sql.placeholder("targetId")}])
+  ${RECORD_JOINS}
   where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")}`);
 
-/** Finds a credential by its public handle; `null` when there is none. One statement. */
-export const findCredential = async (db: Db, keyId: string): Promise<StoredCredential | null> => {
-  const [row] = await selectCredential(db, { keyId });
-  if (!row) return null;
-  const { digest, status, retired, spendLimitCreditMicros, ...key } = row;
-  const cap = spendLimitCreditMicros === null ? null : Number(spendLimitCreditMicros);
-  return { digest, status, retired, caller: { ...key, keyId, spendLimitCreditMicros: cap } };
+/**
+ * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
+ * `null` when there is no such credential. One statement.
+ */
+export const findCredential = async (
+  db: Db,
+  keyId: string,
+  targetId: ApiKeyId | null = null,
+): Promise<StoredCredential | null> => {
+  const rows = await selectCredential(db, { keyId, targetId });
+  const own = rows.find(({ isCaller }) => isCaller);
+  if (!own) return null;
+  const target = rows.find(({ id }) => id === targetId);
+  return {
+    digest: own.digest,
+    retired: own.retired,
+    caller: { ...toRecord(own), credentialKeyId: keyId, judgedAt: own.judgedAt },
+    target: target ? toRecord(target) : null,
+  };
 };
+
+/** That a row of `api_keys` is valid by itself. */
+const IS_VALID = sql`
+  ${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
+
+/** The caller's record and its ancestors, while they are valid, in the order of their primary key. */
+const standing = (and: SQL): SQL => sql`
+  select ${apiKeys.id}, ${apiKeys.version} from ${apiKeys}
+  where ${apiKeys.tenantId} = ${sql.placeholder("caller.tenantId")}
+    and ${apiKeys.id} = any(${sql.placeholder("caller.line")}::text[] collate "C")
+    and ${IS_VALID} and ${and}
+  order by ${apiKeys.id}
+  for share`;
+
+/** One row while all of `standing` stand, the caller's own record is unchanged, and its credential is not retired. */
+const CREDENTIAL = sql`
+  select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
+  where (select count(*) from standing) = cardinality(${sql.placeholder("caller.line")}::text[])
+    and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}
+    and ${apiKeyCredentials.keyId} = ${sql.placeholder("caller.credentialKeyId")}
+    and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
+  for share`;
 
 /**
  * The common table expressions that put a row into `caller` while the caller is what it was when it was looked up, and
@@ -92,29 +151,51 @@ export const findCredential = async (db: Db, keyId: string): Promise<StoredCrede
  * Records come first and in the order of their primary key, then the credential, so that no two statements deadlock.
  */
 export const CALLER: SQL = sql`
-  standing as materialized (
-    select ${apiKeys.id}, ${apiKeys.version} from ${apiKeys}
-    where ${apiKeys.tenantId} = ${sql.placeholder("caller.tenantId")}
-      and ${apiKeys.id} = any(${sql.placeholder("caller.line")}::text[] collate "C")
-      and ${apiKeys.revokedAt} is null
-      and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())
-    order by ${apiKeys.id}
-    for share
-  ),
-  caller as materialized (
-    select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
-    where (select count(*) from standing) = cardinality(${sql.placeholder("caller.line")}::text[])
-      and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}
-      and ${apiKeyCredentials.keyId} = ${sql.placeholder("caller.keyId")}
-      and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
-    for share
-  )`;
+  standing as materialized (${standing(sql`true`)}),
+  caller as materialized (${CREDENTIAL})`;
 
 /** The values for `CALLER`. */
 export const callerValues = (caller: Caller): Record<string, unknown> => ({
   "caller.tenantId": caller.tenantId,
   "caller.id": caller.id,
   "caller.version": caller.version,
-  "caller.keyId": caller.keyId,
+  "caller.credentialKeyId": caller.credentialKeyId,
   "caller.line": [...caller.lineage, caller.id],
+});
+
+/** The key that a write is about, while it is valid and what it was when it was looked up; locked to be changed. */
+const target = (and: SQL): SQL => sql`
+  select ${apiKeys.id}, ${apiKeys.version}, ${apiKeys.expiresAt} from ${apiKeys}
+  where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = ${sql.placeholder("target.id")}
+    and ${apiKeys.version} = ${sql.placeholder("target.version")} and ${IS_VALID} and ${and}
+  for no key update`;
+
+/**
+ * As `CALLER`, and `target`: one row while the key that the write is about is valid and what it was when it was looked
+ * up. The target is locked at its place in the order of the records, in full strength at once: two keys that revoke each
+ * other, or one key that is changed twice at once, would otherwise deadlock.
+ */
+export const CALLER_AND_TARGET: SQL = sql`
+  older as materialized (${standing(sql`${apiKeys.id} < ${sql.placeholder("target.id")}`)}),
+  target as materialized (${target(sql`(select count(*) from older) >= 0`)}),
+  newer as materialized (
+    ${standing(sql`${apiKeys.id} > ${sql.placeholder("target.id")} and (select count(*) from target) >= 0`)}
+  ),
+  standing as (
+    select id, version from older union all
+    select id, version from target where id = any(${sql.placeholder("caller.line")}::text[]) union all
+    select id, version from newer
+  ),
+  caller as materialized (${CREDENTIAL})`;
+
+/** As `CALLER_AND_TARGET`, when whoever runs the service acts. */
+export const OPERATOR_AND_TARGET: SQL = sql`
+  target as materialized (${target(sql`true`)}),
+  caller as (select from target)`;
+
+/** The values for `target`. */
+export const targetValues = ({ tenantId, id, version }: ApiKeyRecord): Record<string, unknown> => ({
+  "target.tenantId": tenantId,
+  "target.id": id,
+  "target.version": version,
 });

@@ -71,6 +71,13 @@ export const statement = <Row extends object>(query: SQL) => {
     );
 };
 
+/** Every column of `table`, to be selected under the name that it has in the code. */
+export const columnsOf = (table: PgTable): SQL =>
+  sql.join(
+    Object.entries<Column>(getTableColumns(table)).map(([key, column]) => sql`${column} as ${sql.identifier(key)}`),
+    sql`, `,
+  );
+
 /** What a column of an inserted row gets: a named placeholder, or an expression. */
 type ColumnValue = Placeholder | SQL;
 

@@ -35,7 +35,14 @@ describe("the catalog", () => {
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[1]
       where c.relnamespace = 'public'::regnamespace and k.contype = 'f'`;
     const tables = new Set(indexes.map(({ table }) => table));
-    expect([...tables].sort()).toEqual(["api_key_credentials", "api_keys", "audit_events", "avatars", "tenants"]);
+    expect([...tables].sort()).toEqual([
+      "api_key_credentials",
+      "api_key_usage",
+      "api_keys",
+      "audit_events",
+      "avatars",
+      "tenants",
+    ]);
     expect(foreignKeys.map(({ table }) => table).sort()).toEqual(["api_keys", "audit_events", "avatars"]);
     for (const { table, first } of [...indexes, ...foreignKeys]) {
       expect(`${table}: ${first}`).toBe(`${table}: ${table === "api_key_credentials" ? "key_id" : "tenant_id"}`);

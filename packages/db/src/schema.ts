@@ -17,6 +17,7 @@ import {
   bigint,
   check,
   customType,
+  index,
   integer,
   json,
   pgTable,
@@ -114,9 +115,23 @@ export const apiKeyCredentials = pgTable(
     createdAt: time("created_at").notNull(),
   },
   (table) => [
+    // A rotation retires the credentials of its key.
+    index("api_key_credentials_api_key_id_index").on(table.tenantId, table.apiKeyId),
     check("api_key_credentials_key_id_check", sql`${table.keyId} ~ ${sql.raw(`'^[0-9A-Za-z]{${KEY_ID_LENGTH}}$'`)}`),
     check("api_key_credentials_digest_check", sql`octet_length(${table.digest}) = 32`),
   ],
+);
+
+/** When a key was last used. A table of its own: the record is locked by every write of the key. */
+export const apiKeyUsage = pgTable(
+  "api_key_usage",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    apiKeyId: bytewise("api_key_id").notNull(),
+    /** To the minute. */
+    lastUsedAt: time("last_used_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.apiKeyId] })],
 );
 
 export const avatars = pgTable(
@@ -144,6 +159,8 @@ export const avatars = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
+    // Lists, whichever filters they have: see `listAvatars`.
+    index("avatars_list_index").on(table.tenantId, table.environment, table.status, table.sourceKind, table.id),
     check("avatars_id_check", isId(table.id, "ava")),
     check("avatars_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("avatars_display_name_check", length(table.displayName, avatarBounds.displayName)),
@@ -169,16 +186,21 @@ export const auditEvents = pgTable(
       .references(() => tenants.tenantId),
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
-    /** Record and credential of the key that acted; null when whoever runs the service did. */
+    /** Record and credential of the key that acted; null when no key did. */
     actorId: bytewise("actor_id"),
     actorKeyId: bytewise("actor_key_id"),
     action: text("action").notNull(),
     targetId: bytewise("target_id").notNull(),
+    /** Names of the fields that an update changed; never their values. */
+    changedFields: text("changed_fields").array().notNull().default([]),
     requestId: text("request_id").notNull(),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
+    // What was done to this? What has this credential done?
+    index("audit_events_target_id_index").on(table.tenantId, table.targetId, table.id),
+    index("audit_events_actor_key_id_index").on(table.tenantId, table.actorKeyId, table.id),
     check("audit_events_id_check", isId(table.id, "aud")),
     check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("audit_events_actor_check", sql`(${table.actorId} is null) = (${table.actorKeyId} is null)`),

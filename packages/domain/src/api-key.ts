@@ -10,10 +10,11 @@ import {
 } from "./api-key-secret.ts";
 import { parseDateTime } from "./date-time.ts";
 import { type ApiKeyId, newId, type RandomBytes, type TenantId } from "./id.ts";
-import { type FieldError, Problem } from "./problem.ts";
+import { Page, pageParameters } from "./page.ts";
+import { checkVersion, type FieldError, type MatchesVersion, notFound, Problem } from "./problem.ts";
 import { Count, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
-import { API_KEY_STATUSES, type ApiKeyStatus } from "./state.ts";
+import { API_KEY_STATUSES, API_KEY_TRANSITIONS, type ApiKeyStatus, invalidTransition } from "./state.ts";
 
 /** A key has at most so many ancestors. */
 export const MAX_LINEAGE = 8;
@@ -39,6 +40,34 @@ export const CreateApiKey = Type.Object(
 );
 export type CreateApiKey = Static<typeof CreateApiKey>;
 
+export const UpdateApiKey = Type.Object(
+  {
+    name: Type.Optional(fields.name),
+    scopes: Type.Optional(fields.scopes),
+    spendLimitCreditMicros: Type.Optional(fields.spendLimitCreditMicros),
+    expiresAt: Type.Optional(fields.expiresAt),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type UpdateApiKey = Static<typeof UpdateApiKey>;
+
+/** A rotation leaves the old secret valid for at most a week. */
+export const RotateApiKey = Type.Object(
+  { overlapSeconds: Type.Optional(Count({ minimum: 0, maximum: 604_800 })) },
+  { additionalProperties: false },
+);
+export type RotateApiKey = Static<typeof RotateApiKey>;
+
+/** A key that rotates itself keeps its old secret for at least so long: a lost answer would lock it out. */
+export const MIN_OWN_OVERLAP_SECONDS = 60;
+
+/** A secret that somebody has found where it should not be. */
+export const ReportLeakedKey = Type.Object(
+  { apiKey: Text({ minLength: 1, maxLength: 512 }) },
+  { additionalProperties: false },
+);
+export type ReportLeakedKey = Static<typeof ReportLeakedKey>;
+
 export const ApiKey = Type.Object(
   {
     id: Text({ minLength: 1, maxLength: 64 }),
@@ -51,6 +80,7 @@ export const ApiKey = Type.Object(
     status: OneOf(API_KEY_STATUSES),
     spendLimitCreditMicros: fields.spendLimitCreditMicros,
     expiresAt: fields.expiresAt,
+    lastUsedAt: Nullable(DateTime()),
     createdAt: DateTime(),
   },
   { additionalProperties: false },
@@ -63,6 +93,19 @@ export const ApiKeyWithSecret = Type.Object(
   { additionalProperties: false },
 );
 export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>;
+
+export const ListApiKeys = Type.Object(
+  {
+    status: Type.Optional(OneOf(API_KEY_STATUSES)),
+    environment: Type.Optional(fields.environment),
+    ...pageParameters,
+  },
+  { additionalProperties: false },
+);
+export const ApiKeyPage = Page(ApiKey);
+
+/** `GET /api/v1/api-keys` */
+export const API_KEY_LIST = { prefix: "key", query: ListApiKeys } as const;
 
 /** What a key may do, and hence the most that it may grant. */
 export type Grant = {
@@ -88,8 +131,42 @@ export const OPERATOR: Grantor = {
   lineage: [],
 };
 
+/** The environments whose keys a key may see and manage. Live and test are two worlds, but that live keys manage both. */
+export const managedEnvironments = (environment: Environment): Environment[] =>
+  environment === "live" ? ["live", "test"] : ["test"];
+
 const earlierOrSame = (time: Date | null, limit: Date | null): boolean =>
   limit === null || (time !== null && time.getTime() <= limit.getTime());
+
+/** The expiry that a request asks for, which has met its schema. */
+const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
+
+/**
+ * Every reason why `caller` may not give `grant` to a key, on any of the axes scopes, environment, spend cap and expiry;
+ * each names its field and what the caller may give. An empty list when it may.
+ */
+const excesses = (caller: Grantor, grant: Grant): FieldError[] => {
+  const refusals: FieldError[] = [];
+  const refuse = (field: string, detail: string, allowed: unknown): void => {
+    refusals.push({ pointer: `#/${field}`, code: "exceeds_caller", detail, allowed });
+  };
+  if (!grant.scopes.every((scope) => permits(caller.scopes, scope))) {
+    const detail = "Each scope must be held by the calling key; omitted, the default scopes are asked for.";
+    refuse("scopes", detail, caller.scopes);
+  }
+  if (grant.environment === "live" && caller.environment !== "live") {
+    refuse("environment", "A test key creates only test keys.", ["test"]);
+  }
+  const cap = caller.spendLimitCreditMicros;
+  if (cap !== null && (grant.spendLimitCreditMicros === null || grant.spendLimitCreditMicros > cap)) {
+    refuse("spendLimitCreditMicros", "Must be at most the spend cap of the calling key.", { maximum: cap });
+  }
+  if (!earlierOrSame(grant.expiresAt, caller.expiresAt)) {
+    const latest = caller.expiresAt?.toISOString();
+    refuse("expiresAt", "Must be no later than the expiry of the calling key.", { latest });
+  }
+  return refusals;
+};
 
 /**
  * What a key that `caller` creates with `request` may do, or every reason why it may not be created: a key never
@@ -102,42 +179,15 @@ export const attenuate = (
   caller: Grantor,
   request: Pick<CreateApiKey, "environment" | "scopes" | "spendLimitCreditMicros" | "expiresAt">,
 ): { grant: Grant } | { refusals: FieldError[] } => {
+  const { environment = "test", scopes = DEFAULT_SCOPES, spendLimitCreditMicros, expiresAt } = request;
   const grant: Grant = {
-    environment: request.environment ?? "test",
-    scopes: [...new Set(request.scopes ?? DEFAULT_SCOPES)],
+    environment,
+    scopes: [...new Set(scopes)],
     spendLimitCreditMicros:
-      request.spendLimitCreditMicros === undefined ? caller.spendLimitCreditMicros : request.spendLimitCreditMicros,
-    expiresAt:
-      request.expiresAt === undefined
-        ? caller.expiresAt
-        : request.expiresAt === null
-          ? null
-          : parseDateTime(request.expiresAt),
+      spendLimitCreditMicros === undefined ? caller.spendLimitCreditMicros : spendLimitCreditMicros,
+    expiresAt: expiresAt === undefined ? caller.expiresAt : expiryOf(expiresAt),
   };
-  const refusals: FieldError[] = [];
-  const refuse = (field: string, detail: string, allowed: unknown): void => {
-    refusals.push({ pointer: `#/${field}`, code: "exceeds_caller", detail, allowed });
-  };
-
-  if (!grant.scopes.every((scope) => permits(caller.scopes, scope))) {
-    refuse(
-      "scopes",
-      "Each scope must be held by the calling key; omitted, the default scopes are asked for.",
-      caller.scopes,
-    );
-  }
-  if (grant.environment === "live" && caller.environment !== "live") {
-    refuse("environment", "A test key creates only test keys.", ["test"]);
-  }
-  const cap = caller.spendLimitCreditMicros;
-  if (cap !== null && (grant.spendLimitCreditMicros === null || grant.spendLimitCreditMicros > cap)) {
-    refuse("spendLimitCreditMicros", "Must be at most the spend cap of the calling key.", { maximum: cap });
-  }
-  if (!earlierOrSame(grant.expiresAt, caller.expiresAt)) {
-    refuse("expiresAt", "Must be no later than the expiry of the calling key.", {
-      latest: caller.expiresAt?.toISOString(),
-    });
-  }
+  const refusals = excesses(caller, grant);
   if (caller.lineage.length >= MAX_LINEAGE) {
     const detail = `A key has at most ${MAX_LINEAGE} ancestors; the calling key cannot create keys.`;
     refusals.push({ pointer: "#", code: "lineage_too_deep", detail, allowed: null });
@@ -156,7 +206,20 @@ export type ApiKeyRecord = Grant & {
   lineage: readonly ApiKeyId[];
   /** Raised by every change; the ETag. */
   version: number;
+  /** To the minute; null when it has not been used yet. */
+  lastUsedAt: Date | null;
   createdAt: Date;
+};
+
+const failed = (error: FieldError): Problem =>
+  new Problem("validation_failed", "The request does not meet its constraints.", { errors: [error] });
+
+/** Throws when the expiry that a request asks for does not lie in the future. */
+const checkFuture = (expiresAt: string | null | undefined, judgedAt: Date): void => {
+  const expiry = expiryOf(expiresAt ?? null);
+  if (expiry && expiry.getTime() <= judgedAt.getTime()) {
+    throw failed({ pointer: "#/expiresAt", code: "not_in_future", detail: "Must lie in the future." });
+  }
 };
 
 /**
@@ -169,11 +232,7 @@ export const issueApiKey = (
   creator: Grantor,
   of: { tenantId: TenantId; judgedAt: Date; now: Date; random: RandomBytes },
 ): { record: ApiKeyRecord; secret: ApiKeySecret } => {
-  const expiry = typeof request.expiresAt === "string" ? parseDateTime(request.expiresAt) : null;
-  if (expiry && expiry.getTime() <= of.judgedAt.getTime()) {
-    const error = { pointer: "#/expiresAt", code: "not_in_future", detail: "Must lie in the future." };
-    throw new Problem("validation_failed", "The request does not meet its constraints.", { errors: [error] });
-  }
+  checkFuture(request.expiresAt, of.judgedAt);
   const attenuated = attenuate(creator, request);
   if ("refusals" in attenuated) {
     const detail = "The new key would be able to do more than the calling key.";
@@ -189,9 +248,111 @@ export const issueApiKey = (
     status: "active",
     lineage: creator.id === null ? [] : [...creator.lineage, creator.id],
     version: 1,
+    lastUsedAt: null,
     createdAt: of.now,
   };
   return { record, secret };
+};
+
+/**
+ * The key that the path names, if `caller` may know of it: `target` was looked up in the caller's own tenant. Throws the
+ * problem `not_found`, in the same words whether the key does not exist, or is live and the caller is not.
+ */
+export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): ApiKeyRecord => {
+  if (target && managedEnvironments(caller.environment).includes(target.environment)) return target;
+  throw notFound();
+};
+
+/**
+ * Throws the problem `grant_exceeds_caller` unless `target` is within the reach of `caller`: to change, rotate or revoke
+ * a key, it must be one that the caller could itself create. Each key is within its own reach.
+ */
+const checkReach = (caller: Grantor, target: Grant, detail: string): void => {
+  const refusals = excesses(caller, target);
+  if (refusals.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors: refusals });
+};
+const OUT_OF_REACH = "The key can do more than the calling key.";
+
+/** Throws the problem `invalid_transition` when `target` is revoked or expired: then nothing about it changes. */
+const checkActive = ({ status }: ApiKeyRecord): void => {
+  if (status !== "active") throw invalidTransition<ApiKeyStatus>(API_KEY_TRANSITIONS, status);
+};
+
+/**
+ * The key `found` as `request`, which has met `UpdateApiKey`, changes it, and the names of the fields that differ then.
+ * As it is and as it would become, it must be within the reach of `caller`; so nobody widens its own key. Throws the
+ * problems `validation_failed`, `not_found`, `grant_exceeds_caller`, `precondition_failed` and `invalid_transition`,
+ * judged in this order.
+ */
+export const updatedApiKey = (
+  found: ApiKeyRecord | null,
+  request: UpdateApiKey,
+  caller: Grantor,
+  of: { judgedAt: Date; matches: MatchesVersion },
+): { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: string[] } => {
+  checkFuture(request.expiresAt, of.judgedAt);
+  const target = visibleApiKey(caller, found);
+  checkReach(caller, target, OUT_OF_REACH);
+  const { name = target.name, scopes = target.scopes } = request;
+  const { spendLimitCreditMicros: cap = target.spendLimitCreditMicros } = request;
+  const record: ApiKeyRecord = {
+    ...target,
+    name,
+    scopes: [...new Set(scopes)],
+    spendLimitCreditMicros: cap,
+    expiresAt: request.expiresAt === undefined ? target.expiresAt : expiryOf(request.expiresAt),
+    version: target.version + 1,
+  };
+  checkReach(caller, record, "The key would be able to do more than the calling key.");
+  checkVersion(target, of.matches);
+  checkActive(target);
+  const before = presentApiKey(target);
+  const after = presentApiKey(record);
+  const changedFields = (Object.keys(UpdateApiKey.properties) as (keyof UpdateApiKey)[]).filter(
+    (field) => JSON.stringify(before[field]) !== JSON.stringify(after[field]),
+  );
+  return { target, record, changedFields };
+};
+
+/**
+ * The key `found` with a new credential, and how long the old one stays valid. `request` has met `RotateApiKey`. Throws
+ * the problems `not_found`, `validation_failed`, `grant_exceeds_caller` and `invalid_transition`, judged in this order.
+ */
+export const rotatedApiKey = (
+  found: ApiKeyRecord | null,
+  { overlapSeconds = 0 }: RotateApiKey,
+  caller: Grantor,
+  random: RandomBytes,
+): { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number } => {
+  const target = visibleApiKey(caller, found);
+  if (target.id === caller.id && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
+    throw failed({
+      pointer: "#/overlapSeconds",
+      code: "too_short_for_own_key",
+      detail: `A key that rotates itself needs at least ${MIN_OWN_OVERLAP_SECONDS}: if the answer were lost, it would be locked out.`,
+    });
+  }
+  checkReach(caller, target, OUT_OF_REACH);
+  checkActive(target);
+  const secret = generateApiKey(target.environment, random);
+  const record = { ...target, keyId: secret.keyId, version: target.version + 1 };
+  return { target, record, secret, overlapSeconds };
+};
+
+/**
+ * The key `found`, revoked; `record` is `target` when it is revoked or expired already, and stays as it is. Throws the
+ * problems `not_found`, `grant_exceeds_caller` and `precondition_failed`, judged in this order.
+ */
+export const revokedApiKey = (
+  found: ApiKeyRecord | null,
+  caller: Grantor,
+  matches: MatchesVersion,
+): { target: ApiKeyRecord; record: ApiKeyRecord } => {
+  const target = visibleApiKey(caller, found);
+  checkReach(caller, target, OUT_OF_REACH);
+  checkVersion(target, matches);
+  if (target.status !== "active") return { target, record: target };
+  return { target, record: { ...target, status: "revoked", version: target.version + 1 } };
 };
 
 /** The API key as the API shows it. */
@@ -206,6 +367,7 @@ export const presentApiKey = (record: ApiKeyRecord): ApiKey => ({
   status: record.status,
   spendLimitCreditMicros: record.spendLimitCreditMicros,
   expiresAt: record.expiresAt?.toISOString() ?? null,
+  lastUsedAt: record.lastUsedAt?.toISOString() ?? null,
   createdAt: record.createdAt.toISOString(),
 });
 

@@ -2,8 +2,9 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "./api-key-secret.ts";
 import type { AvatarId, TenantId } from "./id.ts";
+import { Page, pageParameters } from "./page.ts";
 import { Count, DateTime, JsonObject, Nullable, OneOf, Text } from "./schema.ts";
-import { AVATAR_STATUSES, type AvatarStatus } from "./state.ts";
+import { AVATAR_STATUSES, AVATAR_TRANSITIONS, type AvatarStatus, statesBefore } from "./state.ts";
 
 export const SOURCE_KINDS = ["image", "video"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
@@ -36,6 +37,23 @@ export const CreateAvatar = Type.Object(
 );
 export type CreateAvatar = Static<typeof CreateAvatar>;
 
+/** Whoever may write an avatar switches it between these; the other moves are made by what prepares it. */
+const SWITCHED = ["ready", "disabled"] as const satisfies readonly AvatarStatus[];
+
+export const UpdateAvatar = Type.Object(
+  {
+    displayName: Type.Optional(fields.displayName),
+    modelId: Type.Optional(fields.modelId),
+    sourceAssetId: Type.Optional(Nullable(fields.sourceAssetId)),
+    defaultVoiceId: Type.Optional(Nullable(fields.defaultVoiceId)),
+    settings: Type.Optional(fields.settings),
+    metadata: Type.Optional(fields.metadata),
+    status: Type.Optional(OneOf(SWITCHED)),
+  },
+  { additionalProperties: false, minProperties: 1 },
+);
+export type UpdateAvatar = Static<typeof UpdateAvatar>;
+
 export const Avatar = Type.Object(
   {
     id: Text({ minLength: 1, maxLength: 64 }),
@@ -57,6 +75,35 @@ export const Avatar = Type.Object(
   { additionalProperties: false },
 );
 export type Avatar = Static<typeof Avatar>;
+
+export const ListAvatars = Type.Object(
+  {
+    status: Type.Optional(OneOf(AVATAR_STATUSES)),
+    sourceKind: Type.Optional(fields.sourceKind),
+    ...pageParameters,
+  },
+  { additionalProperties: false },
+);
+export const AvatarPage = Page(Avatar);
+
+/** `GET /api/v1/avatars` */
+export const AVATAR_LIST = { prefix: "ava", query: ListAvatars } as const;
+
+/** The states of the avatars that a list shows: deleted ones only when they are asked for. */
+export const listedStatuses = (asked: AvatarStatus | undefined): AvatarStatus[] =>
+  asked === undefined ? AVATAR_STATUSES.filter((status) => status !== "deleted") : [asked];
+
+/**
+ * The states in which an avatar can be changed as `update` asks: to switch it, it must stand at the other end of the
+ * switch; to change anything else, it must not have come to its end.
+ */
+export const updatableStatuses = ({ status }: UpdateAvatar): AvatarStatus[] =>
+  status === undefined
+    ? AVATAR_STATUSES.filter((from) => AVATAR_TRANSITIONS[from].length > 0)
+    : statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, status).filter((from) => SWITCHED.some((end) => end === from));
+
+/** The states in which an avatar can be deleted. */
+export const DELETABLE_STATUSES: readonly AvatarStatus[] = statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "deleted");
 
 /** An avatar as it is stored. */
 export type AvatarRecord = {

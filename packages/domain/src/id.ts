@@ -12,6 +12,7 @@ export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
 export type AvatarId = Id<"ava">;
+export type AuditEventId = Id<"aud">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -51,6 +52,6 @@ export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random
 
 const SUFFIX = new RegExp(`^${ID_SUFFIX_PATTERN}$`);
 
-/** Whether `text` is a well-formed id of this kind. */
-export const isId = <Prefix extends IdPrefix>(prefix: Prefix, text: string): text is Id<Prefix> =>
-  text.startsWith(`${prefix}_`) && SUFFIX.test(text.slice(prefix.length + 1));
+/** Whether `value` is a well-formed id of this kind. */
+export const isId = <Prefix extends IdPrefix>(prefix: Prefix, value: unknown): value is Id<Prefix> =>
+  typeof value === "string" && value.startsWith(`${prefix}_`) && SUFFIX.test(value.slice(prefix.length + 1));

@@ -31,6 +31,8 @@ export type FieldError = {
   pointer?: string;
   /** Name of a query parameter. */
   parameter?: string;
+  /** Name of a header. */
+  header?: string;
   code: string;
   detail: string;
   allowed?: unknown;
@@ -40,7 +42,12 @@ export type ProblemExtras = {
   errors?: readonly FieldError[];
   requiredScope?: string;
   grantedScopes?: readonly string[];
+  /** The state in which the resource was found, and those to which it can move from there. */
+  currentStatus?: string;
+  allowedStatuses?: readonly string[];
   retryable?: boolean;
+  /** When to try again: the header `Retry-After`. */
+  retryAfterSeconds?: number;
 };
 
 /** The one error that means an answer. `detail` and `extras` reach the client: nothing internal goes in. */
@@ -61,3 +68,16 @@ export class Problem extends Error {
     return PROBLEMS[this.code].status;
   }
 }
+
+/** The same words for what does not exist and for what the caller may not know of. */
+export const notFound = (): Problem => new Problem("not_found", "There is nothing here.");
+
+/** Whether a version is one that the caller expects; without an expectation, each is. */
+export type MatchesVersion = (version: number) => boolean;
+
+/** Throws the problem `precondition_failed` when the resource is not in a version that the caller expects. */
+export const checkVersion = ({ version }: { version: number }, matches: MatchesVersion): void => {
+  if (!matches(version)) {
+    throw new Problem("precondition_failed", "The resource is no longer in the version that If-Match names.");
+  }
+};

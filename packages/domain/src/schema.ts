@@ -137,8 +137,11 @@ const judgeArray: Judge = (schema, value, path, errors) => {
 };
 
 const judgeObject: Judge = (schema, value, path, errors) => {
-  const { properties } = schema as TObject;
+  const { properties, minProperties = 0 } = schema as TObject;
   if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
+  if (Object.keys(value).length < minProperties) {
+    return add(errors, path, "too_few", `Must have at least ${minProperties} field${minProperties === 1 ? "" : "s"}.`);
+  }
   for (const [name, property] of Object.entries(properties)) {
     if (Object.hasOwn(value, name)) judge(property, value[name], { parent: path, name }, errors);
     else if (!(OptionalKind in property)) add(errors, { parent: path, name }, "required", "Is required.");
@@ -197,9 +200,11 @@ export type JsonObject = { [name: string]: unknown };
 export const JsonObject = <Bounds extends { "x-maxBytes"?: number }>(bounds: Bounds): TUnsafe<JsonObject> & Bounds =>
   Type.Unsafe<JsonObject>({ [Kind]: "JsonObject", type: "object", ...bounds }) as TUnsafe<JsonObject> & Bounds;
 
-/** An integer that a double holds exactly. */
-export const Count = (): TInteger & { minimum: number; maximum: number } =>
-  Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }) as TInteger & { minimum: number; maximum: number };
+type CountBounds = { minimum: number; maximum: number };
+
+/** An integer; without bounds of its own, any from 0 that a double holds exactly. */
+export const Count = (bounds: CountBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }): TInteger & CountBounds =>
+  Type.Integer(bounds) as TInteger & CountBounds;
 
 export const Nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()]);

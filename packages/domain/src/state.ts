@@ -1,4 +1,5 @@
 /** State machines as tables: for each state, the states it may move to. What is not listed is refused. */
+import { Problem } from "./problem.ts";
 
 export const API_KEY_TRANSITIONS = {
   active: ["revoked", "expired"],
@@ -24,3 +25,14 @@ type Transitions<State extends string> = Readonly<Record<State, readonly State[]
 /** Whether `table` lets an object move from one state to another. Staying where it is, is no move. */
 export const canTransition = <State extends string>(table: Transitions<State>, from: State, to: State): boolean =>
   table[from].includes(to);
+
+/** The states from which `table` lets an object move to `to`. */
+export const statesBefore = <State extends string>(table: Transitions<State>, to: State): State[] =>
+  (Object.keys(table) as State[]).filter((from) => canTransition(table, from, to));
+
+/** The problem of an object that was found in a state from which it cannot make the move that was asked for. */
+export const invalidTransition = <State extends string>(table: Transitions<State>, found: State): Problem => {
+  const allowed = table[found];
+  const detail = `It is ${found}, and from there it can become ${allowed.join(" or ") || "nothing else"}.`;
+  return new Problem("invalid_transition", detail, { currentStatus: found, allowedStatuses: allowed });
+};

@@ -1,0 +1,19 @@
+/** `/api/v1/audit-events` */
+import { listAuditEvents } from "@realtime-avatar/db/audit";
+import { AUDIT_EVENT_LIST, AuditEventPage, ListAuditEvents, presentAuditEvent } from "@realtime-avatar/domain/audit";
+import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { Elysia } from "elysia";
+import type { Dependencies } from "./app.ts";
+import { authentication } from "./auth.ts";
+import { readQuery } from "./query.ts";
+
+export const auditEventRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
+    "",
+    async ({ caller, request }) => {
+      const page = readPage(AUDIT_EVENT_LIST, readQuery(request, ListAuditEvents));
+      const events = await listAuditEvents(dependencies.db, caller, page);
+      return toPage(AUDIT_EVENT_LIST, page, events, presentAuditEvent);
+    },
+    { scope: "api_keys:write", response: { 200: AuditEventPage } },
+  );

@@ -1,0 +1,43 @@
+/** Conditional requests (RFC 9110 §13): a version as an entity tag, and what a caller expects of it. */
+import type { FieldError, MatchesVersion } from "@realtime-avatar/domain/problem";
+
+export const entityTag = ({ version }: { version: number }): string => `"${version}"`;
+
+const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/.source;
+const LIST = new RegExp(`^${TAG}([ \\t]*,[ \\t]*${TAG})*$`);
+
+/** The tags of a list, `*` for any; `null` when the header is malformed. */
+const tagsOf = (header: string): { tag: string; isWeak: boolean }[] | "*" | null => {
+  if (header === "*") return "*";
+  if (!LIST.test(header)) return null;
+  return [...header.matchAll(new RegExp(TAG, "g"))].map(([, weak, tag = ""]) => ({ tag, isWeak: weak !== undefined }));
+};
+
+export type Expectation = {
+  /** The versions of `If-Match`, as text; null when any will do. */
+  versions: readonly string[] | null;
+  matches: MatchesVersion;
+  errors: readonly FieldError[];
+};
+
+/** What `If-Match` expects. Tags are compared strongly (§13.1.1): a weak one is none of ours. */
+export const readIfMatch = ({ headers }: Request): Expectation => {
+  const header = headers.get("if-match");
+  if (header === null) return { versions: null, matches: () => true, errors: [] };
+  const tags = tagsOf(header);
+  if (tags === "*") return { versions: null, matches: () => true, errors: [] };
+  const versions = (tags ?? []).filter(({ isWeak }) => !isWeak).map(({ tag }) => tag);
+  const malformed = { header: "If-Match", code: "malformed", detail: 'Must be `*`, or entity tags such as `"1"`.' };
+  return {
+    versions,
+    matches: (version) => versions.includes(String(version)),
+    errors: tags === null ? [malformed] : [],
+  };
+};
+
+/** Whether `If-None-Match` names the version, so that the caller has it already. Compared weakly (§13.1.2). */
+export const isKnown = ({ headers }: Request, { version }: { version: number }): boolean => {
+  const header = headers.get("if-none-match");
+  const tags = header === null ? null : tagsOf(header);
+  return tags === "*" || (tags ?? []).some(({ tag }) => tag === String(version));
+};

@@ -1,0 +1,59 @@
+/**
+ * `/api/v1/leaked-keys`: whoever holds a full secret can have its key revoked, without credentials of their own. Holding
+ * the secret is proof enough: with it, they could do worse. The answer tells nothing: it is the same for every key.
+ */
+import { revokeApiKey } from "@realtime-avatar/db/api-keys";
+import { findCredential } from "@realtime-avatar/db/callers";
+import { ReportLeakedKey } from "@realtime-avatar/domain/api-key";
+import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { Dependencies } from "./app.ts";
+import { untilDone } from "./auth.ts";
+import { readBody } from "./body.ts";
+import { clientNetwork } from "./client-address.ts";
+import { writing } from "./problem.ts";
+import { tracing } from "./trace.ts";
+
+/** Reports that one client may make in a minute. */
+const REPORTS_PER_MINUTE = 30;
+
+const Accepted = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
+
+export const leakedKeyRoutes = ({ db, clock, random, config, peerAddress }: Dependencies) => {
+  const limiter = new RateLimiterMemory({ points: REPORTS_PER_MINUTE, duration: 60 });
+  const checkRate = async (request: Request): Promise<void> => {
+    try {
+      await limiter.consume(clientNetwork(request, peerAddress(request), config.trustedProxyHops));
+    } catch (refused) {
+      if (!(refused instanceof RateLimiterRes)) throw refused;
+      const retryAfterSeconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
+      const detail = `A client can report ${REPORTS_PER_MINUTE} keys in a minute.`;
+      throw new Problem("rate_limited", detail, { retryable: true, retryAfterSeconds });
+    }
+  };
+
+  /** Revokes the key of `secret` while that is one of its usable secrets; `false` when the key changes meanwhile. */
+  const revokeLeaked = async (secret: ApiKeySecret, requestId: string): Promise<true | false> => {
+    const stored = await findCredential(db, secret.keyId);
+    if (!stored || !verifyApiKey(secret, stored.digest)) return true;
+    // An old secret in the history of a repository must not end the key that has replaced it.
+    if (stored.retired || stored.caller.status !== "active") return true;
+    const origin = { actor: null, requestId, now: clock(), random };
+    return writing(() => revokeApiKey(db, stored.caller, null, origin, "api_key.reported_leaked"));
+  };
+
+  return new Elysia({ name: "leaked-keys", prefix: "/api/v1/leaked-keys" }).use(tracing).post(
+    "",
+    async ({ request, status, trace }) => {
+      await checkRate(request);
+      const { apiKey } = await readBody(request, ReportLeakedKey);
+      const secret = parseApiKey(apiKey);
+      if (secret) await untilDone(() => revokeLeaked(secret, trace.requestId));
+      return status(202, { status: "accepted" as const });
+    },
+    { response: { 202: Accepted } },
+  );
+};

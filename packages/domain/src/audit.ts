@@ -1,0 +1,83 @@
+/** The audit trail: what was done, by whom, to what, and when. */
+import { type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS, type Environment, KEY_ID_LENGTH } from "./api-key-secret.ts";
+import type { ApiKeyId, AuditEventId, TenantId } from "./id.ts";
+import { Page, pageParameters } from "./page.ts";
+import { DateTime, Nullable, OneOf, Text } from "./schema.ts";
+
+export const AUDIT_ACTIONS = [
+  "api_key.created",
+  "api_key.updated",
+  "api_key.rotated",
+  "api_key.revoked",
+  "api_key.reported_leaked",
+  "avatar.created",
+  "avatar.updated",
+  "avatar.deleted",
+] as const;
+export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+const Id = Text({ minLength: 1, maxLength: 64 });
+const KeyId = Text({ minLength: KEY_ID_LENGTH, maxLength: KEY_ID_LENGTH });
+
+export const AuditEvent = Type.Object(
+  {
+    id: Id,
+    tenantId: Id,
+    environment: OneOf(ENVIRONMENTS),
+    action: OneOf(AUDIT_ACTIONS),
+    targetId: Id,
+    changedFields: Type.Array(Text({ minLength: 1, maxLength: 64 }), { minItems: 0, maxItems: 16 }),
+    actorId: Nullable(Id),
+    actorKeyId: Nullable(KeyId),
+    requestId: Text({ minLength: 1, maxLength: 128 }),
+    createdAt: DateTime(),
+  },
+  { additionalProperties: false },
+);
+export type AuditEvent = Static<typeof AuditEvent>;
+
+export const ListAuditEvents = Type.Object(
+  {
+    action: Type.Optional(OneOf(AUDIT_ACTIONS)),
+    targetId: Type.Optional(Id),
+    actorKeyId: Type.Optional(KeyId),
+    ...pageParameters,
+  },
+  { additionalProperties: false },
+);
+export const AuditEventPage = Page(AuditEvent);
+
+/** `GET /api/v1/audit-events` */
+export const AUDIT_EVENT_LIST = { prefix: "aud", query: ListAuditEvents } as const;
+
+/** An audit event as it is stored. */
+export type AuditEventRecord = {
+  id: AuditEventId;
+  tenantId: TenantId;
+  /** That of the target. */
+  environment: Environment;
+  action: AuditAction;
+  targetId: string;
+  /** Names of the fields that an update changed, in no order; never their values. */
+  changedFields: readonly string[];
+  /** Record and credential of the key that acted; null when no key did. */
+  actorId: ApiKeyId | null;
+  actorKeyId: string | null;
+  requestId: string;
+  createdAt: Date;
+};
+
+/** The event as the API shows it. */
+export const presentAuditEvent = (record: AuditEventRecord): AuditEvent => ({
+  id: record.id,
+  tenantId: record.tenantId,
+  environment: record.environment,
+  action: record.action,
+  targetId: record.targetId,
+  changedFields: [...record.changedFields],
+  actorId: record.actorId,
+  actorKeyId: record.actorKeyId,
+  requestId: record.requestId,
+  createdAt: record.createdAt.toISOString(),
+});

@@ -8,7 +8,6 @@ import {
   ApiKeyWithSecret,
   CreateApiKey,
   issueApiKey,
-  ListApiKeys,
   managedEnvironments,
   presentApiKey,
   presentApiKeyWithSecret,
@@ -52,7 +51,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     .get(
       "",
       async ({ caller, request }) => {
-        const page = readPage(API_KEY_LIST, readQuery(request, ListApiKeys));
+        const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
         const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
         return toPage(API_KEY_LIST, page, keys, presentApiKey);
       },

@@ -1,6 +1,6 @@
 /** `/api/v1/audit-events` */
 import { listAuditEvents } from "@realtime-avatar/db/audit";
-import { AUDIT_EVENT_LIST, AuditEventPage, ListAuditEvents, presentAuditEvent } from "@realtime-avatar/domain/audit";
+import { AUDIT_EVENT_LIST, AuditEventPage, presentAuditEvent } from "@realtime-avatar/domain/audit";
 import { readPage, toPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
@@ -11,7 +11,7 @@ export const auditEventRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
     "",
     async ({ caller, request }) => {
-      const page = readPage(AUDIT_EVENT_LIST, readQuery(request, ListAuditEvents));
+      const page = readPage(AUDIT_EVENT_LIST, readQuery(request, AUDIT_EVENT_LIST.query));
       const events = await listAuditEvents(dependencies.db, caller, page);
       return toPage(AUDIT_EVENT_LIST, page, events, presentAuditEvent);
     },

@@ -8,7 +8,6 @@ import {
   type AvatarRecord,
   CreateAvatar,
   DELETABLE_STATUSES,
-  ListAvatars,
   newAvatar,
   presentAvatar,
   UpdateAvatar,
@@ -77,7 +76,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     .get(
       "",
       async ({ caller, request }) => {
-        const page = readPage(AVATAR_LIST, readQuery(request, ListAvatars));
+        const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
         return toPage(AVATAR_LIST, page, await listAvatars(db, caller, page), presentAvatar);
       },
       { scope: "avatars:read", response: { 200: AvatarPage } },

@@ -128,7 +128,7 @@ export const listApiKeys = async (
   db: Db,
   tenantId: TenantId,
   environments: readonly Environment[],
-  { filters: { status, environment }, before, limit }: PageRequest<"key", (typeof API_KEY_LIST)["query"]>,
+  { filters: { status, environment }, before, limit }: PageRequest<typeof API_KEY_LIST>,
 ): Promise<ApiKeyRecord[]> => {
   const listed = environments.filter((known) => environment === undefined || known === environment);
   const rows = await selectPage(db, {

@@ -41,7 +41,7 @@ export const auditValues = (
     createdAt: origin.now,
   } satisfies Record<keyof typeof auditEvents._.columns, unknown>);
 
-type EventPage = PageRequest<"aud", (typeof AUDIT_EVENT_LIST)["query"]>;
+type EventPage = PageRequest<typeof AUDIT_EVENT_LIST>;
 const FILTERS = ["action", "targetId", "actorKeyId"] as const;
 type Filter = (typeof FILTERS)[number];
 

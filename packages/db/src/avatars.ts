@@ -73,7 +73,7 @@ const selectPage = statement<AvatarRow>(sql`
 export const listAvatars = async (
   db: Db,
   { tenantId, environment }: Owner,
-  { filters, before, limit }: PageRequest<"ava", (typeof AVATAR_LIST)["query"]>,
+  { filters, before, limit }: PageRequest<typeof AVATAR_LIST>,
 ): Promise<AvatarRecord[]> => {
   const statuses = listedStatuses(filters.status);
   const sourceKinds = filters.sourceKind === undefined ? SOURCE_KINDS : [filters.sourceKind];

@@ -2,15 +2,22 @@ import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import {
   ApiKey,
+  type ApiKeyRecord,
   ApiKeyWithSecret,
   attenuate,
   CreateApiKey,
+  type Grant,
   type Grantor,
   issueApiKey,
   MAX_LINEAGE,
+  managedEnvironments,
   OPERATOR,
   presentApiKey,
   presentApiKeyWithSecret,
+  revokedApiKey,
+  rotatedApiKey,
+  UpdateApiKey,
+  updatedApiKey,
 } from "./api-key.ts";
 import { ENVIRONMENTS } from "./api-key-secret.ts";
 import { type ApiKeyId, newId } from "./id.ts";
@@ -227,5 +234,179 @@ describe("issueApiKey", () => {
       fc.property(request, (asked) => expect(validate(CreateApiKey, asked)).toEqual([])),
       { seed: 11 },
     );
+  });
+});
+
+/** Whether a key that may do `grant` is one that `from` could create. */
+const covers = (from: Grant, grant: Grant): boolean =>
+  SCOPES.every((scope) => !permits(grant.scopes, scope) || permits(from.scopes, scope)) &&
+  (from.environment === "live" || grant.environment === "test") &&
+  time(grant.expiresAt) <= time(from.expiresAt) &&
+  limit(grant.spendLimitCreditMicros) <= limit(from.spendLimitCreditMicros);
+
+const record = (fields: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
+  ...issue({ name: "a key", environment: "live", scopes: ["*"] }, OPERATOR).record,
+  ...fields,
+});
+const always = () => true;
+const never = () => false;
+
+describe("reach", () => {
+  const target: fc.Arbitrary<ApiKeyRecord> = fc
+    .record({ environment: fc.constantFrom(...ENVIRONMENTS), scopes, spendLimitCreditMicros: cap, expiresAt: expiry })
+    .map(record);
+  const patch: fc.Arbitrary<UpdateApiKey> = fc
+    .record(
+      {
+        name: fc.constant("renamed"),
+        scopes: fc.array(fc.constantFrom(...SCOPES), { minLength: 1, maxLength: 16 }),
+        spendLimitCreditMicros: cap,
+        expiresAt: expiry.map((date) => date?.toISOString() ?? null),
+      },
+      { requiredKeys: [] },
+    )
+    .filter((fields) => Object.keys(fields).length > 0);
+
+  test("to change a key, it must be coverable as it is and as it would become; then it becomes just that", () => {
+    let changed = 0;
+    fc.assert(
+      fc.property(caller, target, patch, (from, key, asked) => {
+        const wanted: Grant = {
+          environment: key.environment,
+          scopes: [...new Set(asked.scopes ?? key.scopes)],
+          spendLimitCreditMicros:
+            asked.spendLimitCreditMicros === undefined ? key.spendLimitCreditMicros : asked.spendLimitCreditMicros,
+          expiresAt:
+            asked.expiresAt === undefined ? key.expiresAt : asked.expiresAt === null ? null : new Date(asked.expiresAt),
+        };
+        const change = () => updatedApiKey(key, asked, from, { judgedAt: now, matches: always });
+        if (!managedEnvironments(from.environment).includes(key.environment)) {
+          expect(problemOf(change).code).toBe("not_found");
+        } else if (!covers(from, key) || !covers(from, wanted)) {
+          const { code, extras } = problemOf(change);
+          expect(code).toBe("grant_exceeds_caller");
+          expect(extras.errors?.length).toBeGreaterThan(0);
+        } else {
+          changed++;
+          expect(change().record).toEqual({
+            ...key,
+            ...wanted,
+            name: asked.name ?? key.name,
+            version: key.version + 1,
+          });
+        }
+      }),
+      { seed: 9, numRuns: 20_000 },
+    );
+    expect(changed).toBeGreaterThan(1000);
+  });
+
+  test("nobody widens its own key, on any axis; anybody may narrow, rotate and revoke it", () => {
+    let narrowed = 0;
+    fc.assert(
+      fc.property(target, patch, (key, asked) => {
+        try {
+          const { record: after } = updatedApiKey(key, asked, key, { judgedAt: now, matches: always });
+          narrowed++;
+          expect(covers(key, after)).toBe(true);
+        } catch (error) {
+          expect((error as Problem).code).toBe("grant_exceeds_caller");
+        }
+        expect(rotatedApiKey(key, { overlapSeconds: 60 }, key, random).record.version).toBe(key.version + 1);
+        expect(revokedApiKey(key, key, always).record.status).toBe("revoked");
+      }),
+      { seed: 10, numRuns: 5000 },
+    );
+    expect(narrowed).toBeGreaterThan(500);
+  });
+
+  test("to rotate or revoke a key, it must be coverable as it is", () => {
+    fc.assert(
+      fc.property(caller, target, (from, key) => {
+        const isVisible = managedEnvironments(from.environment).includes(key.environment);
+        for (const work of [() => rotatedApiKey(key, {}, from, random), () => revokedApiKey(key, from, always)]) {
+          if (isVisible && covers(from, key)) expect(work().target).toBe(key);
+          else expect(problemOf(work).code).toBe(isVisible ? "grant_exceeds_caller" : "not_found");
+        }
+      }),
+      { seed: 11, numRuns: 5000 },
+    );
+  });
+
+  test("a key at the end of its lineage creates no keys, and still manages those within its reach", () => {
+    const deepest = record({ lineage: lineages[MAX_LINEAGE] ?? [] });
+    expect(problemOf(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
+    expect(revokedApiKey(record(), deepest, always).record.status).toBe("revoked");
+  });
+});
+
+describe("updatedApiKey", () => {
+  const update = (key: ApiKeyRecord | null, asked: UpdateApiKey, matches = always) =>
+    updatedApiKey(key, asked, OPERATOR, { judgedAt: now, matches });
+
+  test("names the fields that differ, and no other", () => {
+    const key = record({ name: "a", scopes: ["avatars:read"], spendLimitCreditMicros: 5 });
+    const asked = { name: "b", scopes: ["avatars:read" as const, "avatars:read" as const], spendLimitCreditMicros: 5 };
+    expect(update(key, asked).changedFields).toEqual(["name"]);
+    expect(update(key, { expiresAt: "2030-01-01T00:00:00Z" }).changedFields).toEqual(["expiresAt"]);
+    expect(update(key, { spendLimitCreditMicros: null, scopes: ["*"] }).changedFields).toEqual([
+      "scopes",
+      "spendLimitCreditMicros",
+    ]);
+    expect(update(key, { name: "a" })).toMatchObject({ changedFields: [], record: { version: 2 } });
+  });
+
+  test("judges the future, then whether there is a key, the grant, the version, and the state", () => {
+    const past = "2026-11-20T12:00:00Z";
+    const narrow: Grantor = { ...OPERATOR, spendLimitCreditMicros: 1 };
+    const code = (key: ApiKeyRecord | null, asked: UpdateApiKey, from: Grantor, matches: () => boolean) =>
+      problemOf(() => updatedApiKey(key, asked, from, { judgedAt: now, matches })).code;
+    const revoked = record({ status: "revoked" });
+    expect(code(null, { expiresAt: past }, narrow, never)).toBe("validation_failed");
+    expect(code(null, { name: "x" }, narrow, never)).toBe("not_found");
+    expect(code(revoked, { name: "x" }, narrow, never)).toBe("grant_exceeds_caller");
+    expect(code(revoked, { name: "x" }, OPERATOR, never)).toBe("precondition_failed");
+    expect(code(revoked, { name: "x" }, OPERATOR, always)).toBe("invalid_transition");
+  });
+
+  test.each(["revoked", "expired"] as const)("changes and rotates nothing that is %s, and says so", (status) => {
+    const key = record({ status });
+    for (const work of [() => update(key, { name: "x" }), () => rotatedApiKey(key, {}, OPERATOR, random)]) {
+      const { code, extras, detail } = problemOf(work);
+      expect([code, extras]).toEqual(["invalid_transition", { currentStatus: status, allowedStatuses: [] }]);
+      expect(detail).toBe(`It is ${status}, and from there it can become nothing else.`);
+    }
+    // Saying it again is no change, and no error.
+    expect(revokedApiKey(key, OPERATOR, always)).toEqual({ target: key, record: key });
+  });
+
+  test("cannot be asked for nothing, nor for what a key is born with", () => {
+    expect(validate(UpdateApiKey, {})).toMatchObject([{ pointer: "#", code: "too_few" }]);
+    expect(validate(UpdateApiKey, { environment: "live" })).toMatchObject([
+      { pointer: "#/environment", code: "unknown_field" },
+    ]);
+  });
+});
+
+describe("rotatedApiKey", () => {
+  test("gives the record another credential, and nothing else", () => {
+    const key = record({ spendLimitCreditMicros: 7, lineage: lineages[3] ?? [] });
+    const { record: after, secret, overlapSeconds } = rotatedApiKey(key, {}, OPERATOR, random);
+    expect(after).toEqual({ ...key, keyId: secret.keyId, version: 2 });
+    expect([secret.environment, overlapSeconds]).toEqual(["live", 0]);
+    expect(secret.keyId).not.toBe(key.keyId);
+  });
+
+  test.each([
+    [undefined, "too_short_for_own_key"],
+    [0, "too_short_for_own_key"],
+    [59, "too_short_for_own_key"],
+    [60, null],
+  ])("of the caller's own key with an overlap of %j", (overlapSeconds, refused) => {
+    const key = record();
+    const asked = overlapSeconds === undefined ? {} : { overlapSeconds };
+    const work = () => rotatedApiKey(key, asked, key, random);
+    if (refused === null) return expect(work().overlapSeconds).toBe(60);
+    expect(problemOf(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
   });
 });

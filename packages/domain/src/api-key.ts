@@ -10,7 +10,7 @@ import {
 } from "./api-key-secret.ts";
 import { parseDateTime } from "./date-time.ts";
 import { type ApiKeyId, newId, type RandomBytes, type TenantId } from "./id.ts";
-import { Page, pageParameters } from "./page.ts";
+import { listOf, Page } from "./page.ts";
 import { checkVersion, type FieldError, type MatchesVersion, notFound, Problem } from "./problem.ts";
 import { Count, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
@@ -94,18 +94,12 @@ export const ApiKeyWithSecret = Type.Object(
 );
 export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>;
 
-export const ListApiKeys = Type.Object(
-  {
-    status: Type.Optional(OneOf(API_KEY_STATUSES)),
-    environment: Type.Optional(fields.environment),
-    ...pageParameters,
-  },
-  { additionalProperties: false },
-);
-export const ApiKeyPage = Page(ApiKey);
-
 /** `GET /api/v1/api-keys` */
-export const API_KEY_LIST = { prefix: "key", query: ListApiKeys } as const;
+export const API_KEY_LIST = listOf("key", {
+  status: Type.Optional(OneOf(API_KEY_STATUSES)),
+  environment: Type.Optional(fields.environment),
+});
+export const ApiKeyPage = Page(ApiKey);
 
 /** What a key may do, and hence the most that it may grant. */
 export type Grant = {

@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment, KEY_ID_LENGTH } from "./api-key-secret.ts";
 import type { ApiKeyId, AuditEventId, TenantId } from "./id.ts";
-import { Page, pageParameters } from "./page.ts";
+import { listOf, Page } from "./page.ts";
 import { DateTime, Nullable, OneOf, Text } from "./schema.ts";
 
 export const AUDIT_ACTIONS = [
@@ -37,19 +37,13 @@ export const AuditEvent = Type.Object(
 );
 export type AuditEvent = Static<typeof AuditEvent>;
 
-export const ListAuditEvents = Type.Object(
-  {
-    action: Type.Optional(OneOf(AUDIT_ACTIONS)),
-    targetId: Type.Optional(Id),
-    actorKeyId: Type.Optional(KeyId),
-    ...pageParameters,
-  },
-  { additionalProperties: false },
-);
-export const AuditEventPage = Page(AuditEvent);
-
 /** `GET /api/v1/audit-events` */
-export const AUDIT_EVENT_LIST = { prefix: "aud", query: ListAuditEvents } as const;
+export const AUDIT_EVENT_LIST = listOf("aud", {
+  action: Type.Optional(OneOf(AUDIT_ACTIONS)),
+  targetId: Type.Optional(Id),
+  actorKeyId: Type.Optional(KeyId),
+});
+export const AuditEventPage = Page(AuditEvent);
 
 /** An audit event as it is stored. */
 export type AuditEventRecord = {

@@ -1,5 +1,13 @@
-import { expect, test } from "bun:test";
-import { Avatar, newAvatar, presentAvatar } from "./avatar.ts";
+import { describe, expect, test } from "bun:test";
+import {
+  Avatar,
+  DELETABLE_STATUSES,
+  listedStatuses,
+  newAvatar,
+  presentAvatar,
+  UpdateAvatar,
+  updatableStatuses,
+} from "./avatar.ts";
 import { newId } from "./id.ts";
 import { validate } from "./schema.ts";
 import { seededBytes } from "./testing.ts";
@@ -48,4 +56,34 @@ test("what was asked for is kept", () => {
     metadata: { b: [null] },
   };
   expect(presentAvatar(newAvatar(asked, of))).toMatchObject(asked);
+});
+
+describe("a change", () => {
+  test("switches between ready and disabled, and makes no other move that the table has for the platform", () => {
+    expect(updatableStatuses({ status: "ready" })).toEqual(["disabled"]);
+    expect(updatableStatuses({ status: "disabled", displayName: "x" })).toEqual(["ready"]);
+  });
+
+  test("of anything else is possible until the avatar is deleted", () => {
+    const alive = ["draft", "preprocessing", "ready", "failed", "disabled"] as const;
+    expect(updatableStatuses({ displayName: "x" })).toEqual([...alive]);
+    expect(DELETABLE_STATUSES).toEqual(alive);
+    expect(listedStatuses(undefined)).toEqual([...alive]);
+    expect(listedStatuses("deleted")).toEqual(["deleted"]);
+  });
+
+  test.each<[object, string[]]>([
+    [{}, ["# too_few"]],
+    [{ displayName: "x" }, []],
+    [{ sourceAssetId: null, defaultVoiceId: null }, []],
+    [{ displayName: null, modelId: null }, ["#/displayName wrong_type", "#/modelId wrong_type"]],
+    [{ settings: null, metadata: [] }, ["#/settings wrong_type", "#/metadata wrong_type"]],
+    [{ status: "ready" }, []],
+    [{ status: "deleted" }, ["#/status not_allowed"]],
+    [{ status: "preprocessing" }, ["#/status not_allowed"]],
+    [{ sourceKind: "video" }, ["#/sourceKind unknown_field"]],
+    [{ cacheVersion: 1, id: "x" }, ["#/cacheVersion unknown_field", "#/id unknown_field"]],
+  ])("%j", (request, expected) => {
+    expect(validate(UpdateAvatar, request).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual(expected);
+  });
 });

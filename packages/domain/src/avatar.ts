@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "./api-key-secret.ts";
 import type { AvatarId, TenantId } from "./id.ts";
-import { Page, pageParameters } from "./page.ts";
+import { listOf, Page } from "./page.ts";
 import { Count, DateTime, JsonObject, Nullable, OneOf, Text } from "./schema.ts";
 import { AVATAR_STATUSES, AVATAR_TRANSITIONS, type AvatarStatus, statesBefore } from "./state.ts";
 
@@ -76,18 +76,12 @@ export const Avatar = Type.Object(
 );
 export type Avatar = Static<typeof Avatar>;
 
-export const ListAvatars = Type.Object(
-  {
-    status: Type.Optional(OneOf(AVATAR_STATUSES)),
-    sourceKind: Type.Optional(fields.sourceKind),
-    ...pageParameters,
-  },
-  { additionalProperties: false },
-);
-export const AvatarPage = Page(Avatar);
-
 /** `GET /api/v1/avatars` */
-export const AVATAR_LIST = { prefix: "ava", query: ListAvatars } as const;
+export const AVATAR_LIST = listOf("ava", {
+  status: Type.Optional(OneOf(AVATAR_STATUSES)),
+  sourceKind: Type.Optional(fields.sourceKind),
+});
+export const AvatarPage = Page(Avatar);
 
 /** The states of the avatars that a list shows: deleted ones only when they are asked for. */
 export const listedStatuses = (asked: AvatarStatus | undefined): AvatarStatus[] =>

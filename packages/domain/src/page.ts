@@ -2,7 +2,7 @@
  * Lists: newest first, a page at a time. A page goes on below the last id of the one before, so that nothing is shown
  * twice or left out while rows are added.
  */
-import { type Static, type TObject, type TSchema, Type } from "@sinclair/typebox";
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { type Id, type IdPrefix, isId } from "./id.ts";
 import { Problem } from "./problem.ts";
 import { Count, isValid, Nullable, Text } from "./schema.ts";
@@ -12,9 +12,6 @@ export const DEFAULT_PAGE_LIMIT = 50;
 
 const Cursor = Text({ minLength: 1, maxLength: 512 });
 
-/** The query parameters that every list takes, beside its filters. */
-export const pageParameters = { limit: Type.Optional(Count(PAGE_LIMITS)), cursor: Type.Optional(Cursor) };
-
 /** One page of a list; `nextCursor` is null on the last one. */
 export const Page = <Item extends TSchema>(item: Item) =>
   Type.Object(
@@ -22,16 +19,34 @@ export const Page = <Item extends TSchema>(item: Item) =>
     { additionalProperties: false },
   );
 
-/** A list is known by the prefix of its ids. */
-type ListOf<Prefix extends IdPrefix, Query extends TObject> = { prefix: Prefix; query: Query };
-type Filters<Query extends TObject> = Omit<Static<Query>, "limit" | "cursor">;
+/** A list, known by the prefix of its ids: what it can be filtered by, and the query parameters that it takes. */
+export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
+  prefix: Prefix;
+  filters: TObject<Filters>;
+  query: TObject;
+};
+
+export const listOf = <Prefix extends IdPrefix, Filters extends TProperties>(
+  prefix: Prefix,
+  filters: Filters,
+): List<Prefix, Filters> => {
+  const parameters: TProperties = {
+    ...filters,
+    limit: Type.Optional(Count(PAGE_LIMITS)),
+    cursor: Type.Optional(Cursor),
+  };
+  return {
+    prefix,
+    filters: Type.Object(filters, { additionalProperties: false }),
+    query: Type.Object(parameters, { additionalProperties: false }),
+  };
+};
 
 /** What to look for: rows that meet `filters`, with ids below `before`, `limit` of them. */
-export type PageRequest<Prefix extends IdPrefix, Query extends TObject> = {
-  filters: Filters<Query>;
-  before: Id<Prefix> | null;
-  limit: number;
-};
+export type PageRequest<Of> =
+  Of extends List<infer Prefix, infer Filters>
+    ? { filters: Static<TObject<Filters>>; before: Id<Prefix> | null; limit: number }
+    : never;
 
 const VERSION = 1;
 
@@ -46,18 +61,20 @@ const invalidCursor = (detail: string): Problem =>
     errors: [{ parameter: "cursor", code: "invalid_cursor", detail }],
   });
 
-const readCursor = <Prefix extends IdPrefix, Query extends TObject>(
-  { prefix, query }: ListOf<Prefix, Query>,
+const readCursor = <Prefix extends IdPrefix, Filters extends TProperties>(
+  list: List<Prefix, Filters>,
   cursor: string,
-): { filters: Filters<Query>; before: Id<Prefix> } => {
+): { filters: Static<TObject<Filters>>; before: Id<Prefix> } => {
   const refused = invalidCursor("Must be the `nextCursor` of a page of this list.");
   try {
     const [, , entries, before] = JSON.parse(Buffer.from(cursor, "base64url").toString());
-    const filters = Object.fromEntries(entries);
+    const filters: unknown = Object.fromEntries(entries);
     // Whatever is not exactly what would have been written is none of ours.
-    if (isValid(query, filters) && isId(prefix, before) && writeCursor(prefix, filters, before) === cursor) {
-      return { filters, before };
-    }
+    const isOurs =
+      isValid(list.filters, filters) &&
+      isId(list.prefix, before) &&
+      writeCursor(list.prefix, filters, before) === cursor;
+    if (isOurs) return { filters, before };
   } catch {
     throw refused;
   }
@@ -68,19 +85,12 @@ const readCursor = <Prefix extends IdPrefix, Query extends TObject>(
  * Reads the parameters of a list, which have met `list.query`. Filters beside a cursor may be left out; given, they must
  * be those of the cursor. Throws the problem `validation_failed`.
  */
-export const readPage = <Prefix extends IdPrefix, Query extends TObject>(
-  list: ListOf<Prefix, Query>,
-  parameters: Static<Query>,
-): PageRequest<Prefix, Query> => {
-  const {
-    limit = DEFAULT_PAGE_LIMIT,
-    cursor,
-    ...filters
-  } = parameters as Filters<Query> & {
-    limit?: number;
-    cursor?: string;
-  };
-  if (cursor === undefined) return { filters: filters as Filters<Query>, before: null, limit };
+export const readPage = <Prefix extends IdPrefix, Filters extends TProperties>(
+  list: List<Prefix, Filters>,
+  parameters: Readonly<Record<string, unknown>>,
+): { filters: Static<TObject<Filters>>; before: Id<Prefix> | null; limit: number } => {
+  const { limit = DEFAULT_PAGE_LIMIT, cursor, ...filters } = parameters as { limit?: number; cursor?: string };
+  if (cursor === undefined) return { filters: filters as Static<TObject<Filters>>, before: null, limit };
   const continued = readCursor(list, cursor);
   for (const [name, value] of Object.entries(filters)) {
     if ((continued.filters as Record<string, unknown>)[name] !== value) {

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "bun:test";
-import { API_KEY_STATUSES, API_KEY_TRANSITIONS, AVATAR_STATUSES, AVATAR_TRANSITIONS, canTransition } from "./state.ts";
+import {
+  API_KEY_STATUSES,
+  API_KEY_TRANSITIONS,
+  AVATAR_STATUSES,
+  AVATAR_TRANSITIONS,
+  type AvatarStatus,
+  canTransition,
+  invalidTransition,
+  statesBefore,
+} from "./state.ts";
 
 describe("an avatar", () => {
   const moves = [
@@ -31,4 +40,18 @@ describe("an API key", () => {
     );
     expect(found).toEqual(["active → revoked", "active → expired"]);
   });
+});
+
+test("the states before another are those that lead to it", () => {
+  expect(statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "ready")).toEqual(["preprocessing", "disabled"]);
+  expect(statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "draft")).toEqual([]);
+});
+
+test("a move that is refused names the state that was found, and those to which it leads", () => {
+  const { code, detail, extras } = invalidTransition<AvatarStatus>(AVATAR_TRANSITIONS, "ready");
+  expect([code, detail]).toEqual([
+    "invalid_transition",
+    "It is ready, and from there it can become preprocessing or disabled or deleted.",
+  ]);
+  expect(extras).toEqual({ currentStatus: "ready", allowedStatuses: ["preprocessing", "disabled", "deleted"] });
 });

@@ -1,0 +1,130 @@
+import { describe, expect, test } from "bun:test";
+import fc from "fast-check";
+import { API_KEY_LIST } from "./api-key.ts";
+import { AUDIT_EVENT_LIST } from "./audit.ts";
+import { AVATAR_LIST, AvatarPage } from "./avatar.ts";
+import { newId } from "./id.ts";
+import { readPage, toPage } from "./page.ts";
+import { Problem } from "./problem.ts";
+import { validate } from "./schema.ts";
+import { seededBytes } from "./testing.ts";
+
+const random = seededBytes("page");
+const now = new Date("2026-11-20T12:00:00.000Z");
+const id = newId("ava", now, random);
+
+/** The cursor of a page of avatars with more to come. */
+const cursorOf = (filters: object, last: string = id): string => {
+  const { nextCursor } = toPage(AVATAR_LIST, { filters, limit: 1 }, [{ id: last }, { id }], ({ id }) => id);
+  if (nextCursor === null) throw new Error("there is no cursor");
+  return nextCursor;
+};
+const code = (work: () => unknown): string | undefined => {
+  try {
+    work();
+  } catch (error) {
+    if (error instanceof Problem && error.extras.errors?.[0]?.parameter === "cursor")
+      return error.extras.errors[0].code;
+    throw error;
+  }
+  return undefined;
+};
+const encode = (value: unknown): string =>
+  Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
+
+describe("a page", () => {
+  test("has what was asked for, and a cursor while there is more", () => {
+    const rows = Array.from({ length: 3 }, () => ({ id: newId("ava", now, random) }));
+    const page = (limit: number) => toPage(AVATAR_LIST, { filters: {}, limit }, rows, (row) => row.id);
+    expect(page(3)).toEqual({ data: rows.map((row) => row.id), nextCursor: null });
+    expect(page(2).data).toEqual(rows.slice(0, 2).map((row) => row.id));
+    const { nextCursor } = page(2);
+    expect(readPage(AVATAR_LIST, { cursor: nextCursor ?? "" })).toEqual({
+      filters: {},
+      before: rows[1]?.id ?? id,
+      limit: 50,
+    });
+    expect(toPage(AVATAR_LIST, { filters: {}, limit: 5 }, [], () => 1)).toEqual({ data: [], nextCursor: null });
+  });
+
+  test("meets its schema", () => {
+    expect(validate(AvatarPage, { data: [], nextCursor: cursorOf({}) })).toEqual([]);
+  });
+});
+
+describe("a cursor", () => {
+  test("carries its filters; beside it they may be left out, or be the same", () => {
+    const cursor = cursorOf({ status: "ready", sourceKind: "image" });
+    const expected = { filters: { status: "ready", sourceKind: "image" } as const, before: id, limit: 7 };
+    expect(readPage(AVATAR_LIST, { cursor, limit: 7 })).toEqual(expected);
+    expect(readPage(AVATAR_LIST, { cursor, limit: 7, sourceKind: "image" })).toEqual(expected);
+    expect(readPage(AVATAR_LIST, { cursor, limit: 7, sourceKind: "image", status: "ready" })).toEqual(expected);
+    expect(code(() => readPage(AVATAR_LIST, { cursor, status: "failed" }))).toBe("invalid_cursor");
+    expect(code(() => readPage(AVATAR_LIST, { cursor: cursorOf({}), status: "ready" }))).toBe("invalid_cursor");
+  });
+
+  test("of another list is refused", () => {
+    const cursor = cursorOf({});
+    expect(code(() => readPage(API_KEY_LIST, { cursor }))).toBe("invalid_cursor");
+    expect(code(() => readPage(AUDIT_EVENT_LIST, { cursor }))).toBe("invalid_cursor");
+  });
+
+  test.each([
+    ["nothing", "="],
+    ["no JSON", encode("x")],
+    ["no list", encode({})],
+    ["null", encode(null)],
+    ["another format", encode([2, "ava", [], id])],
+    ["an id of another kind", encode([1, "ava", [], newId("key", now, random)])],
+    ["an id that is none", encode([1, "ava", [], `${id}'`])],
+    ["an unknown filter", encode([1, "ava", [["name", "x"]], id])],
+    ["a filter that is no parameter of one", encode([1, "ava", [["limit", 5]], id])],
+    ["a bad filter", encode([1, "ava", [["status", "x"]], id])],
+    [
+      "a filter twice",
+      encode([
+        1,
+        "ava",
+        [
+          ["status", "draft"],
+          ["status", "ready"],
+        ],
+        id,
+      ]),
+    ],
+    [
+      "filters out of order",
+      encode([
+        1,
+        "ava",
+        [
+          ["status", "draft"],
+          ["sourceKind", "image"],
+        ],
+        id,
+      ]),
+    ],
+    ["a prototype", encode('[1,"ava",[["__proto__",{"status":"ready"}]],"x"]')],
+    ["more than there should be", encode([1, "ava", [], id, 1])],
+    ["other spacing", encode(` [1,"ava",[],"${id}"]`)],
+    ["other base64", `${encode([1, "ava", [], id])}=`],
+  ])("that is %s is refused", (_, cursor) => {
+    expect(code(() => readPage(AVATAR_LIST, { cursor }))).toBe("invalid_cursor");
+  });
+
+  test("that has been changed anywhere is refused, or was for other rows of the same list", () => {
+    const cursor = cursorOf({ status: "ready" });
+    fc.assert(
+      fc.property(fc.nat(cursor.length - 1), fc.constantFrom(..."AZaz09-_=+"), (index, character) => {
+        const changed = cursor.slice(0, index) + character + cursor.slice(index + 1);
+        if (changed === cursor) return;
+        try {
+          expect(readPage(AVATAR_LIST, { cursor: changed }).before).not.toBe(id);
+        } catch (error) {
+          expect((error as Problem).code).toBe("validation_failed");
+        }
+      }),
+      { seed: 12, numRuns: 2000 },
+    );
+  });
+});

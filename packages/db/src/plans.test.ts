@@ -1,0 +1,200 @@
+/** How the server executes what it is asked on the way of a request: by an index, whatever else the tables hold. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
+import { listAuditEvents } from "./audit.ts";
+import { findAvatar, insertAvatar, listAvatars, updateAvatar } from "./avatars.ts";
+import { type Caller, findCredential } from "./callers.ts";
+import { connect, type Db } from "./client.ts";
+import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+import { recordUses } from "./usage.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const ROWS = 3000;
+let database: TestDatabase;
+/** One connection, so that its prepared statements can be looked at. */
+let db: Db;
+let tenantId: TenantId;
+let caller: Caller;
+let target: ApiKeyRecord;
+
+/** Ids in their order, as the application makes them. */
+const ids = (prefix: string) => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = connect(database.url, { connections: 1 });
+  tenantId = await seedTenant(db);
+  const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
+  const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
+  target = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).record;
+  await db.client.unsafe(`
+    insert into api_keys select '${tenantId}', ${ids("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', null, null, null,
+      '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
+    insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${ids("key")}, sha256('x'), null, now()
+      from generate_series(1, ${ROWS}) i;
+    insert into api_key_usage select '${tenantId}', ${ids("key")}, now() from generate_series(1, ${ROWS}) i;
+    insert into avatars select '${tenantId}', ${ids("ava")}, 'live', 'n', case when i % 9 = 0 then 'video' else 'image' end,
+      'm', case when i % 100 = 0 then 'ready' else 'deleted' end, null, null, null, 0, '{}', '{}', 1, now(), now()
+      from generate_series(1, ${ROWS}) i;
+    insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+      select '${tenantId}', ${ids("aud")}, 'live', ${ids("key")}, lpad(i::text, 16, '0'), 'avatar.created', ${ids("ava")},
+      'r', now() from generate_series(1, ${ROWS}) i;
+    analyze`);
+  const found = await findCredential(db, secret.keyId);
+  if (!found) throw new Error("no caller");
+  caller = found.caller;
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+/**
+ * Runs `work`, and gives the generic plan of each statement that it has prepared: the one that the server comes to use,
+ * whatever the values.
+ */
+const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  const { client } = db;
+  await client.unsafe("deallocate all");
+  const fresh = connect(database.url, { connections: 1 });
+  const before = db;
+  db = fresh;
+  try {
+    await work();
+    const prepared = await fresh.client<{ name: string; count: number }[]>`
+      select name, cardinality(parameter_types) as count from pg_prepared_statements
+      where statement not like '%pg_prepared_statements%'`;
+    const plans: string[] = [];
+    await fresh.client.unsafe("set plan_cache_mode = force_generic_plan");
+    for (const { name, count } of prepared) {
+      const values = Array(count).fill("null").join(", ");
+      const rows = await fresh.client.unsafe(`explain execute "${name}"${count > 0 ? `(${values})` : ""}`);
+      plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+    }
+    return plans;
+  } finally {
+    db = before;
+    await fresh.close();
+  }
+};
+
+const page = { filters: {}, before: null, limit: 50 };
+const cases: [string, () => Promise<unknown>, string[]][] = [
+  [
+    "a look-up",
+    () => findCredential(db, caller.credentialKeyId, target.id),
+    ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"],
+  ],
+  ["reading a key", () => findApiKey(db, tenantId, target.id), ["api_keys_tenant_id_id_pk"]],
+  ["listing keys", () => listApiKeys(db, tenantId, ["live"], page), ["api_keys_tenant_id_id_pk"]],
+  ["reading an avatar", () => findAvatar(db, caller, newId("ava", new Date(), random)), ["avatars_tenant_id_id_pk"]],
+  ["listing avatars", () => listAvatars(db, caller, page), ["avatars_list_index"]],
+  ["listing events", () => listAuditEvents(db, caller, page), ["audit_events_tenant_id_id_pk"]],
+  [
+    "listing the events of a target",
+    () => listAuditEvents(db, caller, { ...page, filters: { targetId: target.id } }),
+    ["audit_events_target_id_index"],
+  ],
+  [
+    "listing the events of an actor",
+    () => listAuditEvents(db, caller, { ...page, filters: { actorKeyId: caller.keyId, action: "avatar.created" } }),
+    ["audit_events_actor_key_id_index"],
+  ],
+  [
+    "creating an avatar",
+    () => {
+      const now = new Date();
+      const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
+      return insertAvatar(db, newAvatar({ displayName: "x", sourceKind: "image" }, of), caller, operatorOrigin());
+    },
+    [],
+  ],
+  [
+    "creating a key",
+    async () => {
+      const { record, secret } = await seedKey(database.db, tenantId);
+      return insertApiKey(
+        db,
+        { ...record, id: newId("key", new Date(), random) },
+        secret,
+        caller,
+        operatorOrigin(),
+      ).catch(
+        // The credential is there already: its statement was prepared all the same.
+        () => {},
+      );
+    },
+    [],
+  ],
+  [
+    "changing an avatar",
+    () =>
+      updateAvatar(
+        db,
+        newId("ava", new Date(), random),
+        { displayName: "y" },
+        { versions: null, statuses: ["draft"] },
+        caller,
+        operatorOrigin(),
+      ),
+    ["avatars_tenant_id_id_pk"],
+  ],
+  [
+    "changing a key",
+    () =>
+      updateApiKey(
+        db,
+        { target, record: { ...target, version: 9 }, changedFields: [] },
+        { ...caller, version: 99 },
+        operatorOrigin(),
+      ),
+    ["api_keys_tenant_id_id_pk"],
+  ],
+  [
+    "rotating a key",
+    async () => {
+      const { secret } = await seedKey(database.db, tenantId);
+      const stale = { ...caller, version: 99 };
+      return rotateApiKey(db, { target, record: target, secret, overlapSeconds: 0 }, stale, operatorOrigin());
+    },
+    ["api_key_credentials_api_key_id_index"],
+  ],
+  [
+    "revoking a key",
+    () => revokeApiKey(db, target, { ...caller, version: 99 }, operatorOrigin()),
+    ["api_keys_tenant_id_id_pk"],
+  ],
+  [
+    "noting a use",
+    () => recordUses(db, [{ tenantId, apiKeyId: target.id, usedAt: new Date() }]),
+    ["api_key_usage_tenant_id_api_key_id_pk"],
+  ],
+];
+
+describe("one statement, by its index", () => {
+  test.each(cases)("%s", async (_, work, indexes) => {
+    const plans = await plansOf(work);
+    expect(plans).toHaveLength(1);
+    const [plan = ""] = plans;
+    expect(plan).not.toContain("Seq Scan");
+    for (const index of indexes) expect(plan).toContain(index);
+  });
+});
+
+describe("the locks of a change", () => {
+  test("come in the order of the records, and then the credential", async () => {
+    const [plan = ""] = await plansOf(() => revokeApiKey(db, target, { ...caller, version: 99 }, operatorOrigin()));
+    // Each step reads what the one before has locked, in a condition that is judged before its own first row.
+    const steps = plan.split(/\n(?= +CTE )/).map((step) => step.trim().split("\n"));
+    const conditionOf = (name: string): string =>
+      steps.find(([head]) => head === `CTE ${name}`)?.find((line) => line.includes("One-Time Filter")) ?? "none";
+    expect(conditionOf("target")).toContain("One-Time Filter");
+    expect(conditionOf("newer")).toContain("One-Time Filter");
+    expect(conditionOf("caller")).toContain("One-Time Filter");
+  });
+});

@@ -63,6 +63,42 @@ beforeAll(async () => {
     key: one,
     body: { displayName: "", sourceKind: two, metadata: { [two]: "\u0000" } },
   });
+  // What can be done to a key, and to an avatar.
+  const made = await drive("POST", path, { key: one, body: { name: "rotated", scopes: ["*"] } });
+  const rotation = { key: one, body: { overlapSeconds: 60 } };
+  const rotated = await drive("POST", `${path}/${made.body.id}/rotate`, rotation);
+  await drive("PATCH", `${path}/${made.body.id}`, {
+    key: one,
+    body: { name: "changed" },
+    headers: { "if-match": two },
+  });
+  await drive("PATCH", `${path}/${made.body.id}`, { key: one, body: { name: "changed" } });
+  await drive("GET", `${path}/${made.body.id}`, { key: one });
+  await drive("GET", `${path}/${two}`, { key: one });
+  await drive("GET", `${path}?cursor=${two}&status=${two}&${two}=1`, { key: one });
+  await drive("GET", path, { key: one });
+  await drive("GET", `${path}/self`, { key: rotated.body.apiKey });
+  await drive("GET", `/api/v1/audit-events?targetId=${two.slice(0, 64)}`, { key: one });
+  await drive("GET", "/api/v1/audit-events", { key: one });
+  await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: rotated.body.apiKey } });
+  await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: `${two}x` }, headers: { "x-forwarded-for": two } });
+  await drive("POST", "/api/v1/leaked-keys", { body: { [two]: two } });
+  for (let count = 0; count < 31; count++) {
+    await api.call("POST", "/api/v1/leaked-keys", {
+      body: { apiKey: two.slice(1) },
+      headers: { "x-forwarded-for": "::1" },
+    });
+  }
+  await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: two }, headers: { "x-forwarded-for": "::1" } });
+  await drive("DELETE", `${path}/${made.body.id}`, { key: one });
+  await drive("POST", `${path}/${made.body.id}/rotate`, { key: one, body: {} });
+  const avatar = await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "x", sourceKind: "image" } });
+  await drive("GET", `/api/v1/avatars/${avatar.body.id}`, { key: one, headers: { "if-none-match": '"1"' } });
+  await drive("PATCH", `/api/v1/avatars/${avatar.body.id}`, {
+    key: one,
+    body: { displayName: "y" },
+    headers: { "if-match": '"7"' },
+  });
   // Credentials of every kind.
   for (const authorization of [
     two,
@@ -119,7 +155,10 @@ describe("after every way that a request can end", () => {
   test("every way was driven", () => {
     const codes = new Set(answers.map(({ status, body }) => `${status} ${body?.code ?? ""}`.trim()));
     expect([...codes].sort()).toEqual([
+      "200",
       "201",
+      "202",
+      "304",
       "400 malformed_json",
       "401 expired_api_key",
       "401 invalid_api_key",
@@ -129,9 +168,12 @@ describe("after every way that a request can end", () => {
       "403 insufficient_scope",
       "404 not_found",
       "405 method_not_allowed",
+      "409 invalid_transition",
+      "412 precondition_failed",
       "413 body_too_large",
       "415 unsupported_media_type",
       "422 validation_failed",
+      "429 rate_limited",
       "500 internal_error",
       "503 outcome_unknown",
       "503 unavailable",
@@ -184,7 +226,7 @@ describe("a log line", () => {
     });
     expect(created.requestId).toMatch(/^req_/);
     expect(created.durationMs).toBeGreaterThan(0);
-    expect(lines).toHaveLength(answers.length + 3);
+    expect(lines).toHaveLength(answers.length + 3 + 31);
     expect(api.log.join("")).not.toContain("displayName");
   });
 

@@ -1,0 +1,36 @@
+import { expect, test } from "bun:test";
+import { clientNetwork } from "./client-address.ts";
+
+const network = (forwarded: string | null, peer: string | null, hops: number): string =>
+  clientNetwork({ headers: new Headers(forwarded === null ? {} : { "x-forwarded-for": forwarded }) }, peer, hops);
+
+test.each<[string | null, string | null, number, string]>([
+  // Nobody is trusted: the connection says where it comes from.
+  [null, "192.0.2.1", 0, "192.0.2.1"],
+  ["203.0.113.5", "192.0.2.1", 0, "192.0.2.1"],
+  // One proxy has appended its client; what stands before is the client's own invention.
+  ["203.0.113.5", "192.0.2.1", 1, "203.0.113.5"],
+  ["10.0.0.1, 203.0.113.5", "192.0.2.1", 1, "203.0.113.5"],
+  ["203.0.113.5,198.51.100.2", "192.0.2.1", 2, "203.0.113.5"],
+  [" 203.0.113.5 ", "192.0.2.1", 1, "203.0.113.5"],
+  // Too few entries, or something else than an address: the connection stands.
+  ["203.0.113.5", "192.0.2.1", 2, "192.0.2.1"],
+  [null, "192.0.2.1", 1, "192.0.2.1"],
+  ["unknown", "192.0.2.1", 1, "192.0.2.1"],
+  ["203.0.113.5, ", "192.0.2.1", 1, "192.0.2.1"],
+  ["203.0.113.5:4711", "192.0.2.1", 1, "192.0.2.1"],
+  [null, null, 0, "unknown"],
+  // One client has a /64 at its disposal.
+  [null, "2001:db8:1:2:3:4:5:6", 0, "2001:db8:1:2"],
+  [null, "2001:0DB8:1:2::9", 0, "2001:db8:1:2"],
+  [null, "2001:db8::9", 0, "2001:db8:0:0"],
+  [null, "::1", 0, "0:0:0:0"],
+  [null, "fe80::1%eth0", 0, "fe80:0:0:0"],
+  ["2001:db8:1:2:ffff::", "::1", 1, "2001:db8:1:2"],
+  // An IPv4 address in IPv6 clothes is itself.
+  [null, "::ffff:192.0.2.1", 0, "192.0.2.1"],
+  [null, "::FFFF:192.0.2.1", 0, "192.0.2.1"],
+  ["64:ff9b::192.0.2.1", "::1", 1, "64:ff9b:0:0"],
+])("X-Forwarded-For: %s over %s with %d proxies is %s", (forwarded, peer, hops, expected) => {
+  expect(network(forwarded, peer, hops)).toBe(expected);
+});

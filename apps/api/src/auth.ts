@@ -11,8 +11,8 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
-import { writing } from "./problem.ts";
 import { type Trace, tracing } from "./trace.ts";
+import { untilDone, writing } from "./writing.ts";
 
 const BEARER = /^bearer +(.+)$/i;
 
@@ -54,21 +54,6 @@ const checkScope = (caller: Caller, needed: Scope | "any"): void => {
   if (needed === "any" || permits(caller.scopes, needed)) return;
   const extras = { requiredScope: needed, grantedScopes: caller.scopes };
   throw new Problem("insufficient_scope", `This operation needs the scope ${needed}.`, extras);
-};
-
-/** Each attempt fails because another write has succeeded; so many in a row, and the caller had better come back. */
-const MAX_ATTEMPTS = 10;
-
-/**
- * Does `attempt` until it is done. It answers `false`, having written nothing, when something is no longer what it was
- * when it was looked up.
- */
-export const untilDone = async <Result>(attempt: () => Promise<Result | false>): Promise<Result> => {
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
-    const result = await attempt();
-    if (result !== false) return result;
-  }
-  throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
 };
 
 export const authentication = (dependencies: Dependencies) =>

@@ -2,19 +2,32 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { insertAvatar } from "@realtime-avatar/db/avatars";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
-import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
+import {
+  operatorOrigin,
+  random,
+  seedKey,
+  seedTenant,
+  type TestDatabase,
+  temporaryFolder,
+  testDatabase,
+} from "@realtime-avatar/db/testing";
+import { ApiKeyPage, ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { isId } from "@realtime-avatar/domain/id";
+import { AuditEvent } from "@realtime-avatar/domain/audit";
+import { newAvatar } from "@realtime-avatar/domain/avatar";
+import { isId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { bun, runToEnd } from "@realtime-avatar/runtime/testing";
+import { bun, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 let database: TestDatabase;
-let tenantId: string;
+let tenantId: TenantId;
+const UNKNOWN = "key_01h455vb4pex5vsknk084sn02q";
+const UNKNOWN_AVATAR = "ava_01h455vb4pex5vsknk084sn02q";
 
 beforeAll(async () => {
   database = await testDatabase();
@@ -123,6 +136,163 @@ describe("keys create", () => {
   });
 });
 
+describe("a key and its life", () => {
+  const tenant = () => ["--tenant", tenantId];
+  const create = (...args: string[]) => json("keys", "create", ...tenant(), "--name", "life", ...args);
+  const credential = async (apiKey: string) => findCredential(database.db, parseApiKey(apiKey)?.keyId ?? "");
+
+  test("is listed and shown as the API shows it, to a program and to a person", async () => {
+    const { apiKey, ...key } = await create("--environment", "live", "--expires-at", "2090-01-01T00:00:00Z");
+    expect(await json("keys", "show", key.id, ...tenant())).toEqual(key);
+    const page = await json("keys", "list", ...tenant(), "--limit", "1");
+    expect(page).toEqual({ data: [key], nextCursor: page.nextCursor });
+    expect(validate(ApiKeyPage, page)).toEqual([]);
+    const next = await json("keys", "list", ...tenant(), "--cursor", page.nextCursor);
+    expect(next.data.map(({ id }: { id: string }) => id)).not.toContain(key.id);
+
+    const { stdout } = await cli("keys", "list", ...tenant(), "--environment", "live", "--limit", "1");
+    const [head = "", row = "", more = ""] = stdout.split("\n");
+    expect(head.split(/ {2,}/)).toEqual(["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "NAME"]);
+    expect(row.split(/ {2,}/)).toEqual([
+      key.id,
+      key.redactedKey,
+      "active",
+      "realtime:write,credits:read,avatars:read",
+      "-",
+      "2090-01-01T00:00:00.000Z",
+      "life",
+    ]);
+    expect(more).toMatch(/^There is more: --cursor /);
+    // The columns stand under one another.
+    expect(row.indexOf("active")).toBe(head.indexOf("STATUS"));
+    const shown = (await cli("keys", "show", key.id, ...tenant())).stdout;
+    expect(shown).toMatch(/^name {2,}life$/m);
+    expect(shown).toMatch(/^scopes {2,}\["realtime:write",/m);
+    expect(shown + stdout).not.toContain(apiKey);
+  });
+
+  test("a name that would drive a terminal is shown harmless in every table", async () => {
+    const { id } = await json("keys", "create", ...tenant(), "--name", "a\u001b[2J\u202e");
+    for (const args of [["list"], ["show", id], ["rotate", id]]) {
+      const { code, stdout } = await cli("keys", ...args, ...tenant());
+      expect(code).toBe(0);
+      expect(stdout).toContain("a\\u{1b}[2J\\u{202e}");
+      expect(stdout).not.toContain("\u001b");
+    }
+  });
+
+  test("is rotated, at once or with an overlap", async () => {
+    const first = await create();
+    const second = await json("keys", "rotate", first.id, ...tenant(), "--overlap", "600");
+    expect(validate(ApiKeyWithSecret, second)).toEqual([]);
+    expect(second).toMatchObject({ id: first.id, name: "life" });
+    expect([(await credential(first.apiKey))?.retired, (await credential(second.apiKey))?.retired]).toEqual([
+      false,
+      false,
+    ]);
+    const { stdout } = await cli("keys", "rotate", first.id, ...tenant());
+    const third = stdout.trim().split(/\s+/).at(-1) ?? "";
+    expect(stdout).toStartWith(`Rotated ${first.id}`);
+    expect((await credential(third))?.caller.id).toBe(first.id);
+    expect([(await credential(first.apiKey))?.retired, (await credential(second.apiKey))?.retired]).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  test("is revoked, and stays so", async () => {
+    const { id, apiKey } = await create();
+    expect((await cli("keys", "revoke", id, ...tenant())).stdout).toBe(`${id} is revoked.\n`);
+    expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });
+    expect((await credential(apiKey))?.caller.status).toBe("revoked");
+    const { code, stdout, stderr } = await cli("keys", "rotate", id, ...tenant());
+    expect([code, stdout, stderr]).toEqual([1, "", "It is revoked, and from there it can become nothing else.\n"]);
+    expect((await json("keys", "list", ...tenant(), "--status", "revoked")).data).toMatchObject([{ id }]);
+    const none = await cli("keys", "list", ...tenant(), "--status", "expired");
+    expect(none.stdout).toBe("There are no such keys.\n");
+  });
+});
+
+describe("avatars", () => {
+  test("of both worlds are listed and shown", async () => {
+    const { db } = database;
+    const made: string[] = [];
+    for (const environment of ["live", "test", "live"] as const) {
+      const { record, secret } = await seedKey(db, tenantId, { environment, scopes: ["*"] });
+      const found = await findCredential(db, secret.keyId);
+      if (!found) throw new Error("no caller");
+      const origin = { ...operatorOrigin(), actor: found.caller };
+      const of = { id: newId("ava", origin.now, random), tenantId, environment, defaultModelId: "m", now: origin.now };
+      await insertAvatar(db, newAvatar({ displayName: "a\u0007", sourceKind: "image" }, of), found.caller, origin);
+      made.unshift(of.id);
+      expect(record.environment).toBe(environment);
+    }
+    const all = await json("avatars", "list", "--tenant", tenantId);
+    expect(all.data.map(({ id }: { id: string }) => id)).toEqual(made);
+    const first = await json("avatars", "list", "--tenant", tenantId, "--limit", "2");
+    const second = await json("avatars", "list", "--tenant", tenantId, "--cursor", first.nextCursor);
+    expect([...first.data, ...second.data]).toEqual(all.data);
+    expect(second.nextCursor).toBeNull();
+    for (const avatar of all.data) {
+      expect(await json("avatars", "show", avatar.id, "--tenant", tenantId)).toEqual(avatar);
+    }
+    const { stdout } = await cli("avatars", "list", "--tenant", tenantId, "--source-kind", "image");
+    expect(stdout.split("\n")).toHaveLength(5);
+    expect(stdout).toContain("a\\u{7}");
+    expect((await cli("avatars", "list", "--tenant", tenantId, "--status", "deleted")).stdout).toBe(
+      "There are no such avatars.\n",
+    );
+  });
+});
+
+describe("audit tail", () => {
+  test("shows the newest events, the newest last, and of those that are asked for", async () => {
+    const { id } = await json("keys", "create", "--tenant", tenantId, "--name", "audited");
+    await json("keys", "rotate", id, "--tenant", tenantId);
+    await json("keys", "revoke", id, "--tenant", tenantId);
+    const events = await json("audit", "tail", "--tenant", tenantId, "--limit", "3");
+    expect(events.map(({ action, targetId }: AuditEvent) => `${action} ${targetId}`)).toEqual([
+      `api_key.created ${id}`,
+      `api_key.rotated ${id}`,
+      `api_key.revoked ${id}`,
+    ]);
+    for (const event of events) expect(validate(AuditEvent, event)).toEqual([]);
+    const some = await json("audit", "tail", "--tenant", tenantId, "--target", id, "--action", "api_key.rotated");
+    expect(some).toEqual([events[1]]);
+    const { stdout } = await cli("audit", "tail", "--tenant", tenantId, "--limit", "1");
+    const [head = "", row = ""] = stdout.split("\n");
+    expect(head.split(/ {2,}/)).toEqual(["TIME", "ACTION", "TARGET", "CHANGED", "ACTOR", "CREDENTIAL", "REQUEST"]);
+    expect(row.split(/ {2,}/).slice(1, 5)).toEqual(["api_key.revoked", id, "status", "-"]);
+    expect((await cli("audit", "tail", "--tenant", tenantId, "--action", "avatar.deleted")).stdout).toBe(
+      "There are no such events.\n",
+    );
+  });
+
+  test("--follow goes on with each event once, as it comes, until it is told to stop", async () => {
+    const args = ["audit", "tail", "--tenant", tenantId, "--limit", "1", "--action", "api_key.created"];
+    const tail = startProcess(bun("apps/api/src/cli.ts", ...args, "--follow", "--json"), {
+      DATABASE_URL: database.url,
+    });
+    await tail.waitFor(/\n/);
+    const ids: string[] = [];
+    for (let index = 0; index < 3; index++) {
+      const { record } = await seedKey(database.db, tenantId);
+      ids.push(record.id);
+      await tail.waitFor(new RegExp(record.id));
+    }
+    // More at once than one look shows.
+    const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(database.db, tenantId)));
+    for (const { record } of many) await tail.waitFor(new RegExp(record.id));
+    tail.kill("SIGINT");
+    expect(await tail.exited).toBe(0);
+    const lines = tail.stdout().trim().split("\n");
+    const shown: string[] = lines.map((line) => JSON.parse(line).targetId);
+    expect(shown).toHaveLength(1 + 3 + 150);
+    expect(shown.slice(1, 4)).toEqual(ids);
+    expect(new Set(shown).size).toBe(154);
+  });
+});
+
 describe("bad arguments exit with 2, say what is wrong on standard error, and change nothing", () => {
   const create = (...args: string[]) => ["keys", "create", "--tenant", tenantId, "--name", "x", ...args];
 
@@ -149,6 +319,21 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
     ],
     ["a name too long", () => ["keys", "create", "--tenant", tenantId, "--name", "x".repeat(121)], /--name: Must have/],
     ["an empty name", () => ["tenants", "create", "--name", ""], /--name: Must have/],
+    ["no overlap", () => ["keys", "rotate", UNKNOWN, "--tenant", tenantId, "--overlap", "soon"], /--overlap: Must be/],
+    [
+      "too long an overlap",
+      () => ["keys", "rotate", UNKNOWN, "--tenant", tenantId, "--overlap", "604801"],
+      /--overlap: Must be from 0 to 604800/,
+    ],
+    ["no key's id", () => ["keys", "revoke", "x", "--tenant", tenantId], /<id>: Must be an id \(key_…\)/],
+    ["an avatar's id for a key's", () => ["keys", "show", UNKNOWN_AVATAR, "--tenant", tenantId], /<id>: Must be an id/],
+    ["no id", () => ["keys", "show", "--tenant", tenantId], /missing required argument/],
+    ["no tenant", () => ["keys", "list"], /--tenant/],
+    ["no such status", () => ["keys", "list", "--tenant", tenantId, "--status", "gone"], /--status: Must be one of/],
+    ["no limit", () => ["avatars", "list", "--tenant", tenantId, "--limit", "0"], /--limit: Must be from 1 to 100/],
+    ["no cursor", () => ["keys", "list", "--tenant", tenantId, "--cursor", "x"], /--cursor: Must be the/],
+    ["no such action", () => ["audit", "tail", "--tenant", tenantId, "--action", "x"], /--action: Must be one of/],
+    ["no credential", () => ["audit", "tail", "--tenant", tenantId, "--actor", "x"], /--actor: Must have 16/],
     ["no tenant's id", () => ["keys", "create", "--tenant", "acme", "--name", "x"], /--tenant: Must be/],
   ])("%s", async (_, args, message) => {
     const before = await database.db
@@ -170,6 +355,16 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
 });
 
 describe("what cannot be done exits with 1", () => {
+  test.each([
+    [["keys", "show", UNKNOWN], "The tenant has no key with this id.\n"],
+    [["keys", "revoke", UNKNOWN], "The tenant has no key with this id.\n"],
+    [["keys", "rotate", UNKNOWN], "The tenant has no key with this id.\n"],
+    [["avatars", "show", UNKNOWN_AVATAR], "The tenant has no avatar with this id.\n"],
+  ])("%j", async (args, message) => {
+    const { code, stdout, stderr } = await cli(...args, "--tenant", tenantId);
+    expect([code, stdout, stderr]).toEqual([1, "", message]);
+  });
+
   test("a tenant that does not exist", async () => {
     const { code, stdout, stderr } = await cli(
       "keys",
@@ -199,9 +394,24 @@ describe("what cannot be done exits with 1", () => {
 
 describe("--help", () => {
   test.each(
-    [[], ["migrate"], ["tenants"], ["tenants", "create"], ["tenants", "list"], ["keys"], ["keys", "create"]].map(
-      (words) => [words],
-    ),
+    [
+      [],
+      ["migrate"],
+      ["tenants"],
+      ["tenants", "create"],
+      ["tenants", "list"],
+      ["keys"],
+      ["keys", "create"],
+      ["keys", "list"],
+      ["keys", "show"],
+      ["keys", "revoke"],
+      ["keys", "rotate"],
+      ["avatars"],
+      ["avatars", "list"],
+      ["avatars", "show"],
+      ["audit"],
+      ["audit", "tail"],
+    ].map((words) => [words]),
   )("%j", async (words) => {
     const { code, stdout, stderr } = await cli(...words, "--help");
     expect([code, stderr]).toEqual([0, ""]);

@@ -1,40 +1,43 @@
-/** The command line, for whoever runs the service: migrations, tenants, and keys without a creator. */
-import { insertApiKey } from "@realtime-avatar/db/api-keys";
-import { databaseFailure, describeError } from "@realtime-avatar/db/client";
+/** The command line, for whoever runs the service: migrations, tenants, keys, avatars and the audit trail. */
+import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys";
+import { listAuditEvents } from "@realtime-avatar/db/audit";
+import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
+import type { Db } from "@realtime-avatar/db/client";
 import { isMigrated, migrate } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
 import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
-import { CreateApiKey, issueApiKey, OPERATOR, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
-import { isId, newId } from "@realtime-avatar/domain/id";
-import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
+import {
+  API_KEY_LIST,
+  type ApiKeyRecord,
+  type ApiKeyWithSecret,
+  CreateApiKey,
+  issueApiKey,
+  OPERATOR,
+  presentApiKey,
+  presentApiKeyWithSecret,
+  RotateApiKey,
+  revokedApiKey,
+  rotatedApiKey,
+} from "@realtime-avatar/domain/api-key";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/api-key-secret";
+import {
+  AUDIT_EVENT_LIST,
+  type AuditEvent,
+  type AuditEventRecord,
+  presentAuditEvent,
+} from "@realtime-avatar/domain/audit";
+import { AVATAR_LIST, presentAvatar } from "@realtime-avatar/domain/avatar";
+import { type Id, type IdPrefix, isId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { type List, type PageRequest, readPage, toPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/tenant";
-import { ConfigError, readCommonConfig } from "@realtime-avatar/runtime/config";
+import { readCommonConfig } from "@realtime-avatar/runtime/config";
+import type { TProperties } from "@sinclair/typebox";
 import { Command, CommanderError } from "commander";
-import { secureRandom } from "./random.ts";
-
-/** Arguments that make no sense: exit code 2. */
-class UsageError extends Error {}
-
-/** What each field of a request is called here. */
-const OPTION_NAMES: Record<string, string> = {
-  name: "--name",
-  environment: "--environment",
-  scopes: "--scopes",
-  spendLimitCreditMicros: "--spend-limit",
-  expiresAt: "--expires-at",
-};
-
-const usageError = (errors: readonly FieldError[]): UsageError =>
-  new UsageError(
-    errors
-      .map(({ pointer, detail }) => `${OPTION_NAMES[pointer?.split("/")[1] ?? ""] ?? "The request"}: ${detail}`)
-      .join("\n"),
-  );
-
-/** Text that another wrote, made harmless to a terminal. */
-const printable = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
+import { queryOf } from "./query.ts";
+import { secureRandom as random } from "./random.ts";
+import { explain, fields, print, printable, table, UsageError, usageError } from "./terminal.ts";
+import { untilDone } from "./writing.ts";
 
 const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, needsSchema = true): Promise<void> => {
   const config = readCommonConfig(process.env);
@@ -49,19 +52,51 @@ const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, nee
   }
 };
 
-const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
-  tenantId,
-  name,
-  createdAt: createdAt.toISOString(),
-});
-
-/** Prints `value` as the one JSON value of standard output, or `words` for a person. */
-const print = (options: { json?: boolean }, value: unknown, words: string): void => {
-  console.log(options.json ? JSON.stringify(value, null, 2) : words);
+/** Where a write from here comes from. */
+const originNow = () => {
+  const now = new Date();
+  return { actor: null, requestId: newId("req", now, random), now, random };
 };
 
+const checkId = <Prefix extends IdPrefix>(prefix: Prefix, name: string, text: string): Id<Prefix> => {
+  if (!isId(prefix, text)) throw new UsageError(`${name}: Must be an id (${prefix}_…).`);
+  return text;
+};
+
+/** The parameters of a list, judged as the query of a request is; those that were not given are `undefined`. */
+const pageOf = <Prefix extends IdPrefix, Filters extends TProperties>(
+  list: List<Prefix, Filters>,
+  parameters: Record<string, string | undefined>,
+) => {
+  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const { value, errors } = queryOf({ url: `?${new URLSearchParams(given)}` }, list.query);
+  if (errors.length > 0) throw usageError(errors);
+  return readPage(list, value);
+};
+
+/** The newest rows of several lists, each newest first: one list again. */
+const merged = <Row extends { id: string }>(lists: readonly (readonly Row[])[], count: number): Row[] => {
+  const byId = new Map(lists.flat().map((row) => [row.id, row]));
+  return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, count);
+};
+
+/** Says how to go on, where there is more than was shown. */
+const withMore = (words: string, nextCursor: string | null): string =>
+  nextCursor === null ? words : `${words}\nThere is more: --cursor ${nextCursor}`;
+
+type Output = { json?: boolean };
+type OfTenant = Output & { tenant: string };
+type Paged = { limit?: string; cursor?: string };
+
+const ofTenant = (command: Command): Command =>
+  command.requiredOption("--tenant <id>", "the tenant that owns it (ten_…)").option("--json", "print one JSON value");
+const paged = (command: Command): Command =>
+  ofTenant(command)
+    .option("--limit <count>", "how many to show, 1 to 100 (default: 50)")
+    .option("--cursor <cursor>", "go on where a list ended");
+
 const program = new Command("realtime-avatar")
-  .description("Runs the Realtime Avatar Service's database: migrations, tenants, keys.")
+  .description("Runs the Realtime Avatar Service's database: migrations, tenants, keys, avatars, the audit trail.")
   .showHelpAfterError("(add --help for what is possible)")
   .exitOverride();
 
@@ -69,7 +104,7 @@ program
   .command("migrate")
   .description("bring the database's schema up to date")
   .option("--json", "print one JSON value")
-  .action(async (options: { json?: boolean }) => {
+  .action(async (options: Output) => {
     await withDatabase(async ({ url, hasMigrated }) => {
       const migrated = hasMigrated || (await migrate(url));
       print(options, { migrated }, migrated ? "The schema is up to date now." : "The schema was up to date.");
@@ -78,16 +113,22 @@ program
 
 const tenants = program.command("tenants").description("the owners of keys and avatars");
 
+const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
+  tenantId,
+  name,
+  createdAt: createdAt.toISOString(),
+});
+
 tenants
   .command("create")
   .description("create a tenant")
   .requiredOption("--name <name>", "its name, 1 to 120 characters")
   .option("--json", "print one JSON value")
-  .action(async (options: { name: string; json?: boolean }) => {
+  .action(async (options: Output & { name: string }) => {
     const errors = validate(CreateTenant, { name: options.name });
     if (errors.length > 0) throw usageError(errors);
     const now = new Date();
-    const tenant = { tenantId: newId("ten", now, secureRandom), name: options.name, createdAt: now };
+    const tenant = { tenantId: newId("ten", now, random), name: options.name, createdAt: now };
     await withDatabase(async ({ db }) => {
       await insertTenant(db, tenant);
       print(options, presentTenant(tenant), `Created ${tenant.tenantId}  ${printable(tenant.name)}`);
@@ -98,25 +139,38 @@ tenants
   .command("list")
   .description("list every tenant, oldest first")
   .option("--json", "print one JSON value")
-  .action(async (options: { json?: boolean }) => {
+  .action(async (options: Output) => {
     await withDatabase(async ({ db }) => {
-      const all = await listTenants(db);
-      const lines = all.map(
-        ({ tenantId, name, createdAt }) => `${tenantId}  ${createdAt.toISOString()}  ${printable(name)}`,
-      );
-      print(options, all.map(presentTenant), lines.join("\n") || "There are no tenants.");
+      const all = (await listTenants(db)).map(presentTenant);
+      const rows = all.map(({ tenantId, createdAt, name }) => [tenantId, createdAt, name]);
+      print(options, all, rows.length > 0 ? table(["TENANT", "CREATED", "NAME"], rows) : "There are no tenants.");
     });
   });
 
-type KeyOptions = {
-  tenant: string;
+const keys = program.command("keys").description("API keys");
+
+/** What a person is told of a key whose secret is shown. */
+const secretWords = (title: string, key: ApiKeyWithSecret): string =>
+  [
+    `${title} ${key.id}  ${printable(key.name)}`,
+    `  environment  ${key.environment}`,
+    `  scopes       ${key.scopes.join(", ")}`,
+    `  spend cap    ${key.spendLimitCreditMicros ?? "none"}`,
+    `  expires      ${key.expiresAt ?? "never"}`,
+    "The secret, shown only now:",
+    `  ${key.apiKey}`,
+  ].join("\n");
+
+type KeyOptions = OfTenant & {
   name: string;
   environment?: string;
   scopes?: string;
   spendLimit?: string;
   expiresAt?: string;
-  json?: boolean;
 };
+
+/** A number, if it is one; else the text, for the schema to refuse. */
+const numberOf = (text: string): number | string => (/^\d+$/.test(text) ? Number(text) : text);
 
 /** The request that the options make: judged by the same schema as a request over HTTP. */
 const keyRequest = (options: KeyOptions): CreateApiKey => {
@@ -125,9 +179,7 @@ const keyRequest = (options: KeyOptions): CreateApiKey => {
     name,
     ...(environment === undefined ? {} : { environment }),
     ...(scopes === undefined ? {} : { scopes: scopes.split(",").map((scope) => scope.trim()) }),
-    ...(spendLimit === undefined
-      ? {}
-      : { spendLimitCreditMicros: /^\d+$/.test(spendLimit) ? Number(spendLimit) : spendLimit }),
+    ...(spendLimit === undefined ? {} : { spendLimitCreditMicros: numberOf(spendLimit) }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
   const errors = validate(CreateApiKey, request);
@@ -135,51 +187,233 @@ const keyRequest = (options: KeyOptions): CreateApiKey => {
   return request as CreateApiKey;
 };
 
-program
-  .command("keys")
-  .description("API keys")
-  .command("create")
+ofTenant(keys.command("create"))
   .description("create a key that descends from no other; its secret is shown only now")
-  .requiredOption("--tenant <id>", "the tenant that owns it (ten_…)")
   .requiredOption("--name <name>", "its name, 1 to 120 characters")
   .option("--environment <environment>", "live or test (default: test)")
   .option("--scopes <scopes>", "its scopes, with commas between (default: realtime:write,credits:read,avatars:read)")
   .option("--spend-limit <micros>", "its hard spend cap, in credit micros (default: none)")
   .option("--expires-at <time>", "when it expires, an RFC 3339 date-time (default: never)")
-  .option("--json", "print one JSON value")
   .action(async (options: KeyOptions) => {
     const request = keyRequest(options);
-    const tenantId = options.tenant;
-    if (!isId("ten", tenantId)) throw new UsageError("--tenant: Must be a tenant's id (ten_…).");
+    const tenantId = checkId("ten", "--tenant", options.tenant);
     await withDatabase(async ({ db }) => {
-      const now = new Date();
-      const issued = issueApiKey(request, OPERATOR, { tenantId, judgedAt: now, now, random: secureRandom });
-      const origin = { actor: null, requestId: newId("req", now, secureRandom), now, random: secureRandom };
-      const { record, secret } = issued;
+      const origin = originNow();
+      const { now } = origin;
+      const { record, secret } = issueApiKey(request, OPERATOR, { tenantId, judgedAt: now, now, random });
       if (!(await insertApiKey(db, record, secret, null, origin))) throw new Error("There is no tenant with this id.");
       const key = presentApiKeyWithSecret(record, secret);
-      const words = [
-        `Created ${key.id}  ${printable(key.name)}`,
-        `  environment  ${key.environment}`,
-        `  scopes       ${key.scopes.join(", ")}`,
-        `  spend cap    ${key.spendLimitCreditMicros ?? "none"}`,
-        `  expires      ${key.expiresAt ?? "never"}`,
-        "The secret, shown only now:",
-        `  ${key.apiKey}`,
-      ];
-      print(options, key, words.join("\n"));
+      print(options, key, secretWords("Created", key));
     });
   });
 
-/** What to say of an error, and the exit code that it means. */
-const explain = (error: unknown): { message: string; code: number } => {
-  if (error instanceof UsageError) return { message: error.message, code: 2 };
-  if (error instanceof ConfigError) return { message: error.message, code: 2 };
-  if (error instanceof Problem && error.extras.errors)
-    return { message: usageError(error.extras.errors).message, code: 2 };
-  if (databaseFailure(error)) return { message: `The database failed (${describeError(error)["code"]}).`, code: 1 };
-  return { message: error instanceof Error ? error.message : "Something went wrong.", code: 1 };
+paged(keys.command("list"))
+  .description("list the keys of a tenant, newest first")
+  .option("--status <status>", "active, revoked or expired")
+  .option("--environment <environment>", "live or test")
+  .action(async (options: OfTenant & Paged & { status?: string; environment?: string }) => {
+    const tenantId = checkId("ten", "--tenant", options.tenant);
+    const { status, environment, limit, cursor } = options;
+    const request = pageOf(API_KEY_LIST, { status, environment, limit, cursor });
+    await withDatabase(async ({ db }) => {
+      const found = await listApiKeys(db, tenantId, ENVIRONMENTS, request);
+      const page = toPage(API_KEY_LIST, request, found, presentApiKey);
+      const rows = page.data.map((key) => [
+        key.id,
+        key.redactedKey,
+        key.status,
+        key.scopes.join(","),
+        key.lastUsedAt,
+        key.expiresAt,
+        key.name,
+      ]);
+      const words = table(["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "NAME"], rows);
+      print(options, page, rows.length > 0 ? withMore(words, page.nextCursor) : "There are no such keys.");
+    });
+  });
+
+const findKey = async (db: Db, tenantId: TenantId, id: Id<"key">): Promise<ApiKeyRecord> => {
+  const key = await findApiKey(db, tenantId, id);
+  if (!key) throw new Error("The tenant has no key with this id.");
+  return key;
 };
+
+ofTenant(keys.command("show <id>"))
+  .description("show a key (key_…)")
+  .action(async (id: string, options: OfTenant) => {
+    const tenantId = checkId("ten", "--tenant", options.tenant);
+    const keyId = checkId("key", "<id>", id);
+    await withDatabase(async ({ db }) => {
+      const key = presentApiKey(await findKey(db, tenantId, keyId));
+      print(options, key, fields(key));
+    });
+  });
+
+ofTenant(keys.command("revoke <id>"))
+  .description("revoke a key (key_…), and with it everything that it created")
+  .action(async (id: string, options: OfTenant) => {
+    const tenantId = checkId("ten", "--tenant", options.tenant);
+    const keyId = checkId("key", "<id>", id);
+    await withDatabase(async ({ db }) => {
+      const key = await untilDone(async () => {
+        const { target, record } = revokedApiKey(await findKey(db, tenantId, keyId), OPERATOR, () => true);
+        return record === target ? target : (await revokeApiKey(db, target, null, originNow())) && record;
+      });
+      print(options, presentApiKey(key), `${key.id} is ${key.status}.`);
+    });
+  });
+
+ofTenant(keys.command("rotate <id>"))
+  .description("give a key (key_…) a new secret, which is shown only now")
+  .option("--overlap <seconds>", "how long the old secret works on, 0 to 604800 (default: 0)")
+  .action(async (id: string, options: OfTenant & { overlap?: string }) => {
+    const tenantId = checkId("ten", "--tenant", options.tenant);
+    const keyId = checkId("key", "<id>", id);
+    const request = options.overlap === undefined ? {} : { overlapSeconds: numberOf(options.overlap) };
+    const errors = validate(RotateApiKey, request);
+    if (errors.length > 0) throw usageError(errors);
+    await withDatabase(async ({ db }) => {
+      const { record, secret } = await untilDone(async () => {
+        const rotated = rotatedApiKey(await findKey(db, tenantId, keyId), request as RotateApiKey, OPERATOR, random);
+        return (await rotateApiKey(db, rotated, null, originNow())) && rotated;
+      });
+      const key = presentApiKeyWithSecret(record, secret);
+      print(options, key, secretWords("Rotated", key));
+    });
+  });
+
+const avatars = program.command("avatars").description("avatars");
+
+paged(avatars.command("list"))
+  .description("list the avatars of a tenant, newest first")
+  .option("--status <status>", "one of their states; deleted ones are listed only so")
+  .option("--source-kind <kind>", "image or video")
+  .action(async (options: OfTenant & Paged & { status?: string; sourceKind?: string }) => {
+    const tenantId = checkId("ten", "--tenant", options.tenant);
+    const { status, sourceKind, limit, cursor } = options;
+    const request = pageOf(AVATAR_LIST, { status, sourceKind, limit, cursor });
+    await withDatabase(async ({ db }) => {
+      const found = await Promise.all(
+        ENVIRONMENTS.map((environment) => listAvatars(db, { tenantId, environment }, request)),
+      );
+      const page = toPage(AVATAR_LIST, request, merged(found, request.limit + 1), presentAvatar);
+      const rows = page.data.map((avatar) => [
+        avatar.id,
+        avatar.environment,
+        avatar.status,
+        avatar.sourceKind,
+        avatar.modelId,
+        avatar.updatedAt,
+        avatar.displayName,
+      ]);
+      const words = table(["ID", "ENVIRONMENT", "STATUS", "SOURCE", "MODEL", "UPDATED", "NAME"], rows);
+      print(options, page, rows.length > 0 ? withMore(words, page.nextCursor) : "There are no such avatars.");
+    });
+  });
+
+ofTenant(avatars.command("show <id>"))
+  .description("show an avatar (ava_…)")
+  .action(async (id: string, options: OfTenant) => {
+    const tenantId = checkId("ten", "--tenant", options.tenant);
+    const avatarId = checkId("ava", "<id>", id);
+    await withDatabase(async ({ db }) => {
+      const found = await Promise.all(
+        ENVIRONMENTS.map((environment) => findAvatar(db, { tenantId, environment }, avatarId)),
+      );
+      const record = found.find((avatar) => avatar !== null);
+      if (!record) throw new Error("The tenant has no avatar with this id.");
+      const avatar = presentAvatar(record);
+      print(options, avatar, fields(avatar));
+    });
+  });
+
+const EVENT_COLUMNS = ["TIME", "ACTION", "TARGET", "CHANGED", "ACTOR", "CREDENTIAL", "REQUEST"];
+const eventRow = (event: AuditEvent) => [
+  event.createdAt,
+  event.action,
+  event.targetId,
+  event.changedFields.join(","),
+  event.actorId,
+  event.actorKeyId,
+  event.requestId,
+];
+
+/** Every event of a tenant, of both worlds, newest first. */
+const listEvents = async (
+  db: Db,
+  tenantId: TenantId,
+  request: PageRequest<typeof AUDIT_EVENT_LIST>,
+): Promise<AuditEventRecord[]> =>
+  merged(
+    await Promise.all(ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, request))),
+    request.limit,
+  );
+
+/** So often a tail that follows looks for more. */
+const FOLLOW_MS = 500;
+/** An event may become visible after others that are younger: so far back it is looked for. */
+const FOLLOWED = 100;
+
+/** Calls `show` with each event that was not there before, until a signal ends it. */
+const follow = async (
+  db: Db,
+  tenantId: TenantId,
+  request: PageRequest<typeof AUDIT_EVENT_LIST>,
+  known: readonly AuditEventRecord[],
+  show: (events: AuditEventRecord[]) => void,
+): Promise<void> => {
+  let isEnding = false;
+  for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => (isEnding = true));
+  let seen = new Set(known.map(({ id }) => id));
+  /** Older ones have been shown, or passed over on purpose. */
+  const since = known.at(-1)?.id ?? "";
+  while (!isEnding) {
+    const events: AuditEventRecord[] = [];
+    for (let before: Id<"aud"> | null = null; ; ) {
+      const page: AuditEventRecord[] = await listEvents(db, tenantId, { ...request, before, limit: FOLLOWED });
+      events.push(...page);
+      before = page.at(-1)?.id ?? null;
+      if (page.length < FOLLOWED || page.some(({ id }) => seen.has(id) || id < since)) break;
+    }
+    const fresh = events.filter(({ id }) => !seen.has(id) && id > since);
+    if (fresh.length > 0) show(fresh.reverse());
+    seen = new Set([...events.map(({ id }) => id), ...[...seen].slice(0, 10 * FOLLOWED)]);
+    await Bun.sleep(FOLLOW_MS);
+  }
+};
+
+ofTenant(program.command("audit").description("the audit trail").command("tail"))
+  .description("show the newest events of a tenant, the newest last")
+  .option("--limit <count>", "how many to show, 1 to 100 (default: 50)")
+  .option("--action <action>", "for example api_key.revoked")
+  .option("--target <id>", "the key or avatar that was written")
+  .option("--actor <keyId>", "the credential that acted (the 16 characters after rta_live_ or rta_test_)")
+  .option("--follow", "go on showing events as they come; with --json, one in each line")
+  .action(
+    async (
+      options: OfTenant & { limit?: string; action?: string; target?: string; actor?: string; follow?: boolean },
+    ) => {
+      const tenantId = checkId("ten", "--tenant", options.tenant);
+      const { limit, action, target: targetId, actor: actorKeyId } = options;
+      const request = pageOf(AUDIT_EVENT_LIST, { limit, action, targetId, actorKeyId });
+      await withDatabase(async ({ db }) => {
+        const newest = await listEvents(db, tenantId, request);
+        const events = newest.toReversed().map(presentAuditEvent);
+        if (!options.follow) {
+          const rows = events.map(eventRow);
+          return print(options, events, rows.length > 0 ? table(EVENT_COLUMNS, rows) : "There are no such events.");
+        }
+        const show = (shown: AuditEvent[]): void => {
+          for (const event of shown) {
+            const words = eventRow(event).map((cell) => printable(cell || "-"));
+            console.log(options.json ? JSON.stringify(event) : words.join("  "));
+          }
+        };
+        show(events);
+        await follow(db, tenantId, request, newest, (fresh) => show(fresh.map(presentAuditEvent)));
+      });
+    },
+  );
 
 try {
   await program.parseAsync();

@@ -11,11 +11,10 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Dependencies } from "./app.ts";
-import { untilDone } from "./auth.ts";
 import { readBody } from "./body.ts";
 import { clientNetwork } from "./client-address.ts";
-import { writing } from "./problem.ts";
 import { tracing } from "./trace.ts";
+import { untilDone, writing } from "./writing.ts";
 
 /** Reports that one client may make in a minute. */
 const REPORTS_PER_MINUTE = 30;
@@ -36,7 +35,7 @@ export const leakedKeyRoutes = ({ db, clock, random, config, peerAddress }: Depe
   };
 
   /** Revokes the key of `secret` while that is one of its usable secrets; `false` when the key changes meanwhile. */
-  const revokeLeaked = async (secret: ApiKeySecret, requestId: string): Promise<true | false> => {
+  const revokeLeaked = async (secret: ApiKeySecret, requestId: string): Promise<boolean> => {
     const stored = await findCredential(db, secret.keyId);
     if (!stored || !verifyApiKey(secret, stored.digest)) return true;
     // An old secret in the history of a repository must not end the key that has replaced it.

@@ -13,17 +13,6 @@ export const toProblem = (error: unknown): Problem => {
   return new Problem("internal_error", "Something went wrong on our side. The request id identifies it in our log.");
 };
 
-/** Runs a write; a connection that is lost meanwhile leaves its outcome unknown, and the answer says so. */
-export const writing = async <Result>(write: () => Promise<Result>): Promise<Result> => {
-  try {
-    return await write();
-  } catch (error) {
-    if (databaseFailure(error) !== "outcome_unknown") throw error;
-    const detail = "The connection to the database was lost on the way. Look whether the request took effect.";
-    throw new Problem("outcome_unknown", detail, { retryable: false });
-  }
-};
-
 const CHALLENGE = 'Bearer realm="realtime-avatar"';
 
 /** The challenge of RFC 6750 §3: an error code only when credentials were sent. */

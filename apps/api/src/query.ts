@@ -10,7 +10,7 @@ const INTEGER = /^(0|[1-9]\d{0,15})$/;
 
 /** The parameters of `request` as `schema` types them, and everything that is wrong with them. */
 export const queryOf = (
-  { url }: Request,
+  { url }: { url: string },
   schema: TObject,
 ): { value: Record<string, unknown>; errors: FieldError[] } => {
   const start = url.indexOf("?");

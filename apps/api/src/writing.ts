@@ -1,0 +1,29 @@
+/** How a write is tried, and what is said when it does not come to an end. */
+import { databaseFailure } from "@realtime-avatar/db/client";
+import { Problem } from "@realtime-avatar/domain/problem";
+
+/** Runs a write; a connection that is lost meanwhile leaves its outcome unknown, and the answer says so. */
+export const writing = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (databaseFailure(error) !== "outcome_unknown") throw error;
+    const detail = "The connection to the database was lost on the way. Look whether the request took effect.";
+    throw new Problem("outcome_unknown", detail, { retryable: false });
+  }
+};
+
+/** Each attempt fails because another write has succeeded; so many in a row, and the caller had better come back. */
+const MAX_ATTEMPTS = 10;
+
+/**
+ * Does `attempt` until it is done. It answers `false`, having written nothing, when something is no longer what it was
+ * when it was looked up.
+ */
+export const untilDone = async <Result>(attempt: () => Promise<Result | false>): Promise<Result> => {
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+    const result = await attempt();
+    if (result !== false) return result;
+  }
+  throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
+};

@@ -12,7 +12,7 @@ import {
   presentApiKey,
   presentApiKeyWithSecret,
   RotateApiKey,
-  revokedApiKey,
+  revocableApiKey,
   rotatedApiKey,
   UpdateApiKey,
   updatedApiKey,
@@ -93,12 +93,13 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     .delete(
       "/:id",
       async ({ act, request, set, trace }) => {
-        const { matches, errors } = readIfMatch(request);
+        const { versions, matches, errors } = readIfMatch(request);
         readQuery(request, NO_PARAMETERS, errors);
         const key = await act(async (caller, found) => {
-          const { target, record } = revokedApiKey(found, caller, matches);
-          if (record === target) return target;
-          return (await revokeApiKey(db, target, caller, originOf(caller, trace))) && record;
+          const target = revocableApiKey(found, caller, matches);
+          if (target.status !== "active") return target;
+          const expected = { version: versions === null ? null : target.version };
+          return revokeApiKey(db, target, expected, caller, originOf(caller, trace));
         });
         set.headers.etag = entityTag(key);
         return presentApiKey(key);

@@ -73,8 +73,12 @@ export const createApp = (dependencies: Dependencies) => {
         }
       }
       trace.problem = problem.code;
-      // Elysia's own words for an answer that breaks its schema quote the answer.
-      if (problem.status >= 500) trace.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
+      if (problem.status >= 500) {
+        // A problem of ours is no defect, but for what has caused it. Elysia's own words for an answer that breaks its
+        // schema quote the answer.
+        if (error instanceof Problem) trace.error = error.cause;
+        else trace.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
+      }
       set.status = problem.status;
       return problemResponse(problem, trace.requestId);
     })

@@ -12,11 +12,12 @@ import {
   presentAvatar,
   UpdateAvatar,
   updatableStatuses,
+  writableStatuses,
 } from "@realtime-avatar/domain/avatar";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { readPage, toPage } from "@realtime-avatar/domain/page";
 import { checkVersion, notFound } from "@realtime-avatar/domain/problem";
-import { AVATAR_TRANSITIONS, type AvatarStatus, invalidTransition } from "@realtime-avatar/domain/state";
+import { type AvatarStatus, invalidTransition } from "@realtime-avatar/domain/state";
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
@@ -47,7 +48,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     if (isChanged) return avatar;
     checkVersion(avatar, matches);
     if (avatar.status === changes.status && avatar.status === "deleted") return avatar;
-    throw invalidTransition<AvatarStatus>(AVATAR_TRANSITIONS, avatar.status);
+    throw invalidTransition(avatar.status, writableStatuses(avatar.status));
   };
 
   return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })

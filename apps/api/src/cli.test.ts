@@ -206,7 +206,7 @@ describe("a key and its life", () => {
     expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });
     expect((await credential(apiKey))?.caller.status).toBe("revoked");
     const { code, stdout, stderr } = await cli("keys", "rotate", id, ...tenant());
-    expect([code, stdout, stderr]).toEqual([1, "", "It is revoked, and from there it can become nothing else.\n"]);
+    expect([code, stdout, stderr]).toEqual([1, "", "It is revoked; from there it can be made nothing else.\n"]);
     expect((await json("keys", "list", ...tenant(), "--status", "revoked")).data).toMatchObject([{ id }]);
     const none = await cli("keys", "list", ...tenant(), "--status", "expired");
     expect(none.stdout).toBe("There are no such keys.\n");

@@ -16,7 +16,6 @@ import {
   presentApiKey,
   presentApiKeyWithSecret,
   RotateApiKey,
-  revokedApiKey,
   rotatedApiKey,
 } from "@realtime-avatar/domain/api-key";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/api-key-secret";
@@ -256,8 +255,8 @@ ofTenant(keys.command("revoke <id>"))
     const keyId = checkId("key", "<id>", id);
     await withDatabase(async ({ db }) => {
       const key = await untilDone(async () => {
-        const { target, record } = revokedApiKey(await findKey(db, tenantId, keyId), OPERATOR, () => true);
-        return record === target ? target : (await revokeApiKey(db, target, null, originNow())) && record;
+        const target = await findKey(db, tenantId, keyId);
+        return target.status === "active" ? revokeApiKey(db, target, { version: null }, null, originNow()) : target;
       });
       print(options, presentApiKey(key), `${key.id} is ${key.status}.`);
     });

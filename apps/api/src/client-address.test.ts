@@ -18,7 +18,12 @@ test.each<[string | null, string | null, number, string]>([
   [null, "192.0.2.1", 1, "192.0.2.1"],
   ["unknown", "192.0.2.1", 1, "192.0.2.1"],
   ["203.0.113.5, ", "192.0.2.1", 1, "192.0.2.1"],
-  ["203.0.113.5:4711", "192.0.2.1", 1, "192.0.2.1"],
+  ["203.0.113.5:x", "192.0.2.1", 1, "192.0.2.1"],
+  ["[203.0.113.5", "192.0.2.1", 1, "192.0.2.1"],
+  // Some proxies write the port as well.
+  ["203.0.113.5:4711", "192.0.2.1", 1, "203.0.113.5"],
+  ["[2001:db8:1:2::9]:4711", "192.0.2.1", 1, "2001:db8:1:2"],
+  ["[2001:db8:1:2::9]", "192.0.2.1", 1, "2001:db8:1:2"],
   [null, null, 0, "unknown"],
   // One client has a /64 at its disposal.
   [null, "2001:db8:1:2:3:4:5:6", 0, "2001:db8:1:2"],
@@ -30,6 +35,9 @@ test.each<[string | null, string | null, number, string]>([
   // An IPv4 address in IPv6 clothes is itself.
   [null, "::ffff:192.0.2.1", 0, "192.0.2.1"],
   [null, "::FFFF:192.0.2.1", 0, "192.0.2.1"],
+  [null, "::ffff:c000:201", 0, "192.0.2.1"],
+  [null, "0:0:0:0:0:ffff:192.0.2.1", 0, "192.0.2.1"],
+  ["1::2:3:4:5:192.0.2.1", "::1", 1, "1:0:2:3"],
   ["64:ff9b::192.0.2.1", "::1", 1, "64:ff9b:0:0"],
 ])("X-Forwarded-For: %s over %s with %d proxies is %s", (forwarded, peer, hops, expected) => {
   expect(network(forwarded, peer, hops)).toBe(expected);

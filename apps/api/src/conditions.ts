@@ -4,7 +4,10 @@ import type { FieldError, MatchesVersion } from "@realtime-avatar/domain/problem
 export const entityTag = ({ version }: { version: number }): string => `"${version}"`;
 
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/.source;
-const LIST = new RegExp(`^${TAG}([ \\t]*,[ \\t]*${TAG})*$`);
+/** Empty elements of a list mean nothing (§5.6.1). */
+const LIST = new RegExp(`^(?:,[ \\t]*)*${TAG}(?:[ \\t]*,(?:[ \\t]*${TAG})?)*$`);
+/** A version as we write it; whatever else is in quotes is no tag of ours. */
+const VERSION = /^[1-9]\d{0,9}$/;
 
 /** The tags of a list, `*` for any; `null` when the header is malformed. */
 const tagsOf = (header: string): { tag: string; isWeak: boolean }[] | "*" | null => {
@@ -26,7 +29,7 @@ export const readIfMatch = ({ headers }: Request): Expectation => {
   if (header === null) return { versions: null, matches: () => true, errors: [] };
   const tags = tagsOf(header);
   if (tags === "*") return { versions: null, matches: () => true, errors: [] };
-  const versions = (tags ?? []).filter(({ isWeak }) => !isWeak).map(({ tag }) => tag);
+  const versions = (tags ?? []).filter(({ tag, isWeak }) => !isWeak && VERSION.test(tag)).map(({ tag }) => tag);
   const malformed = { header: "If-Match", code: "malformed", detail: 'Must be `*`, or entity tags such as `"1"`.' };
   return {
     versions,

@@ -1,6 +1,6 @@
 /** Reading a request's query parameters: as strict as its body. Each is known, given once, and meets its schema. */
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
-import { shownName, validate } from "@realtime-avatar/domain/schema";
+import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
 import { Kind, type Static, type TObject, Type } from "@sinclair/typebox";
 
 /** What most routes take. */
@@ -8,31 +8,30 @@ export const NO_PARAMETERS = Type.Object({}, { additionalProperties: false });
 
 const INTEGER = /^(0|[1-9]\d{0,15})$/;
 
-/** The parameters of `request` as `schema` types them, and everything that is wrong with them. */
+/** The parameters of a query as `schema` types them, and what is wrong with them, at most a hundred errors. */
 export const queryOf = (
   { url }: { url: string },
   schema: TObject,
 ): { value: Record<string, unknown>; errors: FieldError[] } => {
-  const start = url.indexOf("?");
-  if (start === -1) return { value: {}, errors: [] };
   const value: Record<string, unknown> = Object.create(null);
-  const errors: FieldError[] = [];
-  const parameters = new URLSearchParams(url.slice(start));
-  for (const name of new Set(parameters.keys())) {
-    const [text = "", ...others] = parameters.getAll(name);
-    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+  const errors = new Map<string, FieldError>();
+  const start = url.indexOf("?");
+  const parameters = start === -1 ? [] : new URLSearchParams(url.slice(start));
+  for (const [name, text] of parameters) {
+    if (errors.size >= MAX_ERRORS) break;
     const refuse = (code: string, detail: string): void => {
-      errors.push({ parameter: shownName(name), code, detail });
+      if (!errors.has(name)) errors.set(name, { parameter: shownName(name), code, detail });
     };
-    if (!property) {
-      refuse("unknown_parameter", "Is not a known query parameter.");
-      continue;
+    const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
+    if (!property) refuse("unknown_parameter", "Is not a known query parameter.");
+    else if (name in value) refuse("repeated_parameter", "Must be given once.");
+    else {
+      value[name] = property[Kind] === "Integer" && INTEGER.test(text) ? Number(text) : text;
+      const [wrong] = validate(property, value[name]);
+      if (wrong) refuse(wrong.code, wrong.detail);
     }
-    if (others.length > 0) refuse("repeated_parameter", "Must be given once.");
-    value[name] = property[Kind] === "Integer" && INTEGER.test(text) ? Number(text) : text;
-    for (const { code, detail } of validate(property, value[name])) refuse(code, detail);
   }
-  return { value, errors };
+  return { value, errors: [...errors.values()] };
 };
 
 /** Throws the problem `validation_failed` if there are errors. */

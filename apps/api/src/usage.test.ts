@@ -98,6 +98,16 @@ describe("the notes", () => {
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 9)));
   });
 
+  test("that come late, over the border of a minute, do not hide the minute after", async () => {
+    const [key, other] = [await seed(), await seed()];
+    const uses = createUses(api.database.db, quiet);
+    uses.note(useOf(other, 2));
+    uses.note(useOf(key, 1, 59));
+    uses.note(useOf(key, 2, 1));
+    await uses.flush();
+    expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
+  });
+
   test("of thousands of keys go in a few statements, each in the order of the primary key, and do not deadlock", async () => {
     const { client } = api.database.db;
     const ids = Array.from({ length: 2500 }, (_, index) => `key_01h455vb4p${String(index).padStart(16, "0")}` as const);

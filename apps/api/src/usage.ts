@@ -18,9 +18,9 @@ export type Uses = {
 };
 
 export const createUses = (db: Db, log: Logger): Uses => {
-  /** The present minute, as the database's clock has it, and the keys that were used in it. */
+  /** The present minute, as the database's clock has it, and of the keys that were used since, in which minute. */
   let minute = 0;
-  let used = new Set<string>();
+  let noted = new Map<string, number>();
   const waiting = new Map<string, ApiKeyUse>();
   let flushing: Promise<void> | null = null;
 
@@ -38,10 +38,11 @@ export const createUses = (db: Db, log: Logger): Uses => {
       const present = Math.floor(judgedAt.getTime() / MINUTE) * MINUTE;
       if (present > minute) {
         minute = present;
-        used = new Set();
+        noted = new Map();
       }
-      if (used.has(id) || waiting.size >= MAX_WAITING) return;
-      used.add(id);
+      // Look-ups do not end in the order of their times: a minute that is over may come after one that is not.
+      if ((noted.get(id) ?? 0) >= present || waiting.size >= MAX_WAITING) return;
+      noted.set(id, present);
       waiting.set(id, { tenantId, apiKeyId: id, usedAt: new Date(present) });
     },
     flush: () => {

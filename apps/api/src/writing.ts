@@ -9,21 +9,24 @@ export const writing = async <Result>(write: () => Promise<Result>): Promise<Res
   } catch (error) {
     if (databaseFailure(error) !== "outcome_unknown") throw error;
     const detail = "The connection to the database was lost on the way. Look whether the request took effect.";
-    throw new Problem("outcome_unknown", detail, { retryable: false });
+    throw new Problem("outcome_unknown", detail, { retryable: false }, { cause: error });
   }
 };
 
 /** Each attempt fails because another write has succeeded; so many in a row, and the caller had better come back. */
-const MAX_ATTEMPTS = 10;
+const MAX_ATTEMPTS = 20;
+/** Those who fail together do not try again together: each waits for a random part of this, more after each attempt. */
+const SPREAD_MS = 4;
 
 /**
  * Does `attempt` until it is done. It answers `false`, having written nothing, when something is no longer what it was
  * when it was looked up.
  */
 export const untilDone = async <Result>(attempt: () => Promise<Result | false>): Promise<Result> => {
-  for (let attempts = 0; attempts < MAX_ATTEMPTS; attempts++) {
+  for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
     const result = await attempt();
     if (result !== false) return result;
+    if (attempts > 1) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
   }
   throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
 };

@@ -1,3 +1,10 @@
+CREATE TABLE "api_key_pending_changes" (
+	"tenant_id" text COLLATE "C" NOT NULL,
+	"api_key_id" text COLLATE "C" NOT NULL,
+	"announced_at" timestamp (3) with time zone NOT NULL,
+	CONSTRAINT "api_key_pending_changes_tenant_id_api_key_id_pk" PRIMARY KEY("tenant_id","api_key_id")
+);
+--> statement-breakpoint
 CREATE TABLE "api_key_usage" (
 	"tenant_id" text COLLATE "C" NOT NULL,
 	"api_key_id" text COLLATE "C" NOT NULL,

@@ -19,8 +19,9 @@ import {
   STATUS,
   targetValues,
   toRecord,
+  withRightOfWay,
 } from "./callers.ts";
-import { type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
 import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
 
 const insertCredential = (from: SQL): SQL =>
@@ -143,30 +144,36 @@ export const listApiKeys = async (
 
 /**
  * A write that changes the key `target`: by its caller, or by whoever runs the service. `write` reads `target` and
- * `caller`, and ends in the expression `changed`, which has a row when it has written.
+ * `caller`, and has the expression `changed`, with the row that it has written. Answers with the key as it is then, or
+ * `null` when nothing was written.
  */
 const changeOfTarget = (write: SQL) => {
   const statementBy = (who: SQL) =>
-    statement(sql`with ${who}, ${write}, audit as (${insertAuditEvent(sql`changed`)}) select from changed`);
+    statement<Omit<RecordRow, "status" | "lastUsedAt">>(
+      sql`with ${who}, ${write}, audit as (${insertAuditEvent(sql`changed`)}) select * from changed`,
+    );
   const byCaller = statementBy(CALLER_AND_TARGET);
   const byOperator = statementBy(OPERATOR_AND_TARGET);
-  return async (
+  return (
     db: Db,
     target: ApiKeyRecord,
+    version: number | null,
     caller: Caller | null,
     values: Record<string, unknown>,
-  ): Promise<boolean> => {
-    const all = { ...targetValues(target), ...values };
-    const rows = caller ? await byCaller(db, { ...callerValues(caller), ...all }) : await byOperator(db, all);
-    return rows.length === 1;
-  };
+  ): Promise<ApiKeyRecord | null> =>
+    withRightOfWay(db, target, async () => {
+      const all = { ...targetValues(target, version), ...values };
+      const rows = caller ? await byCaller(db, { ...callerValues(caller), ...all }) : await byOperator(db, all);
+      const [row] = rows;
+      return row ? toRecord({ ...row, status: target.status, lastUsedAt: target.lastUsedAt }) : null;
+    });
 };
 
 /** `update` of the target while there is a caller. */
 const updateTarget = (assignments: SQL, and: SQL): SQL => sql`
   update ${apiKeys} set ${assignments}, version = target.version + 1 from target, caller
   where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = target.id and ${and}
-  returning ${apiKeys.tenantId}`;
+  returning ${columnsOf(apiKeys)}`;
 
 /** Now, never rounded up: what ends now has ended when the statement has. */
 const NOW = sql`date_trunc('milliseconds', now())`;
@@ -184,16 +191,16 @@ const update = changeOfTarget(sql`
  * Changes `target` to `record`, and writes the audit event. `false`, with nothing written, when the caller or the target
  * is no longer what it was, or the new expiry has passed. One statement.
  */
-export const updateApiKey = (
+export const updateApiKey = async (
   db: Db,
   { target, record, changedFields }: { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: readonly string[] },
   caller: Caller,
   origin: Origin,
 ): Promise<boolean> =>
-  update(db, target, caller, {
+  (await update(db, target, target.version, caller, {
     ...rowValues("to", record),
     ...auditValues("api_key.updated", target, origin, changedFields),
-  });
+  })) !== null;
 
 /** Of the credentials that are usable, the newest gets the overlap, and any older one ends now. */
 const rotate = changeOfTarget(sql`
@@ -217,7 +224,7 @@ const rotate = changeOfTarget(sql`
  * Gives `target` the credential of `record`, ends the old ones, and writes the audit event. `false`, with nothing
  * written, when the caller or the target is no longer what it was. One statement.
  */
-export const rotateApiKey = (
+export const rotateApiKey = async (
   db: Db,
   {
     target,
@@ -228,23 +235,30 @@ export const rotateApiKey = (
   caller: Caller | null,
   origin: Origin,
 ): Promise<boolean> =>
-  rotate(db, target, caller, {
+  (await rotate(db, target, target.version, caller, {
     ...credentialValues(record, secret, origin.now),
     "target.keyId": target.keyId,
     overlapSeconds,
     ...auditValues("api_key.rotated", target, origin, ["keyId", "redactedKey"]),
-  });
+  })) !== null;
 
 const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${NOW}`, sql`true`)})`);
 
 /**
- * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. `false`, with nothing
- * written, when the caller or the target is no longer what it was. One statement.
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Answers with the key
+ * as it is then. `false`, with nothing written, when the caller is no longer what it was, when the target is revoked or
+ * expired, or when it is not in the version that is expected, if one is: otherwise whoever changes it without a pause
+ * could keep it alive. One statement.
  */
-export const revokeApiKey = (
+export const revokeApiKey = async (
   db: Db,
   target: ApiKeyRecord,
+  expected: { version: number | null },
   caller: Caller | null,
   origin: Origin,
   action: AuditAction = "api_key.revoked",
-): Promise<boolean> => revoke(db, target, caller, auditValues(action, target, origin, ["status"]));
+): Promise<ApiKeyRecord | false> => {
+  const values = auditValues(action, target, origin, ["status"]);
+  const key = await revoke(db, target, expected.version, caller, values);
+  return key !== null && { ...key, status: "revoked" };
+};

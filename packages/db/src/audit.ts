@@ -74,5 +74,5 @@ export const listAuditEvents = (
   const name = given.join();
   const select = pages.get(name) ?? selectPage(given);
   pages.set(name, select);
-  return select(db, { tenantId, environment, before, limit: limit + 1, ...filters });
+  return select(db, { ...filters, tenantId, environment, before, limit: limit + 1 });
 };

@@ -10,7 +10,7 @@ import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { type Db, statement } from "./client.ts";
-import { apiKeyCredentials, apiKeys, apiKeyUsage } from "./schema.ts";
+import { apiKeyCredentials, apiKeyPendingChanges, apiKeys, apiKeyUsage } from "./schema.ts";
 
 /** A key that has proved itself, as it was when it was looked up. */
 export type Caller = ApiKeyRecord & {
@@ -87,7 +87,14 @@ export const toRecord = (row: RecordRow): ApiKeyRecord => ({
   createdAt: row.createdAt,
 });
 
-type CredentialRow = RecordRow & { digest: Uint8Array; retired: boolean; judgedAt: Date; isCaller: boolean };
+type CredentialRow = RecordRow & {
+  digest: Uint8Array;
+  retired: boolean;
+  judgedAt: Date;
+  isCaller: boolean;
+  /** Whether a change of the key, or of an ancestor, waits for the writes under way. */
+  givesWay: boolean;
+};
 
 const selectCredential = statement<CredentialRow>(sql`
   select
@@ -95,6 +102,12 @@ const selectCredential = statement<CredentialRow>(sql`
     coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
     ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
     now() as "judgedAt",
+    exists (
+      select from ${apiKeyPendingChanges}
+      where ${apiKeyPendingChanges.tenantId} = ${apiKeys.tenantId}
+        and ${apiKeyPendingChanges.apiKeyId} = any((${apiKeys.lineage} || ${apiKeys.id}::text) collate "C")
+        and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
+    ) as "givesWay",
     ${RECORD}
   from ${apiKeyCredentials}
   join ${apiKeys} on ${apiKeys.tenantId} = ${apiKeyCredentials.tenantId}
@@ -102,16 +115,28 @@ const selectCredential = statement<CredentialRow>(sql`
   ${RECORD_JOINS}
   where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")}`);
 
+/** A look-up gives way for a second at most, and asks again so often. */
+const GIVE_WAY_MS = 1000;
+const ASK_AGAIN_MS = 20;
+
 /**
  * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
- * `null` when there is no such credential. One statement.
+ * `null` when there is no such credential. One statement; more only while it gives way to a change of the key.
  */
 export const findCredential = async (
   db: Db,
   keyId: string,
   targetId: ApiKeyId | null = null,
 ): Promise<StoredCredential | null> => {
-  const rows = await selectCredential(db, { keyId, targetId });
+  let rows = await selectCredential(db, { keyId, targetId });
+  for (
+    let waited = 0;
+    waited < GIVE_WAY_MS && rows.some(({ isCaller, givesWay }) => isCaller && givesWay);
+    waited += ASK_AGAIN_MS
+  ) {
+    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+    rows = await selectCredential(db, { keyId, targetId });
+  }
   const own = rows.find(({ isCaller }) => isCaller);
   if (!own) return null;
   const target = rows.find(({ id }) => id === targetId);
@@ -163,16 +188,16 @@ export const callerValues = (caller: Caller): Record<string, unknown> => ({
   "caller.line": [...caller.lineage, caller.id],
 });
 
-/** The key that a write is about, while it is valid and what it was when it was looked up; locked to be changed. */
+/** The key that a write is about, while it is valid and in the version that is expected; locked to be changed. */
 const target = (and: SQL): SQL => sql`
   select ${apiKeys.id}, ${apiKeys.version}, ${apiKeys.expiresAt} from ${apiKeys}
   where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = ${sql.placeholder("target.id")}
-    and ${apiKeys.version} = ${sql.placeholder("target.version")} and ${IS_VALID} and ${and}
+    and coalesce(${apiKeys.version} = ${sql.placeholder("target.version")}::integer, true) and ${IS_VALID} and ${and}
   for no key update`;
 
 /**
- * As `CALLER`, and `target`: one row while the key that the write is about is valid and what it was when it was looked
- * up. The target is locked at its place in the order of the records, in full strength at once: two keys that revoke each
+ * As `CALLER`, and `target`: one row while the key that the write is about is valid and in the version that is expected,
+ * if one is. The target is locked at its place in the order of the records, in full strength at once: two keys that revoke each
  * other, or one key that is changed twice at once, would otherwise deadlock.
  */
 export const CALLER_AND_TARGET: SQL = sql`
@@ -193,9 +218,46 @@ export const OPERATOR_AND_TARGET: SQL = sql`
   target as materialized (${target(sql`true`)}),
   caller as (select from target)`;
 
-/** The values for `target`. */
-export const targetValues = ({ tenantId, id, version }: ApiKeyRecord): Record<string, unknown> => ({
+/** The values for `target`; without a `version`, it may be in any. */
+export const targetValues = ({ tenantId, id }: ApiKeyRecord, version: number | null): Record<string, unknown> => ({
   "target.tenantId": tenantId,
   "target.id": id,
   "target.version": version,
 });
+
+const announce = statement(sql`
+  insert into ${apiKeyPendingChanges} (tenant_id, api_key_id, announced_at)
+  values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
+  on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`);
+
+const withdraw = statement(sql`
+  delete from ${apiKeyPendingChanges}
+  where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
+    and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`);
+
+/** A change that has waited for so long announces itself, again and again while it waits. */
+const ANNOUNCE_MS = 200;
+
+/**
+ * Runs a change of the key `target` that may have to wait for the writes of the key and its descendants. PostgreSQL lets
+ * new `for share` locks in past a change that waits for older ones, so that a key which writes without a pause would
+ * never be changed, rotated or revoked. A change that waits therefore says so, in a row that nobody locks, and whoever
+ * looks up the key or a descendant of it gives way.
+ */
+export const withRightOfWay = async <Result>(
+  db: Db,
+  { tenantId, id }: ApiKeyRecord,
+  change: () => Promise<Result>,
+): Promise<Result> => {
+  let announced: Promise<unknown> | null = null;
+  const timer = setInterval(() => {
+    announced = announce(db, { tenantId, id }).catch(() => {});
+  }, ANNOUNCE_MS);
+  try {
+    return await change();
+  } finally {
+    clearInterval(timer);
+    // An announcement that stays behind ends by itself: it holds for a second.
+    if (announced) await (announced as Promise<unknown>).then(() => withdraw(db, { tenantId, id })).catch(() => {});
+  }
+};

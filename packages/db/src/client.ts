@@ -17,11 +17,15 @@ export type Db = {
   close(): Promise<void>;
 };
 
-/** `text[]`, whose elements are scopes and ids here: they hold neither quotes nor commas, braces or backslashes. */
+/**
+ * `text[]`. What is written may be anything, and is quoted; what is read is scopes, ids and names of fields, and hold
+ * nothing that PostgreSQL would quote.
+ */
 const TEXT_ARRAY = {
   to: 1009,
   from: [1009],
-  serialize: (list: readonly (string | null)[]): string => `{${list.map((item) => item ?? "NULL").join(",")}}`,
+  serialize: (list: readonly (string | null)[]): string =>
+    `{${list.map((item) => (item === null ? "NULL" : `"${item.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`,
   parse: (text: string): string[] => (text === "{}" ? [] : text.slice(1, -1).split(",")),
 };
 

@@ -37,6 +37,7 @@ beforeAll(async () => {
       '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
     insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${ids("key")}, sha256('x'), null, now()
       from generate_series(1, ${ROWS}) i;
+    insert into api_key_pending_changes select '${tenantId}', ${ids("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
     insert into api_key_usage select '${tenantId}', ${ids("key")}, now() from generate_series(1, ${ROWS}) i;
     insert into avatars select '${tenantId}', ${ids("ava")}, 'live', 'n', case when i % 9 = 0 then 'video' else 'image' end,
       'm', case when i % 100 = 0 then 'ready' else 'deleted' end, null, null, null, 0, '{}', '{}', 1, now(), now()
@@ -88,7 +89,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   [
     "a look-up",
     () => findCredential(db, caller.credentialKeyId, target.id),
-    ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"],
+    ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", "api_key_pending_changes_tenant_id_api_key_id_pk"],
   ],
   ["reading a key", () => findApiKey(db, tenantId, target.id), ["api_keys_tenant_id_id_pk"]],
   ["listing keys", () => listApiKeys(db, tenantId, ["live"], page), ["api_keys_tenant_id_id_pk"]],
@@ -166,7 +167,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
   [
     "revoking a key",
-    () => revokeApiKey(db, target, { ...caller, version: 99 }, operatorOrigin()),
+    () => revokeApiKey(db, target, { version: null }, { ...caller, version: 99 }, operatorOrigin()),
     ["api_keys_tenant_id_id_pk"],
   ],
   [
@@ -188,7 +189,9 @@ describe("one statement, by its index", () => {
 
 describe("the locks of a change", () => {
   test("come in the order of the records, and then the credential", async () => {
-    const [plan = ""] = await plansOf(() => revokeApiKey(db, target, { ...caller, version: 99 }, operatorOrigin()));
+    const [plan = ""] = await plansOf(() =>
+      revokeApiKey(db, target, { version: null }, { ...caller, version: 99 }, operatorOrigin()),
+    );
     // Each step reads what the one before has locked, in a condition that is judged before its own first row.
     const steps = plan.split(/\n(?= +CTE )/).map((step) => step.trim().split("\n"));
     const conditionOf = (name: string): string =>

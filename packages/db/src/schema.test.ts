@@ -37,6 +37,7 @@ describe("the catalog", () => {
     const tables = new Set(indexes.map(({ table }) => table));
     expect([...tables].sort()).toEqual([
       "api_key_credentials",
+      "api_key_pending_changes",
       "api_key_usage",
       "api_keys",
       "audit_events",
@@ -276,17 +277,16 @@ describe("a create", () => {
     const caller = (await findCredential(db, secret.keyId))?.caller;
     if (!caller) throw new Error("no caller");
     const now = new Date();
-    // The same randomness twice makes the same id of the audit event twice.
-    const fixed = () => new Uint8Array(10).fill(7);
-    const origin = { actor: caller, requestId: "r", now, random: fixed };
+    // Two sources of the same randomness make the same id of the audit event twice.
+    const origin = () => ({ actor: caller, requestId: "r", now, random: () => new Uint8Array(10).fill(7) });
     const of = { tenantId: caller.tenantId, environment: "live" as const, defaultModelId: "m", now };
     const avatars = [1, 2].map(() =>
       newAvatar({ displayName: "x", sourceKind: "image" }, { ...of, id: newId("ava", now, random) }),
     );
     const [first, second] = avatars;
     if (!first || !second) throw new Error("no avatars");
-    expect(await insertAvatar(db, first, caller, origin)).toBe(true);
-    await expect(insertAvatar(db, second, caller, origin)).rejects.toMatchObject({ code: "23505" });
+    expect(await insertAvatar(db, first, caller, origin())).toBe(true);
+    await expect(insertAvatar(db, second, caller, origin())).rejects.toMatchObject({ code: "23505" });
     expect(await db.client`select id from avatars where tenant_id = ${caller.tenantId}`).toMatchObject([
       { id: first.id },
     ]);

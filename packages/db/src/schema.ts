@@ -122,6 +122,17 @@ export const apiKeyCredentials = pgTable(
   ],
 );
 
+/** Changes of keys that wait for writes under way: whoever looks up such a key, or a descendant of it, lets them pass. */
+export const apiKeyPendingChanges = pgTable(
+  "api_key_pending_changes",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    apiKeyId: bytewise("api_key_id").notNull(),
+    announcedAt: time("announced_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.tenantId, table.apiKeyId] })],
+);
+
 /** When a key was last used. A table of its own: the record is locked by every write of the key. */
 export const apiKeyUsage = pgTable(
   "api_key_usage",

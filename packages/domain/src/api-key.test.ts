@@ -14,7 +14,7 @@ import {
   OPERATOR,
   presentApiKey,
   presentApiKeyWithSecret,
-  revokedApiKey,
+  revocableApiKey,
   rotatedApiKey,
   UpdateApiKey,
   updatedApiKey,
@@ -313,7 +313,7 @@ describe("reach", () => {
           expect((error as Problem).code).toBe("grant_exceeds_caller");
         }
         expect(rotatedApiKey(key, { overlapSeconds: 60 }, key, random).record.version).toBe(key.version + 1);
-        expect(revokedApiKey(key, key, always).record.status).toBe("revoked");
+        expect(revocableApiKey(key, key, always)).toBe(key);
       }),
       { seed: 10, numRuns: 5000 },
     );
@@ -324,8 +324,9 @@ describe("reach", () => {
     fc.assert(
       fc.property(caller, target, (from, key) => {
         const isVisible = managedEnvironments(from.environment).includes(key.environment);
-        for (const work of [() => rotatedApiKey(key, {}, from, random), () => revokedApiKey(key, from, always)]) {
-          if (isVisible && covers(from, key)) expect(work().target).toBe(key);
+        const rotated = () => rotatedApiKey(key, {}, from, random).target;
+        for (const work of [rotated, () => revocableApiKey(key, from, always)]) {
+          if (isVisible && covers(from, key)) expect(work()).toBe(key);
           else expect(problemOf(work).code).toBe(isVisible ? "grant_exceeds_caller" : "not_found");
         }
       }),
@@ -336,7 +337,24 @@ describe("reach", () => {
   test("a key at the end of its lineage creates no keys, and still manages those within its reach", () => {
     const deepest = record({ lineage: lineages[MAX_LINEAGE] ?? [] });
     expect(problemOf(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
-    expect(revokedApiKey(record(), deepest, always).record.status).toBe("revoked");
+    expect(revocableApiKey(record(), deepest, always).status).toBe("active");
+  });
+
+  test("no ancestor is within it, however much the caller may do", () => {
+    const parent = record();
+    const child = record({ lineage: [...(lineages[2] ?? []), parent.id] });
+    const grandchild = record({ lineage: [...child.lineage, child.id] });
+    for (const work of [
+      () => updatedApiKey(parent, { name: "x" }, grandchild, { judgedAt: now, matches: always }),
+      () => rotatedApiKey(parent, {}, grandchild, random),
+      () => revocableApiKey(parent, grandchild, always),
+      () => revocableApiKey(child, grandchild, always),
+    ]) {
+      const { code, extras } = problemOf(work);
+      expect(code).toBe("grant_exceeds_caller");
+      expect(extras.errors).toMatchObject([{ pointer: "#", code: "is_ancestor", allowed: null }]);
+    }
+    expect(revocableApiKey(grandchild, parent, always)).toBe(grandchild);
   });
 });
 
@@ -374,10 +392,10 @@ describe("updatedApiKey", () => {
     for (const work of [() => update(key, { name: "x" }), () => rotatedApiKey(key, {}, OPERATOR, random)]) {
       const { code, extras, detail } = problemOf(work);
       expect([code, extras]).toEqual(["invalid_transition", { currentStatus: status, allowedStatuses: [] }]);
-      expect(detail).toBe(`It is ${status}, and from there it can become nothing else.`);
+      expect(detail).toBe(`It is ${status}; from there it can be made nothing else.`);
     }
-    // Saying it again is no change, and no error.
-    expect(revokedApiKey(key, OPERATOR, always)).toEqual({ target: key, record: key });
+    // To revoke it again is no change, and no error.
+    expect(revocableApiKey(key, OPERATOR, always)).toBe(key);
   });
 
   test("cannot be asked for nothing, nor for what a key is born with", () => {

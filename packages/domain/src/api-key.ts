@@ -259,17 +259,23 @@ export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): Api
 
 /**
  * Throws the problem `grant_exceeds_caller` unless `target` is within the reach of `caller`: to change, rotate or revoke
- * a key, it must be one that the caller could itself create. Each key is within its own reach.
+ * a key, it must be one that the caller could itself create. Each key is within its own reach. No ancestor is: a key
+ * that outlives its own revocation in the secret of an ancestor that it has rotated, or that undoes how an ancestor was
+ * narrowed, would have more than it was given.
  */
-const checkReach = (caller: Grantor, target: Grant, detail: string): void => {
+const checkReach = (caller: Grantor, target: ApiKeyRecord, detail: string): void => {
   const refusals = excesses(caller, target);
+  if (caller.lineage.includes(target.id)) {
+    const reason = "The calling key descends from this one.";
+    refusals.push({ pointer: "#", code: "is_ancestor", detail: reason, allowed: null });
+  }
   if (refusals.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors: refusals });
 };
-const OUT_OF_REACH = "The key can do more than the calling key.";
+const OUT_OF_REACH = "The key is out of the reach of the calling key.";
 
 /** Throws the problem `invalid_transition` when `target` is revoked or expired: then nothing about it changes. */
 const checkActive = ({ status }: ApiKeyRecord): void => {
-  if (status !== "active") throw invalidTransition<ApiKeyStatus>(API_KEY_TRANSITIONS, status);
+  if (status !== "active") throw invalidTransition(status, API_KEY_TRANSITIONS[status]);
 };
 
 /**
@@ -334,19 +340,14 @@ export const rotatedApiKey = (
 };
 
 /**
- * The key `found`, revoked; `record` is `target` when it is revoked or expired already, and stays as it is. Throws the
- * problems `not_found`, `grant_exceeds_caller` and `precondition_failed`, judged in this order.
+ * The key `found`, if `caller` may revoke it; one that is not active any more stays as it is. Throws the problems
+ * `not_found`, `grant_exceeds_caller` and `precondition_failed`, judged in this order.
  */
-export const revokedApiKey = (
-  found: ApiKeyRecord | null,
-  caller: Grantor,
-  matches: MatchesVersion,
-): { target: ApiKeyRecord; record: ApiKeyRecord } => {
+export const revocableApiKey = (found: ApiKeyRecord | null, caller: Grantor, matches: MatchesVersion): ApiKeyRecord => {
   const target = visibleApiKey(caller, found);
   checkReach(caller, target, OUT_OF_REACH);
   checkVersion(target, matches);
-  if (target.status !== "active") return { target, record: target };
-  return { target, record: { ...target, status: "revoked", version: target.version + 1 } };
+  return target;
 };
 
 /** The API key as the API shows it. */

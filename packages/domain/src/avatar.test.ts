@@ -7,9 +7,11 @@ import {
   presentAvatar,
   UpdateAvatar,
   updatableStatuses,
+  writableStatuses,
 } from "./avatar.ts";
 import { newId } from "./id.ts";
 import { validate } from "./schema.ts";
+import { AVATAR_STATUSES } from "./state.ts";
 import { seededBytes } from "./testing.ts";
 
 const random = seededBytes("avatar");
@@ -62,6 +64,17 @@ describe("a change", () => {
   test("switches between ready and disabled, and makes no other move that the table has for the platform", () => {
     expect(updatableStatuses({ status: "ready" })).toEqual(["disabled"]);
     expect(updatableStatuses({ status: "disabled", displayName: "x" })).toEqual(["ready"]);
+  });
+
+  test("what can be asked for in each state", () => {
+    expect(Object.fromEntries(AVATAR_STATUSES.map((status) => [status, writableStatuses(status)]))).toEqual({
+      draft: ["deleted"],
+      preprocessing: ["deleted"],
+      ready: ["disabled", "deleted"],
+      failed: ["deleted"],
+      disabled: ["ready", "deleted"],
+      deleted: [],
+    });
   });
 
   test("of anything else is possible until the avatar is deleted", () => {

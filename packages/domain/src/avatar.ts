@@ -96,6 +96,12 @@ export const updatableStatuses = ({ status }: UpdateAvatar): AvatarStatus[] =>
     ? AVATAR_STATUSES.filter((from) => AVATAR_TRANSITIONS[from].length > 0)
     : statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, status).filter((from) => SWITCHED.some((end) => end === from));
 
+/** What whoever may write an avatar can make of one that is in state `from`. */
+export const writableStatuses = (from: AvatarStatus): AvatarStatus[] =>
+  AVATAR_TRANSITIONS[from].filter(
+    (to) => to === "deleted" || SWITCHED.some((end) => end === to && updatableStatuses({ status: end }).includes(from)),
+  );
+
 /** The states in which an avatar can be deleted. */
 export const DELETABLE_STATUSES: readonly AvatarStatus[] = statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "deleted");
 

@@ -50,14 +50,17 @@ export type ProblemExtras = {
   retryAfterSeconds?: number;
 };
 
-/** The one error that means an answer. `detail` and `extras` reach the client: nothing internal goes in. */
+/**
+ * The one error that means an answer. `detail` and `extras` reach the client: nothing internal goes in. The `cause`, what
+ * went wrong on our side, reaches only the log.
+ */
 export class Problem extends Error {
   readonly code: ProblemCode;
   readonly detail: string;
   readonly extras: ProblemExtras;
 
-  constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}) {
-    super(code);
+  constructor(code: ProblemCode, detail: string, extras: ProblemExtras = {}, options: { cause?: unknown } = {}) {
+    super(code, options);
     this.name = "Problem";
     this.code = code;
     this.detail = detail;

@@ -30,9 +30,8 @@ export const canTransition = <State extends string>(table: Transitions<State>, f
 export const statesBefore = <State extends string>(table: Transitions<State>, to: State): State[] =>
   (Object.keys(table) as State[]).filter((from) => canTransition(table, from, to));
 
-/** The problem of an object that was found in a state from which it cannot make the move that was asked for. */
-export const invalidTransition = <State extends string>(table: Transitions<State>, found: State): Problem => {
-  const allowed = table[found];
-  const detail = `It is ${found}, and from there it can become ${allowed.join(" or ") || "nothing else"}.`;
+/** The problem of an object that was found in a state from which it cannot be moved as was asked, but to `allowed`. */
+export const invalidTransition = (found: string, allowed: readonly string[]): Problem => {
+  const detail = `It is ${found}; from there it can be made ${allowed.join(" or ") || "nothing else"}.`;
   return new Problem("invalid_transition", detail, { currentStatus: found, allowedStatuses: allowed });
 };

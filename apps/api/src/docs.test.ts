@@ -3,11 +3,20 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
-import { CreateApiKey } from "@realtime-avatar/domain/api-key";
+import {
+  API_KEY_LIST,
+  CreateApiKey,
+  ReportLeakedKey,
+  RotateApiKey,
+  UpdateApiKey,
+} from "@realtime-avatar/domain/api-key";
 import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { CreateAvatar } from "@realtime-avatar/domain/avatar";
+import { AUDIT_EVENT_LIST } from "@realtime-avatar/domain/audit";
+import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatar";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/state";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { createApp, type Dependencies } from "./app.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -29,9 +38,12 @@ const settled = (json: string): unknown =>
     json
       .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
       .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
-      .replace(/"keyId": ?"[0-9A-Za-z]{16}"/g, '"keyId":"<keyId>"')
-      .replace(/"(ten|key|ava|req)_[0-9a-z]{26}"/g, '"$1_<id>"')
-      .replace(/"(createdAt|updatedAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"'),
+      .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
+      .replace(/"(ten|key|ava|aud|req)_[0-9a-z]{26}"/g, '"$1_<id>"')
+      .replace(/"(createdAt|updatedAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+      .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')
+      // It is noted a moment after the use.
+      .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"'),
   );
 
 let folder = "";
@@ -47,17 +59,20 @@ beforeAll(async () => {
   url = address;
   const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
   variables = { API_KEY: key };
-  const response = await fetch(`${url}/api/v1/api-keys`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      name: "narrow",
-      scopes: ["api_keys:write", "avatars:read"],
-      spendLimitCreditMicros: 1_000_000,
-    }),
-  });
-  const { apiKey } = (await response.json()) as { apiKey: string };
-  variables["NARROW_KEY"] = apiKey;
+  const create = async (path: string, body: object): Promise<Record<string, string>> => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const response = await fetch(`${url}/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await response.json()) as Record<string, string>;
+  };
+  const narrow = { name: "narrow", scopes: ["api_keys:write", "avatars:read"], spendLimitCreditMicros: 1_000_000 };
+  variables["NARROW_KEY"] = (await create("api-keys", narrow))["apiKey"] ?? "";
+  // What the document has created as well, for the examples that need its id.
+  const bodyOf = (path: string): object => {
+    const command = examplesOf(apiDocument).find(([, text]) => text.includes(`/api/v1/${path} `))?.[1] ?? "";
+    return JSON.parse(/-d '(.*)'/s.exec(command)?.[1] ?? "");
+  };
+  variables["KEY_ID"] = (await create("api-keys", bodyOf("api-keys")))["id"] ?? "";
+  variables["AVATAR_ID"] = (await create("avatars", bodyOf("avatars")))["id"] ?? "";
 });
 
 afterAll(async () => {
@@ -68,7 +83,7 @@ afterAll(async () => {
 
 describe.each([
   ["README.md", examplesOf(readme), 2],
-  ["docs/api.md", examplesOf(apiDocument), 6],
+  ["docs/api.md", examplesOf(apiDocument), 23],
 ] as const)("the examples of %s", (_, examples, count) => {
   test("are found", () => {
     expect(examples).toHaveLength(count);
@@ -107,17 +122,32 @@ describe("the tables of docs/api.md", () => {
     const listed = inner?.["enum"] as string[] | undefined;
     const maxBytes = inner?.["x-maxBytes"];
     return [
-      ...of("minLength", "maxLength"),
+      ...(inner?.["minLength"] === inner?.["maxLength"] && inner?.["minLength"] !== undefined
+        ? [`${inner["minLength"]} characters`]
+        : of("minLength", "maxLength")),
       ...of("minItems", "maxItems"),
       ...of("minimum", "maximum"),
-      ...(listed ? [listed.map((value) => `\`${value}\``).join(" or ")] : []),
+      ...(listed
+        ? [
+            listed
+              .map((value) => `\`${value}\``)
+              .join(", ")
+              .replace(/, (?=[^,]+$)/, " or "),
+          ]
+        : []),
       ...(maxBytes === undefined ? [] : [`${maxBytes} bytes`]),
     ];
   };
 
   test.each([
     ["Create an API key", CreateApiKey],
+    ["List API keys", API_KEY_LIST.filters],
+    ["Change an API key", UpdateApiKey],
+    ["Rotate an API key", RotateApiKey],
+    ["Report a leaked key", ReportLeakedKey],
     ["Create an avatar", CreateAvatar],
+    ["Change an avatar", UpdateAvatar],
+    ["Read the audit trail", AUDIT_EVENT_LIST.filters],
   ] as const)("%s: have a row for each field, with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];
     for (const [field, property] of Object.entries(schema.properties)) {
@@ -133,7 +163,33 @@ describe("the tables of docs/api.md", () => {
     );
     const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${status} ${code}`);
     for (const row of rows) expect(known).toContain(row);
-    expect(rows).toHaveLength(16);
+    // What is left is idempotency, which is not there yet.
+    expect(known.filter((row) => !rows.includes(row))).toEqual([
+      "409 replay_unavailable",
+      "422 idempotency_key_reused",
+    ]);
+  });
+
+  test("name each operation with its scope, and give each a section", () => {
+    const app = createApp({} as Dependencies);
+    const routes = app.routes.flatMap(({ method, path }) => (path.startsWith("/api/v1") ? [`${method} ${path}`] : []));
+    const rows = [...(apiDocument ?? "").matchAll(/^\| \[(.+)\]\(#(.+)\) \| `(\w+ \S+)` \| (.+) \|$/gm)];
+    expect(rows.map(([, , , route]) => route?.replace("{id}", ":id")).sort()).toEqual(routes.sort());
+    for (const [, title = "", anchor, route = "", scope = ""] of rows) {
+      expect(anchor).toBe(title.toLowerCase().replaceAll(" ", "-"));
+      const [, section = ""] = apiDocument?.split(`\n## ${title}\n`) ?? [];
+      const words = section.trim().split("\n## ")[0] ?? "";
+      expect(words).toStartWith(`\`${route}\`, with`);
+      if (scope.startsWith("`")) expect(words).toContain(`the scope ${scope}`);
+      expect(words).toContain("<!-- example -->");
+    }
+  });
+
+  test("have the moves of an avatar", () => {
+    for (const [from, to] of Object.entries(AVATAR_TRANSITIONS)) {
+      const states = to.map((status) => `\`${status}\``).join(", ") || "none";
+      expect(apiDocument).toContain(`| \`${from}\` | ${states} |`);
+    }
   });
 });
 

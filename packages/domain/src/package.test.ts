@@ -125,6 +125,28 @@ describe("the packed package", () => {
     60_000,
   );
 
+  test("does what its README says, under Node, with types", async () => {
+    const readme = await readFile(join(packageRoot, "README.md"), "utf8");
+    const [, program = "", printed] =
+      readme.match(/<!-- program -->\n```ts\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```/s) ?? [];
+    await writeFile(join(folder, "readme.ts"), program);
+    await run(
+      folder,
+      process.execPath,
+      tsc,
+      ...["readme.ts", "--strict", "--target", "es2023", "--lib", "es2023", "--module", "nodenext", "--ignoreConfig"],
+      ...[
+        "--moduleResolution",
+        "nodenext",
+        "--types",
+        "node",
+        "--typeRoots",
+        join(packageRoot, "../../node_modules/@types"),
+      ],
+    );
+    expect(await run(folder, "node", "readme.js")).toBe(printed ?? "");
+  });
+
   test("runs under Bun from its source", async () => {
     const out = await run(folder, process.execPath, "consumer.ts");
     expect(JSON.parse(out).status).toBe("draft");

@@ -14,6 +14,6 @@ CREATE TABLE "api_key_usage" (
 --> statement-breakpoint
 ALTER TABLE "audit_events" ADD COLUMN "changed_fields" text[] DEFAULT '{}' NOT NULL;--> statement-breakpoint
 CREATE INDEX "api_key_credentials_api_key_id_index" ON "api_key_credentials" USING btree ("tenant_id","api_key_id");--> statement-breakpoint
-CREATE INDEX "audit_events_target_id_index" ON "audit_events" USING btree ("tenant_id","target_id","id");--> statement-breakpoint
-CREATE INDEX "audit_events_actor_key_id_index" ON "audit_events" USING btree ("tenant_id","actor_key_id","id");--> statement-breakpoint
-CREATE INDEX "avatars_list_index" ON "avatars" USING btree ("tenant_id","environment","status","source_kind","id");
+CREATE INDEX "audit_events_target_id_index" ON "audit_events" USING btree ("target_id","tenant_id","id");--> statement-breakpoint
+CREATE INDEX "audit_events_actor_key_id_index" ON "audit_events" USING btree ("actor_key_id","tenant_id","id");--> statement-breakpoint
+CREATE INDEX "avatars_list_index" ON "avatars" USING btree ("environment","tenant_id","status","source_kind","id");

@@ -12,9 +12,9 @@ import {
   CALLER_AND_TARGET,
   type Caller,
   callerValues,
+  LINE,
   OPERATOR_AND_TARGET,
   RECORD,
-  RECORD_JOINS,
   type RecordRow,
   STATUS,
   targetValues,
@@ -104,7 +104,7 @@ export const insertFirstApiKey = async (
 };
 
 const select = statement<RecordRow>(sql`
-  select ${RECORD} from ${apiKeys} ${RECORD_JOINS}
+  select ${RECORD} from ${apiKeys} ${LINE}
   where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")} and ${apiKeys.id} = ${sql.placeholder("id")}`);
 
 /** The key, in whatever state it is; `null` when the tenant has none of this id. One statement. */
@@ -113,18 +113,25 @@ export const findApiKey = async (db: Db, tenantId: TenantId, id: ApiKeyId): Prom
   return row ? toRecord(row) : null;
 };
 
-const selectPage = statement<RecordRow>(sql`
-  select ${RECORD} from ${apiKeys} ${RECORD_JOINS}
-  where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")}
-    and ${apiKeys.environment} = any(${sql.placeholder("environments")}::text[])
-    and ${apiKeys.id} < coalesce(${sql.placeholder("before")}, 'key~')
-    and coalesce(${STATUS} = ${sql.placeholder("status")}::text, true)
-  order by ${apiKeys.id} desc limit ${sql.placeholder("limit")}`);
+const ORDER = sql`order by ${apiKeys.id} desc limit ${sql.placeholder("limit")}`;
 
-/**
- * The tenant's newest keys in `environments` that `page` asks for, and one more. A state depends on every ancestor, so a
- * filter by it judges the keys one by one. One statement.
- */
+/** The keys of a page are chosen first, and looked at then. */
+const selectPageOf = (from: SQL, and: SQL) =>
+  statement<RecordRow>(sql`
+    select ${RECORD}
+    from (
+      select ${apiKeys}.* from ${from}
+      where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")}
+        and ${apiKeys.environment} = any(${sql.placeholder("environments")}::text[])
+        and ${apiKeys.id} < coalesce(${sql.placeholder("before")}, 'key~') ${and}
+      ${ORDER}
+    ) api_keys
+    ${LINE} ${ORDER}`);
+const selectPage = selectPageOf(sql`${apiKeys}`, sql``);
+/** A state depends on every ancestor: the keys are judged one by one. */
+const selectPageOfStatus = selectPageOf(sql`${apiKeys} ${LINE}`, sql`and ${STATUS} = ${sql.placeholder("status")}`);
+
+/** The tenant's newest keys in `environments` that `page` asks for, and one more. One statement. */
 export const listApiKeys = async (
   db: Db,
   tenantId: TenantId,
@@ -132,13 +139,8 @@ export const listApiKeys = async (
   { filters: { status, environment }, before, limit }: PageRequest<typeof API_KEY_LIST>,
 ): Promise<ApiKeyRecord[]> => {
   const listed = environments.filter((known) => environment === undefined || known === environment);
-  const rows = await selectPage(db, {
-    tenantId,
-    environments: listed,
-    status: status ?? null,
-    before,
-    limit: limit + 1,
-  });
+  const values = { tenantId, environments: listed, status, before, limit: limit + 1 };
+  const rows = await (status === undefined ? selectPage : selectPageOfStatus)(db, values);
   return rows.map(toRecord);
 };
 

@@ -6,7 +6,7 @@ import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/
 import type { PageRequest } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
 import type { Caller } from "./callers.ts";
-import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { columnsOf, type Db, insertFrom, newestOf, placeholders, rowValues, statement } from "./client.ts";
 import { auditEvents } from "./schema.ts";
 
 /** Where a write comes from: who acts (null when no key does), by which request, and when. */
@@ -52,13 +52,23 @@ const IS_VISIBLE = sql`(
 )`;
 
 const selectPage = (filters: readonly Filter[]) => {
-  const conditions = filters.map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
+  // The two filters that single out a few events have an index.
+  const indexed = (["targetId", "actorKeyId"] as const).find((filter) => filters.includes(filter));
+  const conditions = filters
+    .filter((filter) => filter !== indexed)
+    .map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
+  const range = newestOf(
+    [
+      ...(indexed ? [[auditEvents[indexed], sql.placeholder(indexed)] as const] : []),
+      [auditEvents.tenantId, sql.placeholder("tenantId")],
+    ],
+    auditEvents.id,
+    sql`coalesce(${sql.placeholder("before")}, 'aud~')`,
+  );
   return statement<AuditEventRecord>(sql`
     select ${columnsOf(auditEvents)} from ${auditEvents}
-    where ${auditEvents.tenantId} = ${sql.placeholder("tenantId")}
-      and ${auditEvents.id} < coalesce(${sql.placeholder("before")}, 'aud~')
-      and ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
-    order by ${auditEvents.id} desc limit ${sql.placeholder("limit")}`);
+    where ${range.where} and ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
+    order by ${range.orderBy} limit ${sql.placeholder("limit")}`);
 };
 
 /** A statement for each choice of filters, so that each is planned for the index that serves it. */

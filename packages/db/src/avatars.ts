@@ -12,7 +12,7 @@ import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { sql } from "drizzle-orm";
 import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
 import { CALLER, type Caller, callerValues } from "./callers.ts";
-import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { columnsOf, type Db, insertFrom, newestOf, placeholders, rowValues, statement } from "./client.ts";
 import { avatars } from "./schema.ts";
 
 const insert = statement(sql`
@@ -57,15 +57,22 @@ export const findAvatar = async (
 };
 
 /** Each state and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
+const range = newestOf(
+  [
+    [avatars.environment, sql.placeholder("environment")],
+    [avatars.tenantId, sql.placeholder("tenantId")],
+    [avatars.status, sql`listed_status`],
+    [avatars.sourceKind, sql`listed_kind`],
+  ],
+  avatars.id,
+  sql`coalesce(${sql.placeholder("before")}, 'ava~')`,
+);
 const selectPage = statement<AvatarRow>(sql`
   select ${columnsOf(avatars)}
   from unnest(${sql.placeholder("statuses")}::text[]) listed_status
   cross join unnest(${sql.placeholder("sourceKinds")}::text[]) listed_kind
   cross join lateral (
-    select * from ${avatars}
-    where ${IS_OWN} and ${avatars.status} = listed_status and ${avatars.sourceKind} = listed_kind
-      and ${avatars.id} < coalesce(${sql.placeholder("before")}, 'ava~')
-    order by ${avatars.id} desc limit ${sql.placeholder("limit")}
+    select * from ${avatars} where ${range.where} order by ${range.orderBy} limit ${sql.placeholder("limit")}
   ) avatars
   order by ${avatars.id} desc limit ${sql.placeholder("limit")}`);
 

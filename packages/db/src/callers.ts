@@ -43,7 +43,7 @@ end`;
 /** A record as `RECORD` selects it. The driver gives a bigint as text. */
 export type RecordRow = Omit<ApiKeyRecord, "spendLimitCreditMicros"> & { spendLimitCreditMicros: string | null };
 
-/** The columns of a record, to be selected from `api_keys` and `RECORD_JOINS`. */
+/** The columns of a record, to be selected from `api_keys` and `LINE`. */
 export const RECORD: SQL = sql`
   ${STATUS} as "status",
   ${apiKeys.tenantId} as "tenantId",
@@ -56,19 +56,20 @@ export const RECORD: SQL = sql`
   ${apiKeys.expiresAt} as "expiresAt",
   ${apiKeys.lineage} as "lineage",
   ${apiKeys.version} as "version",
-  ${apiKeyUsage.lastUsedAt} as "lastUsedAt",
+  (
+    select ${apiKeyUsage.lastUsedAt} from ${apiKeyUsage}
+    where ${apiKeyUsage.tenantId} = ${apiKeys.tenantId} and ${apiKeyUsage.apiKeyId} = ${apiKeys.id}
+  ) as "lastUsedAt",
   ${apiKeys.createdAt} as "createdAt"`;
 
-/** What a row of `api_keys` needs to become a record: the state of its whole lineage, and its last use. */
-export const RECORD_JOINS: SQL = sql`
+/** What a row of `api_keys` needs to become a record: the state of its whole lineage. */
+export const LINE: SQL = sql`
   cross join lateral (
     select count(*) as length, bool_or(${ancestors.revokedAt} is not null) as revoked,
       bool_or(${ancestors.expiresAt} <= now()) as expired
     from ${apiKeys} ancestors
     where ${ancestors.tenantId} = ${apiKeys.tenantId} and ${ancestors.id} = any(${apiKeys.lineage} collate "C")
-  ) line
-  left join ${apiKeyUsage}
-    on ${apiKeyUsage.tenantId} = ${apiKeys.tenantId} and ${apiKeyUsage.apiKeyId} = ${apiKeys.id}`;
+  ) line`;
 
 /** The record of a row that `RECORD` has selected. */
 export const toRecord = (row: RecordRow): ApiKeyRecord => ({
@@ -112,7 +113,7 @@ const selectCredential = statement<CredentialRow>(sql`
   from ${apiKeyCredentials}
   join ${apiKeys} on ${apiKeys.tenantId} = ${apiKeyCredentials.tenantId}
     and ${apiKeys.id} = any(array[${apiKeyCredentials.apiKeyId}, ${sql.placeholder("targetId")}])
-  ${RECORD_JOINS}
+  ${LINE}
   where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")}`);
 
 /** A look-up gives way for a second at most, and asks again so often. */

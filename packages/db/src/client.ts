@@ -82,6 +82,25 @@ export const columnsOf = (table: PgTable): SQL =>
     sql`, `,
   );
 
+/**
+ * The newest rows below the id `before` of those in which the columns have these values, as an index has them that begins
+ * with the columns and ends with the id. Written as comparisons of rows, whose first column is not that of the primary
+ * key: otherwise the server is free to read the primary key and to filter, which it does when nearly all rows have the
+ * same values, or when it has not counted them yet, and then it reads the whole table for values that few of them have.
+ */
+export const newestOf = (
+  values: readonly (readonly [column: Column, value: SQL | Placeholder])[],
+  id: Column,
+  before: SQL,
+): { where: SQL; orderBy: SQL } => {
+  const list = (items: readonly (Column | SQL | Placeholder)[]): SQL => sql.join([...items], sql`, `);
+  const [columns, wanted] = [values.map(([column]) => column), values.map(([, value]) => value)];
+  return {
+    where: sql`(${list([...columns, id])}) < (${list([...wanted, before])}) and (${list(columns)}) >= (${list(wanted)})`,
+    orderBy: list([...columns, id].map((column) => sql`${column} desc`)),
+  };
+};
+
 /** What a column of an inserted row gets: a named placeholder, or an expression. */
 type ColumnValue = Placeholder | SQL;
 

@@ -170,8 +170,8 @@ export const avatars = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // Lists, whichever filters they have: see `listAvatars`.
-    index("avatars_list_index").on(table.tenantId, table.environment, table.status, table.sourceKind, table.id),
+    // Lists, whichever filters they have: see `newestOf`, and why it does not begin as the primary key does.
+    index("avatars_list_index").on(table.environment, table.tenantId, table.status, table.sourceKind, table.id),
     check("avatars_id_check", isId(table.id, "ava")),
     check("avatars_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("avatars_display_name_check", length(table.displayName, avatarBounds.displayName)),
@@ -210,8 +210,8 @@ export const auditEvents = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     // What was done to this? What has this credential done?
-    index("audit_events_target_id_index").on(table.tenantId, table.targetId, table.id),
-    index("audit_events_actor_key_id_index").on(table.tenantId, table.actorKeyId, table.id),
+    index("audit_events_target_id_index").on(table.targetId, table.tenantId, table.id),
+    index("audit_events_actor_key_id_index").on(table.actorKeyId, table.tenantId, table.id),
     check("audit_events_id_check", isId(table.id, "aud")),
     check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("audit_events_actor_check", sql`(${table.actorId} is null) = (${table.actorKeyId} is null)`),

@@ -19,9 +19,9 @@ import {
   STATUS,
   targetValues,
   toRecord,
-  withRightOfWay,
 } from "./callers.ts";
 import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { withRightOfWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
 
 const insertCredential = (from: SQL): SQL =>

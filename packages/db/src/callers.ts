@@ -10,7 +10,8 @@ import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
 import { type Db, statement } from "./client.ts";
-import { apiKeyCredentials, apiKeyPendingChanges, apiKeys, apiKeyUsage } from "./schema.ts";
+import { GIVES_WAY, givingWay } from "./right-of-way.ts";
+import { apiKeyCredentials, apiKeys, apiKeyUsage } from "./schema.ts";
 
 /** A key that has proved itself, as it was when it was looked up. */
 export type Caller = ApiKeyRecord & {
@@ -103,22 +104,13 @@ const selectCredential = statement<CredentialRow>(sql`
     coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
     ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
     now() as "judgedAt",
-    exists (
-      select from ${apiKeyPendingChanges}
-      where ${apiKeyPendingChanges.tenantId} = ${apiKeys.tenantId}
-        and ${apiKeyPendingChanges.apiKeyId} = any((${apiKeys.lineage} || ${apiKeys.id}::text) collate "C")
-        and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
-    ) as "givesWay",
+    ${GIVES_WAY} as "givesWay",
     ${RECORD}
   from ${apiKeyCredentials}
   join ${apiKeys} on ${apiKeys.tenantId} = ${apiKeyCredentials.tenantId}
     and ${apiKeys.id} = any(array[${apiKeyCredentials.apiKeyId}, ${sql.placeholder("targetId")}])
   ${LINE}
   where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")}`);
-
-/** A look-up gives way for a second at most, and asks again so often. */
-const GIVE_WAY_MS = 1000;
-const ASK_AGAIN_MS = 20;
 
 /**
  * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
@@ -129,15 +121,10 @@ export const findCredential = async (
   keyId: string,
   targetId: ApiKeyId | null = null,
 ): Promise<StoredCredential | null> => {
-  let rows = await selectCredential(db, { keyId, targetId });
-  for (
-    let waited = 0;
-    waited < GIVE_WAY_MS && rows.some(({ isCaller, givesWay }) => isCaller && givesWay);
-    waited += ASK_AGAIN_MS
-  ) {
-    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
-    rows = await selectCredential(db, { keyId, targetId });
-  }
+  const rows = await givingWay(
+    () => selectCredential(db, { keyId, targetId }),
+    (found) => found.some(({ isCaller, givesWay }) => isCaller && givesWay),
+  );
   const own = rows.find(({ isCaller }) => isCaller);
   if (!own) return null;
   const target = rows.find(({ id }) => id === targetId);
@@ -198,8 +185,8 @@ const target = (and: SQL): SQL => sql`
 
 /**
  * As `CALLER`, and `target`: one row while the key that the write is about is valid and in the version that is expected,
- * if one is. The target is locked at its place in the order of the records, in full strength at once: two keys that revoke each
- * other, or one key that is changed twice at once, would otherwise deadlock.
+ * if one is. The target is locked at its place in the order of the records, in full strength at once: two keys that
+ * revoke each other, or one key that is changed twice at once, would otherwise deadlock.
  */
 export const CALLER_AND_TARGET: SQL = sql`
   older as materialized (${standing(sql`${apiKeys.id} < ${sql.placeholder("target.id")}`)}),
@@ -225,40 +212,3 @@ export const targetValues = ({ tenantId, id }: ApiKeyRecord, version: number | n
   "target.id": id,
   "target.version": version,
 });
-
-const announce = statement(sql`
-  insert into ${apiKeyPendingChanges} (tenant_id, api_key_id, announced_at)
-  values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
-  on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`);
-
-const withdraw = statement(sql`
-  delete from ${apiKeyPendingChanges}
-  where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
-    and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`);
-
-/** A change that has waited for so long announces itself, again and again while it waits. */
-const ANNOUNCE_MS = 200;
-
-/**
- * Runs a change of the key `target` that may have to wait for the writes of the key and its descendants. PostgreSQL lets
- * new `for share` locks in past a change that waits for older ones, so that a key which writes without a pause would
- * never be changed, rotated or revoked. A change that waits therefore says so, in a row that nobody locks, and whoever
- * looks up the key or a descendant of it gives way.
- */
-export const withRightOfWay = async <Result>(
-  db: Db,
-  { tenantId, id }: ApiKeyRecord,
-  change: () => Promise<Result>,
-): Promise<Result> => {
-  let announced: Promise<unknown> | null = null;
-  const timer = setInterval(() => {
-    announced = announce(db, { tenantId, id }).catch(() => {});
-  }, ANNOUNCE_MS);
-  try {
-    return await change();
-  } finally {
-    clearInterval(timer);
-    // An announcement that stays behind ends by itself: it holds for a second.
-    if (announced) await (announced as Promise<unknown>).then(() => withdraw(db, { tenantId, id })).catch(() => {});
-  }
-};

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
-import { connect, databaseFailure, describeError, statement } from "./client.ts";
+import { connect, type Db, databaseFailure, describeError, statement } from "./client.ts";
 import { openDatabase } from "./open.ts";
 import { type TestDatabase, testDatabase } from "./testing.ts";
 
@@ -30,9 +30,9 @@ describe("databaseFailure", () => {
     await nobody.close();
   });
 
-  test("a connection that dies under a statement leaves its outcome unknown", async () => {
+  /** Kills the one connection of `victim` under a statement; the failure of the statement. */
+  const killUnderStatement = async (victim: Db): Promise<unknown> => {
     const { client } = database.db;
-    const victim = connect(database.url, { connections: 1 });
     const [row] = await victim.client`select pg_backend_pid() as pid`;
     const failure = failureOf(victim.client`select pg_sleep(30)`);
     for (;;) {
@@ -41,7 +41,16 @@ describe("databaseFailure", () => {
       if (asleep.length > 0) break;
     }
     await client`select pg_terminate_backend(${row?.["pid"]})`;
-    expect(databaseFailure(await failure)).toBe("outcome_unknown");
+    return failure;
+  };
+
+  test("a connection that dies under a statement leaves its outcome unknown, and the next one knows nothing of it", async () => {
+    const victim = connect(database.url, { connections: 1 });
+    for (let round = 0; round < 3; round++) {
+      expect(databaseFailure(await killUnderStatement(victim))).toBe("outcome_unknown");
+      // The driver would tell the first statement on the next connection that it has failed as this one did.
+      expect(await victim.client`select 1 as one`).toMatchObject([{ one: 1 }]);
+    }
     await victim.close();
   });
 

@@ -172,11 +172,11 @@ describe("a key and its life", () => {
   });
 
   test("a name that would drive a terminal is shown harmless in every table", async () => {
-    const { id } = await json("keys", "create", ...tenant(), "--name", "a\u001b[2J\u202e");
+    const { id } = await json("keys", "create", ...tenant(), "--name", "漢\u2028a\u001b[2J\u202e");
     for (const args of [["list"], ["show", id], ["rotate", id]]) {
       const { code, stdout } = await cli("keys", ...args, ...tenant());
       expect(code).toBe(0);
-      expect(stdout).toContain("a\\u{1b}[2J\\u{202e}");
+      expect(stdout).toContain("漢\\u{2028}a\\u{1b}[2J\\u{202e}");
       expect(stdout).not.toContain("\u001b");
     }
   });
@@ -194,6 +194,11 @@ describe("a key and its life", () => {
     const third = stdout.trim().split(/\s+/).at(-1) ?? "";
     expect(stdout).toStartWith(`Rotated ${first.id}`);
     expect((await credential(third))?.caller.id).toBe(first.id);
+    // A log line has the credential: any of them leads to the key.
+    for (const apiKey of [first.apiKey, second.apiKey, third]) {
+      const shown = await json("keys", "show", parseApiKey(apiKey)?.keyId ?? "", ...tenant());
+      expect([shown.id, shown.keyId]).toEqual([first.id, parseApiKey(third)?.keyId]);
+    }
     expect([(await credential(first.apiKey))?.retired, (await credential(second.apiKey))?.retired]).toEqual([
       true,
       true,
@@ -263,6 +268,9 @@ describe("audit tail", () => {
     const [head = "", row = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/)).toEqual(["TIME", "ACTION", "TARGET", "CHANGED", "ACTOR", "CREDENTIAL", "REQUEST"]);
     expect(row.split(/ {2,}/).slice(1, 5)).toEqual(["api_key.revoked", id, "status", "-"]);
+    // Of both worlds: whoever runs the service sees all.
+    const made = await json("audit", "tail", "--tenant", tenantId, "--action", "avatar.created");
+    expect(made.map(({ environment }: AuditEvent) => environment).sort()).toEqual(["live", "live", "test"]);
     expect((await cli("audit", "tail", "--tenant", tenantId, "--action", "avatar.deleted")).stdout).toBe(
       "There are no such events.\n",
     );
@@ -325,7 +333,7 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
       () => ["keys", "rotate", UNKNOWN, "--tenant", tenantId, "--overlap", "604801"],
       /--overlap: Must be from 0 to 604800/,
     ],
-    ["no key's id", () => ["keys", "revoke", "x", "--tenant", tenantId], /<id>: Must be an id \(key_…\)/],
+    ["no key's id", () => ["keys", "revoke", "x", "--tenant", tenantId], /<id>: Must be an id \(key_…\), or the 16/],
     ["an avatar's id for a key's", () => ["keys", "show", UNKNOWN_AVATAR, "--tenant", tenantId], /<id>: Must be an id/],
     ["no id", () => ["keys", "show", "--tenant", tenantId], /missing required argument/],
     ["no tenant", () => ["keys", "list"], /--tenant/],
@@ -360,9 +368,21 @@ describe("what cannot be done exits with 1", () => {
     [["keys", "revoke", UNKNOWN], "The tenant has no key with this id.\n"],
     [["keys", "rotate", UNKNOWN], "The tenant has no key with this id.\n"],
     [["avatars", "show", UNKNOWN_AVATAR], "The tenant has no avatar with this id.\n"],
+    [["keys", "show", "unknownunknown00"], "The tenant has no key with this id.\n"],
   ])("%j", async (args, message) => {
     const { code, stdout, stderr } = await cli(...args, "--tenant", tenantId);
     expect([code, stdout, stderr]).toEqual([1, "", message]);
+  });
+
+  test("a key of another tenant, by its id or its credential", async () => {
+    const { record } = await seedKey(database.db, await seedTenant(database.db));
+    for (const command of ["show", "revoke", "rotate"]) {
+      for (const id of [record.id, record.keyId]) {
+        const { code, stderr } = await cli("keys", command, id, "--tenant", tenantId);
+        expect([code, stderr]).toEqual([1, "The tenant has no key with this id.\n"]);
+      }
+    }
+    expect((await findCredential(database.db, record.keyId))?.caller).toMatchObject({ status: "active", version: 1 });
   });
 
   test("a tenant that does not exist", async () => {

@@ -2,6 +2,7 @@
 import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys";
 import { listAuditEvents } from "@realtime-avatar/db/audit";
 import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
+import { findCredential } from "@realtime-avatar/db/callers";
 import type { Db } from "@realtime-avatar/db/client";
 import { isMigrated, migrate } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
@@ -18,7 +19,7 @@ import {
   RotateApiKey,
   rotatedApiKey,
 } from "@realtime-avatar/domain/api-key";
-import { ENVIRONMENTS } from "@realtime-avatar/domain/api-key-secret";
+import { ENVIRONMENTS, isKeyId } from "@realtime-avatar/domain/api-key-secret";
 import {
   AUDIT_EVENT_LIST,
   type AuditEvent,
@@ -231,19 +232,25 @@ paged(keys.command("list"))
     });
   });
 
-const findKey = async (db: Db, tenantId: TenantId, id: Id<"key">): Promise<ApiKeyRecord> => {
-  const key = await findApiKey(db, tenantId, id);
-  if (!key) throw new Error("The tenant has no key with this id.");
+/** The id of a record, or the handle of one of its credentials, as the log has it. */
+const checkKey = (text: string): string => {
+  if (isId("key", text) || isKeyId(text)) return text;
+  throw new UsageError("<id>: Must be an id (key_…), or the 16 characters of a keyId.");
+};
+
+const findKey = async (db: Db, tenantId: TenantId, id: string): Promise<ApiKeyRecord> => {
+  const key = isId("key", id) ? await findApiKey(db, tenantId, id) : (await findCredential(db, id))?.caller;
+  if (key?.tenantId !== tenantId) throw new Error("The tenant has no key with this id.");
   return key;
 };
 
 ofTenant(keys.command("show <id>"))
-  .description("show a key (key_…)")
+  .description("show a key, by its id (key_…) or the keyId of any of its credentials")
   .action(async (id: string, options: OfTenant) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
-    const keyId = checkId("key", "<id>", id);
+    const named = checkKey(id);
     await withDatabase(async ({ db }) => {
-      const key = presentApiKey(await findKey(db, tenantId, keyId));
+      const key = presentApiKey(await findKey(db, tenantId, named));
       print(options, key, fields(key));
     });
   });
@@ -252,10 +259,10 @@ ofTenant(keys.command("revoke <id>"))
   .description("revoke a key (key_…), and with it everything that it created")
   .action(async (id: string, options: OfTenant) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
-    const keyId = checkId("key", "<id>", id);
+    const named = checkKey(id);
     await withDatabase(async ({ db }) => {
       const key = await untilDone(async () => {
-        const target = await findKey(db, tenantId, keyId);
+        const target = await findKey(db, tenantId, named);
         return target.status === "active" ? revokeApiKey(db, target, { version: null }, null, originNow()) : target;
       });
       print(options, presentApiKey(key), `${key.id} is ${key.status}.`);
@@ -267,13 +274,13 @@ ofTenant(keys.command("rotate <id>"))
   .option("--overlap <seconds>", "how long the old secret works on, 0 to 604800 (default: 0)")
   .action(async (id: string, options: OfTenant & { overlap?: string }) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
-    const keyId = checkId("key", "<id>", id);
+    const named = checkKey(id);
     const request = options.overlap === undefined ? {} : { overlapSeconds: numberOf(options.overlap) };
     const errors = validate(RotateApiKey, request);
     if (errors.length > 0) throw usageError(errors);
     await withDatabase(async ({ db }) => {
       const { record, secret } = await untilDone(async () => {
-        const rotated = rotatedApiKey(await findKey(db, tenantId, keyId), request as RotateApiKey, OPERATOR, random);
+        const rotated = rotatedApiKey(await findKey(db, tenantId, named), request as RotateApiKey, OPERATOR, random);
         return (await rotateApiKey(db, rotated, null, originNow())) && rotated;
       });
       const key = presentApiKeyWithSecret(record, secret);

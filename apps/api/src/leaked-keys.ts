@@ -41,7 +41,8 @@ export const leakedKeyRoutes = ({ db, clock, random, config, peerAddress }: Depe
     // An old secret in the history of a repository must not end the key that has replaced it.
     if (stored.retired || stored.caller.status !== "active") return true;
     const origin = { actor: null, requestId, now: clock(), random };
-    const revoke = () => revokeApiKey(db, stored.caller, { version: null }, null, origin, "api_key.reported_leaked");
+    const holder = { credentialKeyId: secret.keyId };
+    const revoke = () => revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked");
     return (await writing(revoke)) !== false;
   };
 

@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 /** The overlap of the rotation, in seconds: it is waited for. */
-const OVERLAP_SECONDS = 2;
+const OVERLAP_SECONDS = 5;
 
 // biome-ignore lint/suspicious/noExplicitAny: each step looks at what it needs
 type Answer = { status: number; etag: string | null; body: any };
@@ -36,10 +36,10 @@ const startService = async () => {
   };
   const drained = Promise.all([collect(child.stdout), collect(child.stderr)]);
   const read = async (pattern: RegExp): Promise<string> => {
-    for (;;) {
+    for (let asked = 0; ; asked++) {
       const [, found] = pattern.exec(output) ?? [];
       if (found !== undefined) return found;
-      if (child.exitCode !== null) throw new Error(`the service did not start:\n${output}`);
+      if (child.exitCode !== null || asked > 6000) throw new Error(`the service did not start:\n${output}`);
       await Bun.sleep(10);
     }
   };

@@ -1,5 +1,5 @@
 /** Reading a request's query parameters: as strict as its body. Each is known, given once, and meets its schema. */
-import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
+import { type FieldError, validationFailed } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
 import { Kind, type Static, type TObject, Type } from "@sinclair/typebox";
 
@@ -36,9 +36,7 @@ export const queryOf = (
 
 /** Throws the problem `validation_failed` if there are errors. */
 export const refuseIfAny = (errors: readonly FieldError[]): void => {
-  if (errors.length > 0) {
-    throw new Problem("validation_failed", "The request does not meet its constraints.", { errors });
-  }
+  if (errors.length > 0) throw validationFailed(errors);
 };
 
 /**

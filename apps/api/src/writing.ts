@@ -26,7 +26,7 @@ export const untilDone = async <Result>(attempt: () => Promise<Result | false>):
   for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
     const result = await attempt();
     if (result !== false) return result;
-    if (attempts > 1) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
+    if (attempts > 1 && attempts < MAX_ATTEMPTS) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
   }
   throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
 };

@@ -12,6 +12,7 @@ import {
   CALLER_AND_TARGET,
   type Caller,
   callerValues,
+  HOLDER_AND_TARGET,
   LINE,
   OPERATOR_AND_TARGET,
   RECORD,
@@ -144,8 +145,11 @@ export const listApiKeys = async (
   return rows.map(toRecord);
 };
 
+/** Who changes a key: a caller, whoever holds one of its secrets, or, as null, whoever runs the service. */
+type Changer = Caller | { credentialKeyId: string } | null;
+
 /**
- * A write that changes the key `target`: by its caller, or by whoever runs the service. `write` reads `target` and
+ * A write that changes the key `target`. `write` reads `target` and
  * `caller`, and has the expression `changed`, with the row that it has written. Answers with the key as it is then, or
  * `null` when nothing was written.
  */
@@ -155,18 +159,23 @@ const changeOfTarget = (write: SQL) => {
       sql`with ${who}, ${write}, audit as (${insertAuditEvent(sql`changed`)}) select * from changed`,
     );
   const byCaller = statementBy(CALLER_AND_TARGET);
+  const byHolder = statementBy(HOLDER_AND_TARGET);
   const byOperator = statementBy(OPERATOR_AND_TARGET);
   return (
     db: Db,
     target: ApiKeyRecord,
     version: number | null,
-    caller: Caller | null,
+    changer: Changer,
     values: Record<string, unknown>,
   ): Promise<ApiKeyRecord | null> =>
     withRightOfWay(db, target, async () => {
       const all = { ...targetValues(target, version), ...values };
-      const rows = caller ? await byCaller(db, { ...callerValues(caller), ...all }) : await byOperator(db, all);
-      const [row] = rows;
+      const write = (): ReturnType<typeof byCaller> => {
+        if (changer === null) return byOperator(db, all);
+        if ("id" in changer) return byCaller(db, { ...callerValues(changer), ...all });
+        return byHolder(db, { "caller.credentialKeyId": changer.credentialKeyId, ...all });
+      };
+      const [row] = await write();
       return row ? toRecord({ ...row, status: target.status, lastUsedAt: target.lastUsedAt }) : null;
     });
 };
@@ -248,7 +257,8 @@ const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${
 
 /**
  * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Answers with the key
- * as it is then. `false`, with nothing written, when the caller is no longer what it was, when the target is revoked or
+ * as it is then. `false`, with nothing written, when the caller is no longer what it was, or the secret is retired that
+ * its holder has shown, when the target is revoked or
  * expired, or when it is not in the version that is expected, if one is: otherwise whoever changes it without a pause
  * could keep it alive. One statement.
  */
@@ -256,11 +266,11 @@ export const revokeApiKey = async (
   db: Db,
   target: ApiKeyRecord,
   expected: { version: number | null },
-  caller: Caller | null,
+  changer: Changer,
   origin: Origin,
   action: AuditAction = "api_key.revoked",
 ): Promise<ApiKeyRecord | false> => {
   const values = auditValues(action, target, origin, ["status"]);
-  const key = await revoke(db, target, expected.version, caller, values);
+  const key = await revoke(db, target, expected.version, changer, values);
   return key !== null && { ...key, status: "revoked" };
 };

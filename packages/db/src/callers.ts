@@ -149,14 +149,18 @@ const standing = (and: SQL): SQL => sql`
   order by ${apiKeys.id}
   for share`;
 
-/** One row while all of `standing` stand, the caller's own record is unchanged, and its credential is not retired. */
-const CREDENTIAL = sql`
+/** One row while the credential that was shown is not retired, and `and` holds, which is judged before it is locked. */
+const credential = (and: SQL): SQL => sql`
   select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
-  where (select count(*) from standing) = cardinality(${sql.placeholder("caller.line")}::text[])
-    and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}
+  where ${and}
     and ${apiKeyCredentials.keyId} = ${sql.placeholder("caller.credentialKeyId")}
     and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
   for share`;
+
+/** One row while all of `standing` stand, the caller's own record is unchanged, and its credential is not retired. */
+const CREDENTIAL = credential(sql`
+  (select count(*) from standing) = cardinality(${sql.placeholder("caller.line")}::text[])
+  and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}`);
 
 /**
  * The common table expressions that put a row into `caller` while the caller is what it was when it was looked up, and
@@ -205,6 +209,11 @@ export const CALLER_AND_TARGET: SQL = sql`
 export const OPERATOR_AND_TARGET: SQL = sql`
   target as materialized (${target(sql`true`)}),
   caller as (select from target)`;
+
+/** As `CALLER_AND_TARGET`, when whoever holds a secret of the target acts, and as long as that is not retired. */
+export const HOLDER_AND_TARGET: SQL = sql`
+  target as materialized (${target(sql`true`)}),
+  caller as materialized (${credential(sql`(select count(*) from target) = 1`)})`;
 
 /** The values for `target`; without a `version`, it may be in any. */
 export const targetValues = ({ tenantId, id }: ApiKeyRecord, version: number | null): Record<string, unknown> => ({

@@ -26,6 +26,11 @@ const API_KEY = new RegExp(
   `^rta_(live|test)_([${DIGITS}]{${KEY_ID_LENGTH}})_[${DIGITS}]{${SECRET_LENGTH}}([${DIGITS}]{${CHECKSUM_LENGTH}})$`,
 );
 
+const KEY_ID = new RegExp(`^[${DIGITS}]{${KEY_ID_LENGTH}}$`);
+
+/** Whether `text` may be the public handle of a credential. */
+export const isKeyId = (text: string): boolean => KEY_ID.test(text);
+
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   let value = byte;
   for (let bit = 0; bit < 8; bit++) value = value & 1 ? (value >>> 1) ^ 0xedb88320 : value >>> 1;

@@ -11,7 +11,7 @@ import {
 import { parseDateTime } from "./date-time.ts";
 import { type ApiKeyId, newId, type RandomBytes, type TenantId } from "./id.ts";
 import { listOf, Page } from "./page.ts";
-import { checkVersion, type FieldError, type MatchesVersion, notFound, Problem } from "./problem.ts";
+import { checkVersion, type FieldError, type MatchesVersion, notFound, Problem, validationFailed } from "./problem.ts";
 import { Count, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
 import { API_KEY_STATUSES, API_KEY_TRANSITIONS, type ApiKeyStatus, invalidTransition } from "./state.ts";
@@ -205,14 +205,11 @@ export type ApiKeyRecord = Grant & {
   createdAt: Date;
 };
 
-const failed = (error: FieldError): Problem =>
-  new Problem("validation_failed", "The request does not meet its constraints.", { errors: [error] });
-
 /** Throws when the expiry that a request asks for does not lie in the future. */
 const checkFuture = (expiresAt: string | null | undefined, judgedAt: Date): void => {
   const expiry = expiryOf(expiresAt ?? null);
   if (expiry && expiry.getTime() <= judgedAt.getTime()) {
-    throw failed({ pointer: "#/expiresAt", code: "not_in_future", detail: "Must lie in the future." });
+    throw validationFailed([{ pointer: "#/expiresAt", code: "not_in_future", detail: "Must lie in the future." }]);
   }
 };
 
@@ -326,11 +323,12 @@ export const rotatedApiKey = (
 ): { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number } => {
   const target = visibleApiKey(caller, found);
   if (target.id === caller.id && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
-    throw failed({
+    const error = {
       pointer: "#/overlapSeconds",
       code: "too_short_for_own_key",
       detail: `A key that rotates itself needs at least ${MIN_OWN_OVERLAP_SECONDS}: if the answer were lost, it would be locked out.`,
-    });
+    };
+    throw validationFailed([error]);
   }
   checkReach(caller, target, OUT_OF_REACH);
   checkActive(target);

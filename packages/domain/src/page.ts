@@ -4,7 +4,7 @@
  */
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { type Id, type IdPrefix, isId } from "./id.ts";
-import { Problem } from "./problem.ts";
+import { type Problem, validationFailed } from "./problem.ts";
 import { Count, isValid, Nullable, Text } from "./schema.ts";
 
 export const PAGE_LIMITS = { minimum: 1, maximum: 100 };
@@ -57,9 +57,7 @@ const writeCursor = (prefix: IdPrefix, filters: object, lastId: string): string 
 };
 
 const invalidCursor = (detail: string): Problem =>
-  new Problem("validation_failed", "The request does not meet its constraints.", {
-    errors: [{ parameter: "cursor", code: "invalid_cursor", detail }],
-  });
+  validationFailed([{ parameter: "cursor", code: "invalid_cursor", detail }]);
 
 const readCursor = <Prefix extends IdPrefix, Filters extends TProperties>(
   list: List<Prefix, Filters>,

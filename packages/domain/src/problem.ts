@@ -72,6 +72,10 @@ export class Problem extends Error {
   }
 }
 
+/** The problem of a request with these errors. */
+export const validationFailed = (errors: readonly FieldError[]): Problem =>
+  new Problem("validation_failed", "The request does not meet its constraints.", { errors });
+
 /** The same words for what does not exist and for what the caller may not know of. */
 export const notFound = (): Problem => new Problem("not_found", "There is nothing here.");
 

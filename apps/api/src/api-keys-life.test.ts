@@ -92,6 +92,17 @@ describe("the list", () => {
   const list = (key: string, query = "") => api.call("GET", `${PATH}${query}`, { key });
   const names = ({ body }: Answer): string[] => body.data.map(({ name }: ApiKey) => name);
 
+  test("has fifty in a page when nothing is said", async () => {
+    const key = await tenant();
+    await Promise.all(Array.from({ length: 50 }, () => make(key)));
+    const { body } = await list(key);
+    expect(body.data).toHaveLength(50);
+    expect((await list(key, `?cursor=${body.nextCursor}`)).body).toMatchObject({
+      data: [{ name: "root" }],
+      nextCursor: null,
+    });
+  });
+
   test("has every key of the tenant, newest first, as reading one shows it, and no secret", async () => {
     const key = await tenant();
     await make(key, { name: "a" });
@@ -428,14 +439,18 @@ describe("revoking a key", () => {
         while (!stop) await patch(made.apiKey, made.id, { name: "busy" });
       });
       await Bun.sleep(50);
-      const answer =
-        how === "DELETE"
-          ? await revoke(root, made.id)
-          : await api.call("POST", "/api/v1/leaked-keys", { body: { apiKey: made.apiKey } });
-      expect([200, 202]).toContain(answer.status);
-      expect(await works(made.apiKey)).toBe(false);
-      stop = true;
-      await Promise.all(lanes);
+      let answer: Answer;
+      try {
+        answer =
+          how === "DELETE"
+            ? await revoke(root, made.id)
+            : await api.call("POST", "/api/v1/leaked-keys", { body: { apiKey: made.apiKey } });
+        expect([200, 202]).toContain(answer.status);
+        expect(await works(made.apiKey)).toBe(false);
+      } finally {
+        stop = true;
+        await Promise.all(lanes);
+      }
       const { headers, body } = await get(root, made.id);
       // The answer shows the key as it came to be, whatever happened since its look-up.
       if (how === "DELETE")
@@ -463,6 +478,9 @@ describe("rotating a key", () => {
     expect(body).toEqual({ ...made, keyId, redactedKey, apiKey, lastUsedAt: body.lastUsedAt });
     expect(parseApiKey(apiKey)?.keyId).toBe(keyId);
     expect(keyId).not.toBe(made.keyId);
+    expect([apiKey.slice(0, 9), made.environment]).toEqual(["rta_test_", "test"]);
+    const live = await make(root, { environment: "live" });
+    expect((await rotate(root, live.id)).body.apiKey).toStartWith("rta_live_");
     expect(outcome(await api.call("GET", `${PATH}/self`, { key: made.apiKey }))).toEqual([401, "revoked_api_key"]);
     expect(await works(apiKey)).toBe(true);
     // What descends from the record goes on.

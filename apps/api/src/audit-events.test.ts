@@ -96,7 +96,7 @@ describe("the audit trail", () => {
 
   test("is filtered, and paged, as one would filter and cut the whole", async () => {
     const key = await make({ environment: "live" });
-    for (let index = 0; index < 4; index++) await makeAvatar(key.apiKey);
+    for (let index = 0; index < 10; index++) await makeAvatar(key.apiKey);
     const { body: whole } = await list("?limit=100");
     const all: AuditEvent[] = whole.data;
     expect(all.length).toBeGreaterThan(10);

@@ -6,7 +6,7 @@ import { Avatar, writableStatuses } from "@realtime-avatar/domain/avatar";
 import { validate } from "@realtime-avatar/domain/schema";
 import { AVATAR_STATUSES, type AvatarStatus } from "@realtime-avatar/domain/state";
 import fc from "fast-check";
-import { type Answer, startApi, type TestApi } from "./testing.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -189,7 +189,9 @@ describe("changing an avatar", () => {
     const answer = await patch(made.id, given);
     expect([answer.status, answer.headers.get("etag")]).toEqual([200, '"2"']);
     expect(answer.body).toEqual({ ...made, ...given, updatedAt: answer.body.updatedAt });
-    expect(Date.parse(answer.body.updatedAt)).toBeGreaterThanOrEqual(Date.parse(made.updatedAt));
+    const [row] = await api.database.db.client`select updated_at, created_at from avatars where id = ${made.id}`;
+    expect(row?.["updated_at"].toISOString()).toBe(answer.body.updatedAt);
+    expect(row?.["created_at"].toISOString()).toBe(made.createdAt);
     expect((await get(made.id)).body).toEqual(answer.body);
     expect([...(await trail(made.id))]).toEqual([
       {
@@ -202,6 +204,19 @@ describe("changing an avatar", () => {
     ]);
   });
 
+  test("is dated by the clock of the service", async () => {
+    const made = await make();
+    const later = new Date(Date.parse(made.createdAt) + 3_600_000);
+    const app = createTestApp(api.database.db, { clock: () => later });
+    for (const [method, body] of [
+      ["PATCH", { displayName: "later" }],
+      ["DELETE", undefined],
+    ] as const) {
+      const request = new Request(`http://api${PATH}/${made.id}`, requestInit(method, { key, body }));
+      expect((await readAnswer(await app.handle(request))).body.updatedAt).toBe(later.toISOString());
+    }
+  });
+
   test("each field by itself, to another value and to the same", async () => {
     const changes = {
       displayName: "y",
@@ -209,7 +224,7 @@ describe("changing an avatar", () => {
       sourceAssetId: "asset",
       defaultVoiceId: "voice-12",
       settings: { x: 1 },
-      metadata: { __proto: 1, y: [] },
+      metadata: JSON.parse('{"__proto__":{"x":1},"y":[]}'),
     };
     for (const [field, value] of Object.entries(changes)) {
       const made = await make();

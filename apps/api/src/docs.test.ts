@@ -17,6 +17,7 @@ import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/state";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { createApp, type Dependencies } from "./app.ts";
+import { readConfig } from "./config.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -225,6 +226,23 @@ describe("the configuration", () => {
     expect([...inCode, ...multiline].sort()).toEqual(inReadme.sort());
   });
 
+  test("has the defaults that the README and .env.example say", async () => {
+    const example = Object.fromEntries(
+      [...(await read(".env.example")).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+    );
+    expect(readConfig(example)).toEqual(readConfig({}));
+    const rows = [...(readme ?? "").matchAll(/^\| `([A-Z_]+)` \| `(.+?)` \|/gm)].map(([, name, value]) => [
+      name,
+      value,
+    ]);
+    expect(rows.length).toBeGreaterThan(6);
+    expect(readConfig(Object.fromEntries(rows))).toEqual(readConfig({}));
+    expect(readConfig({ ...example, TRUSTED_PROXY_HOPS: "9" }).trustedProxyHops).toBe(9);
+    for (const wrong of ["10", "-1", "1.5", "x"]) {
+      expect(() => readConfig({ TRUSTED_PROXY_HOPS: wrong })).toThrow("TRUSTED_PROXY_HOPS must be a number of proxies");
+    }
+  });
+
   test("as .env.example has it, starts the service", async () => {
     const database = await testDatabase();
     const example = Object.fromEntries(
@@ -242,7 +260,7 @@ describe("links", () => {
   test("of the documents lead somewhere", async () => {
     const documents = ["README.md", ...(await readdir(join(REPOSITORY, "docs"))).map((name) => `docs/${name}`)];
     for (const name of documents) {
-      for (const [, target = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]+)\)/g)) {
+      for (const [, target = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]+)(?:#[^)]*)?\)/g)) {
         const found = await Bun.file(join(REPOSITORY, name, "..", target)).exists();
         if (!found) throw new Error(`${name} links to ${target}`);
       }

@@ -1,6 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { random, seedKey } from "@realtime-avatar/db/testing";
-import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { rotateApiKey } from "@realtime-avatar/db/api-keys";
+import { findCredential } from "@realtime-avatar/db/callers";
+import { connect } from "@realtime-avatar/db/client";
+import { cutBlocked, operatorOrigin, random, seedKey, untilBlocked } from "@realtime-avatar/db/testing";
+import { OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
+import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type Answer, rowCounts, startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -58,7 +62,9 @@ describe("a leaked key", () => {
       update api_keys set expires_at = date_trunc('milliseconds', now()) where id = ${late.record.id}`;
     const other = generateApiKey("live", random).reveal();
     // The public part of a key that lives, with another secret.
-    const forged = `${live.secret.reveal().slice(0, 26)}${other.slice(26)}`;
+    const body = `${live.secret.reveal().slice(0, 26)}${other.slice(26, -6)}`;
+    const forged = body + checksum(body);
+    expect(parseApiKey(forged)?.keyId).toBe(live.secret.keyId);
     const before = await rowCounts(api.database);
     for (const apiKey of [
       secret.reveal(),
@@ -90,6 +96,35 @@ describe("a leaked key", () => {
     const third = await rotate(record.id, 600);
     expect((await report(second)).status).toBe(202);
     expect(await Promise.all([second, third].map(self))).toEqual([401, 401]);
+  });
+
+  test("whose rotation commits while the report waits for it leaves the new secret alone", async () => {
+    const { record, secret } = await make();
+    const found = await findCredential(api.database.db, secret.keyId);
+    if (!found) throw new Error("no key");
+    const other = connect(api.database.url, { connections: 1 });
+    await other.client`begin`;
+    const rotated = rotatedApiKey(found.caller, {}, OPERATOR, random);
+    expect(await rotateApiKey(other, rotated, null, operatorOrigin())).toBe(true);
+    const pending = report(secret.reveal());
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    expect((await pending).status).toBe(202);
+    expect(await self(rotated.secret.reveal())).toBe(200);
+    expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key: root })).body.status).toBe("active");
+    await other.close();
+  });
+
+  test("whose connection dies on the way is not said to be left alone", async () => {
+    const { record, secret } = await make();
+    const holder = connect(api.database.url, { connections: 1 });
+    await holder.client`begin`;
+    await holder.client`select 1 from api_keys where id = ${record.id} for update`;
+    const pending = report(secret.reveal());
+    await cutBlocked(api.database.db);
+    const { status, body } = await pending;
+    expect([status, body.code]).toEqual([503, "outcome_unknown"]);
+    await holder.close();
   });
 
   test("reported many times at once is revoked once", async () => {

@@ -58,8 +58,26 @@ const answers: Record<Change, [number, string | undefined]> = {
 };
 const cases = all.flatMap((write) => (Object.keys(changes) as Change[]).map((change) => [write, change] as const));
 
-const expectOutcome = async (answer: Answer, change: Change, actor: ApiKeyRecord): Promise<void> => {
+/** Everything that a write may have touched but the caller itself: the rows of whatever the path names. */
+const rowsAt = async (path: string): Promise<string> => {
+  const id = path.split("/")[4] ?? "";
+  const { client } = api.database.db;
+  return JSON.stringify([
+    await client`select * from api_keys where id = ${id}`,
+    await client`select * from api_key_credentials where api_key_id = ${id} order by key_id`,
+    await client`select * from avatars where id = ${id}`,
+  ]);
+};
+
+const expectOutcome = async (
+  answer: Answer,
+  change: Change,
+  actor: ApiKeyRecord,
+  path: string,
+  before: string,
+): Promise<void> => {
   expect([answer.status === 201 ? 200 : answer.status, answer.body.code]).toEqual(answers[change]);
+  if (change !== "renamed") expect(await rowsAt(path)).toBe(before);
   const written = await api.database.db.client`select 1 from audit_events where actor_id = ${actor.id}`;
   expect(written).toHaveLength(change === "renamed" ? 1 : 0);
 };
@@ -69,6 +87,7 @@ describe("while the body is still on its way", () => {
     const { client } = api.database.db;
     const [method, path] = await requestOf(write);
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const before = await rowsAt(path);
     const untilLookedUp = await watchLookUps(api.database.db);
     const text = JSON.stringify(writes[write]);
     const body = new ReadableStream({
@@ -80,7 +99,7 @@ describe("while the body is still on its way", () => {
         controller.close();
       },
     });
-    await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record);
+    await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record, path, before);
   });
 });
 
@@ -91,10 +110,11 @@ describe("while the write waits for the change to commit", () => {
     const other = connect(api.database.url, { connections: 1 });
     await other.client`begin`;
     await other.client.unsafe(changes[change](record.id));
+    const before = await rowsAt(path);
     const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
     await untilBlocked(api.database.db);
     await other.client`commit`;
-    await expectOutcome(await pending, change, record);
+    await expectOutcome(await pending, change, record, path, before);
     await other.close();
   });
 });
@@ -141,6 +161,27 @@ describe("while the write waits for a change of its target to commit", () => {
   });
 });
 
+describe("while the write waits for a rename of its target to commit", () => {
+  test.each(["PATCH", "DELETE"])(
+    "%s with If-Match is 412: the version is judged where it is written",
+    async (method) => {
+      const [, path] = await requestOf("DELETE /api/v1/api-keys/:key");
+      const key = await api.key();
+      const other = connect(api.database.url, { connections: 1 });
+      await other.client`begin`;
+      await other.client.unsafe(changes.renamed(path.split("/")[4] ?? ""));
+      const body = method === "PATCH" ? { name: "mine" } : undefined;
+      const pending = api.call(method, path, { key, body, headers: { "if-match": '"1"' } });
+      await untilBlocked(api.database.db);
+      await other.client`commit`;
+      const { status, body: problem } = await pending;
+      expect([status, problem.code]).toEqual([412, "precondition_failed"]);
+      expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
+      await other.close();
+    },
+  );
+});
+
 test("a write that finds its caller changed every time is given up, having written nothing", async () => {
   const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
   // To the statement, a row that the trigger swallows looks as a caller that has changed does.
@@ -176,28 +217,84 @@ describe("a key that writes without a pause, in commits that take their time", (
           if ((await api.call("POST", "/api/v1/avatars", { key, body })).status === 201) written++;
         }
       });
-      while (written < 20) await Bun.sleep(1);
       // Another replica, whose connections are free.
       const db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
-      const app = createTestApp(db);
-      const key = await api.key();
-      const path = `/api/v1/api-keys/${parent.record.id}`;
-      const [method, url, body] = {
-        PATCH: ["PATCH", path, { name: "changed" }] as const,
-        rotate: ["POST", `${path}/rotate`, {}] as const,
-        DELETE: ["DELETE", path, undefined] as const,
-        "leaked-keys": ["POST", "/api/v1/leaked-keys", { apiKey: parent.secret.reveal() }] as const,
-      }[how] ?? ["GET", path, undefined];
-      const before = written;
-      const request = new Request(`http://api${url}`, requestInit(method, { key, body }));
-      const answer = await readAnswer(await app.handle(request));
-      expect([200, 202]).toContain(answer.status);
-      // It came while they were writing, not after.
-      expect(written - before).toBeLessThan(600);
-      expect(await db.client`select 1 from api_key_pending_changes`).toHaveLength(0);
-      stop = true;
-      await Promise.all(lanes);
-      await db.close();
+      try {
+        while (written < 20) await Bun.sleep(1);
+        const app = createTestApp(db);
+        const key = await api.key();
+        const path = `/api/v1/api-keys/${parent.record.id}`;
+        const [method, url, body] = {
+          PATCH: ["PATCH", path, { name: "changed" }] as const,
+          rotate: ["POST", `${path}/rotate`, {}] as const,
+          DELETE: ["DELETE", path, undefined] as const,
+          "leaked-keys": ["POST", "/api/v1/leaked-keys", { apiKey: parent.secret.reveal() }] as const,
+        }[how] ?? ["GET", path, undefined];
+        const before = written;
+        const request = new Request(`http://api${url}`, requestInit(method, { key, body }));
+        const answer = await readAnswer(await app.handle(request));
+        expect([200, 202]).toContain(answer.status);
+        // It came while they were writing, not after.
+        expect(written - before).toBeLessThan(600);
+        expect(await db.client`select 1 from api_key_pending_changes`).toHaveLength(0);
+      } finally {
+        stop = true;
+        await Promise.all(lanes);
+        await db.close();
+      }
     },
   );
+});
+
+describe("an announcement", () => {
+  const lookUp = async (announced: string) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    await api.database.db.client`
+      insert into api_key_pending_changes values (${record.tenantId}, ${record.id}, now() + ${announced}::interval)`;
+    const before = performance.now();
+    expect((await api.call("GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
+    return performance.now() - before;
+  };
+
+  test("that was left behind holds nobody up for ever, and no look-up waits without end", async () => {
+    const [stale, endless] = [await lookUp("-1 hour"), await lookUp("1 hour")];
+    // Compared with one another: one has waited, and ended by itself, the other has not.
+    expect(endless).toBeGreaterThan(stale);
+    expect(endless).toBeGreaterThan(500);
+  });
+
+  test("is made again while the change waits, and is only a help: without its table the change is made all the same", async () => {
+    const { db, url } = api.database;
+    const { record } = await seedKey(db, api.tenantId, { environment: "live", scopes: ["*"] });
+    const key = await api.key();
+    const announced = async (): Promise<number | undefined> => {
+      const [row] = await db.client`
+        select announced_at from api_key_pending_changes where api_key_id = ${record.id}`;
+      return row?.["announced_at"].getTime();
+    };
+    const changeUnder = async (whileHeld: () => Promise<void>): Promise<void> => {
+      const holder = connect(url, { connections: 1 });
+      await holder.client`begin`;
+      await holder.client`select 1 from api_keys where id = ${record.id} for share`;
+      const pending = api.call("PATCH", `/api/v1/api-keys/${record.id}`, { key, body: { name: "held" } });
+      await whileHeld();
+      await holder.client`commit`;
+      expect((await pending).status).toBe(200);
+      await holder.close();
+    };
+    await changeUnder(async () => {
+      while ((await announced()) === undefined) await Bun.sleep(5);
+      const first = await announced();
+      while ((await announced()) === first) await Bun.sleep(5);
+    });
+    expect(await announced()).toBeUndefined();
+    // Looked up while the table is there, blocked while it is not.
+    await changeUnder(async () => {
+      await untilBlocked(db);
+      await db.client`alter table api_key_pending_changes rename to elsewhere`;
+      await Bun.sleep(500);
+    });
+    await db.client`alter table elsewhere rename to api_key_pending_changes`;
+    expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key })).body.name).toBe("held");
+  });
 });

@@ -19,8 +19,9 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+/** `ctid` and `xmax` move with whatever is done to the row, if only to lock it. */
 const rows = (id: string) =>
-  api.database.db.client`select last_used_at, xmin from api_key_usage where api_key_id = ${id}`;
+  api.database.db.client`select last_used_at, xmin, xmax, ctid from api_key_usage where api_key_id = ${id}`;
 const lastUsedAt = async (id: string) =>
   (await api.call("GET", `/api/v1/api-keys/${id}`, { key: root })).body.lastUsedAt;
 const seed = () => seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
@@ -138,10 +139,29 @@ describe("the notes", () => {
     await client`alter table elsewhere rename to api_key_usage`;
     expect(lines).toHaveLength(1);
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ level: 40, error: { code: "42P01" } });
+    await uses.flush();
+    expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 1)));
     // The next minute has come: the later use is the one that counts.
     uses.note(useOf(key, 2));
     await uses.flush();
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
+  });
+
+  test("that come while others are written are written next", async () => {
+    const key = await seed();
+    const uses = createUses(api.database.db, quiet);
+    const holder = connect(api.database.url, { connections: 1 });
+    await holder.client`begin`;
+    await holder.client`insert into api_key_usage values (${key.record.tenantId}, ${key.record.id}, 'epoch')`;
+    uses.note(useOf(key, 1));
+    const flushed = uses.flush();
+    await untilBlocked(api.database.db);
+    uses.note(useOf(key, 2));
+    await holder.client`commit`;
+    await flushed;
+    await uses.flush();
+    expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
+    await holder.close();
   });
 
   test("keep no request waiting", async () => {

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { type ApiKeyRecord, OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
 import { digestApiKey, generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { insertApiKey } from "./api-keys.ts";
+import { insertApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
 import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { connect, type Db } from "./client.ts";
@@ -187,6 +187,32 @@ describe("a write reads its caller again", () => {
     };
     expect(await attempt(-60_000)).toBe(false);
     expect(await attempt(60_000)).toBe(true);
+  });
+
+  test("a key is not changed to an expiry that has passed on its way", async () => {
+    const { grandchild } = await seedLine();
+    const { caller } = await find(grandchild.secret.keyId);
+    const { record: target } = await seedKey(db, tenantId);
+    const attempt = (expiresIn: number): Promise<boolean> => {
+      const record = { ...target, expiresAt: new Date(Date.now() + expiresIn) };
+      return updateApiKey(db, { target, record, changedFields: ["expiresAt"] }, caller, operatorOrigin());
+    };
+    expect(await attempt(-60_000)).toBe(false);
+    expect(await attempt(60_000)).toBe(true);
+  });
+
+  test("a rotation without overlap has ended the old secret when it commits, to the millisecond", async () => {
+    const only = connect(database.url, { connections: 1 });
+    for (let round = 0; round < 20; round++) {
+      const { record, secret } = await seedKey(db, tenantId);
+      await only.client`begin`;
+      await rotateApiKey(only, rotatedApiKey(record, {}, OPERATOR, random), null, operatorOrigin());
+      const [row] = await only.client`
+        select retired_at <= now() as over from api_key_credentials where key_id = ${secret.keyId}`;
+      await only.client`commit`;
+      expect(row).toEqual({ over: true });
+    }
+    await only.close();
   });
 
   test("a change of the parent's name does not disturb it", async () => {

@@ -415,6 +415,17 @@ describe("rotatedApiKey", () => {
     expect(secret.keyId).not.toBe(key.keyId);
   });
 
+  test("judges whether there is a key, the overlap, the reach, and the state", () => {
+    const narrow: Grantor = { ...OPERATOR, spendLimitCreditMicros: 1 };
+    const own = record({ status: "revoked" });
+    const code = (key: ApiKeyRecord | null, from: Grantor) =>
+      problemOf(() => rotatedApiKey(key, {}, from, random)).code;
+    expect(code(null, narrow)).toBe("not_found");
+    expect(code(own, own)).toBe("validation_failed");
+    expect(code(own, narrow)).toBe("grant_exceeds_caller");
+    expect(code(own, OPERATOR)).toBe("invalid_transition");
+  });
+
   test.each([
     [undefined, "too_short_for_own_key"],
     [0, "too_short_for_own_key"],

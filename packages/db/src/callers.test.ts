@@ -3,10 +3,13 @@ import { type ApiKeyRecord, OPERATOR, rotatedApiKey } from "@realtime-avatar/dom
 import { digestApiKey, generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
 import { insertApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
 import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
-import { connect, type Db } from "./client.ts";
+import { connect, type Db, statement } from "./client.ts";
+import { GIVES_WAY } from "./right-of-way.ts";
+import { apiKeys } from "./schema.ts";
 import {
   operatorOrigin,
   random,
@@ -128,6 +131,27 @@ describe("findCredential", () => {
     expect(await find(secret.keyId)).toMatchObject({ retired: false, caller: { status: "active" } });
     await retire(secret.keyId, "-1 second");
     expect(await find(secret.keyId)).toMatchObject({ retired: true, caller: { status: "active" } });
+  });
+});
+
+describe("a change that waits", () => {
+  test("is given way by the key and its descendants, while its announcement is fresh", async () => {
+    const { parent, child, grandchild } = await seedLine();
+    const select = statement<{ givesWay: boolean }>(sql`
+      select ${GIVES_WAY} as "givesWay" from ${apiKeys} where ${apiKeys.id} = ${sql.placeholder("id")}`);
+    const giveWay = async () =>
+      Promise.all(
+        [parent, child, grandchild].map(async ({ record: { id } }) => (await select(db, { id }))[0]?.givesWay),
+      );
+    const announce = (ago: string) => db.client`
+      insert into api_key_pending_changes values (${tenantId}, ${child.record.id}, now() - ${ago}::interval)
+      on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`;
+    expect(await giveWay()).toEqual([false, false, false]);
+    await announce("0 seconds");
+    expect(await giveWay()).toEqual([false, true, true]);
+    // One that a process has left behind.
+    await announce("1.1 seconds");
+    expect(await giveWay()).toEqual([false, false, false]);
   });
 });
 

@@ -87,7 +87,7 @@ export const ApiKey = Type.Object(
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-/** The answer of a creation: the one place where the full secret is shown. */
+/** The answer of a creation or a rotation: the one place where the full secret is shown. */
 export const ApiKeyWithSecret = Type.Object(
   { ...ApiKey.properties, apiKey: Text({ minLength: 1, maxLength: 128 }) },
   { additionalProperties: false },
@@ -364,7 +364,7 @@ export const presentApiKey = (record: ApiKeyRecord): ApiKey => ({
   createdAt: record.createdAt.toISOString(),
 });
 
-/** The API key as the answer of its creation shows it, secret and all. */
+/** The API key as the answer of its creation or rotation shows it, secret and all. */
 export const presentApiKeyWithSecret = (record: ApiKeyRecord, secret: ApiKeySecret): ApiKeyWithSecret => ({
   ...presentApiKey(record),
   apiKey: secret.reveal(),

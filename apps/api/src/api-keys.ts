@@ -24,6 +24,7 @@ import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
 import { readBody } from "./body.ts";
 import { entityTag, readIfMatch } from "./conditions.ts";
+import { checkIdempotencyKey, once } from "./once.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
 import type { Trace } from "./trace.ts";
 
@@ -34,17 +35,27 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ act, request, set, status, trace }) => {
+      async ({ act, path, request, secret, set, trace }) => {
+        checkIdempotencyKey(request);
         const body = await readBody(request, CreateApiKey);
-        const { record, secret } = await act(async (caller) => {
-          const origin = originOf(caller, trace);
-          const { tenantId, judgedAt } = caller;
-          const issued = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
-          return (await insertApiKey(db, issued.record, issued.secret, caller, origin)) && issued;
-        });
-        set.headers.location = `/api/v1/api-keys/${record.id}`;
-        set.headers.etag = entityTag(record);
-        return status(201, presentApiKeyWithSecret(record, secret));
+        return once(
+          dependencies,
+          { act, path, request, secret, set },
+          ApiKeyWithSecret,
+          body,
+          async (caller, _, claimOf) => {
+            const origin = originOf(caller, trace);
+            const { tenantId, judgedAt } = caller;
+            const { record, secret: made } = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
+            const answer = {
+              status: 201,
+              location: `/api/v1/api-keys/${record.id}`,
+              etag: entityTag(record),
+              body: presentApiKeyWithSecret(record, made),
+            } as const;
+            return [answer, await insertApiKey(db, record, made, caller, origin, claimOf(answer))];
+          },
+        );
       },
       { scope: "api_keys:write", response: { 201: ApiKeyWithSecret } },
     )
@@ -108,14 +119,25 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .post(
       "/:id/rotate",
-      async ({ act, request, set, trace }) => {
+      async ({ act, path, request, secret, set, trace }) => {
+        checkIdempotencyKey(request);
         const body = await readBody(request, RotateApiKey);
-        const { record, secret } = await act(async (caller, target) => {
-          const rotated = rotatedApiKey(target, body, caller, random);
-          return (await rotateApiKey(db, rotated, caller, originOf(caller, trace))) && rotated;
-        });
-        set.headers.etag = entityTag(record);
-        return presentApiKeyWithSecret(record, secret);
+        return once(
+          dependencies,
+          { act, path, request, secret, set },
+          ApiKeyWithSecret,
+          body,
+          async (caller, target, claimOf) => {
+            const rotated = rotatedApiKey(target, body, caller, random);
+            const { record } = rotated;
+            const answer = {
+              status: 200,
+              etag: entityTag(record),
+              body: presentApiKeyWithSecret(record, rotated.secret),
+            } as const;
+            return [answer, await rotateApiKey(db, rotated, caller, originOf(caller, trace), claimOf(answer))];
+          },
+        );
       },
       { scope: "api_keys:write", response: { 200: ApiKeyWithSecret } },
     );

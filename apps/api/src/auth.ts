@@ -5,7 +5,7 @@
  */
 import { type Caller, findCredential } from "@realtime-avatar/db/callers";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type ApiKeyId, isId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
@@ -20,7 +20,16 @@ const BEARER = /^bearer +(.+)$/i;
 const invalid = (): Problem => new Problem("invalid_api_key", "The API key is malformed or unknown.");
 
 /** Who calls, and the key of the same tenant that the path names; null when it names none, or one that is not there. */
-type Judged = { caller: Caller; target: ApiKeyRecord | null };
+type Judged = { caller: Caller; target: ApiKeyRecord | null; secret: ApiKeySecret };
+
+/**
+ * Does `work` as the caller, on the key that the path names. When either is no longer what it was, both are looked up and
+ * judged anew. `isRepeatable` says that the same request may be sent again without being made twice.
+ */
+export type Act = <Result>(
+  work: (caller: Caller, target: ApiKeyRecord | null) => Promise<Result | false>,
+  options?: { isRepeatable: boolean },
+) => Promise<Result>;
 
 /** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
 const authenticate = async (
@@ -46,7 +55,7 @@ const authenticate = async (
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
   if (caller.status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
   noteUse(caller);
-  return { caller, target };
+  return { caller, target, secret };
 };
 
 /** Throws unless the caller holds `needed`. */
@@ -70,17 +79,11 @@ export const authentication = (dependencies: Dependencies) =>
           return judged;
         };
         let judged: Judged | null = await judge();
-        /**
-         * Does `work` as the caller, on the key that the path names. When either is no longer what it was, both are
-         * looked up and judged anew.
-         */
-        const act = <Result>(
-          work: (caller: Caller, target: ApiKeyRecord | null) => Promise<Result | false>,
-        ): Promise<Result> =>
+        const act: Act = (work, { isRepeatable } = { isRepeatable: false }) =>
           untilDone(async () => {
             const { caller, target } = judged ?? (await judge());
             judged = null;
-            return writing(() => work(caller, target));
+            return writing(() => work(caller, target), isRepeatable);
           });
         return { ...judged, act };
       },

@@ -24,6 +24,7 @@ import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
 import { readBody } from "./body.ts";
 import { type Expectation, entityTag, isKnown, readIfMatch } from "./conditions.ts";
+import { checkIdempotencyKey, once } from "./once.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
 import type { Trace } from "./trace.ts";
 
@@ -55,22 +56,26 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ act, request, set, status, trace }) => {
+      async ({ act, path, request, secret, set, trace }) => {
+        checkIdempotencyKey(request);
         const body = await readBody(request, CreateAvatar);
-        const avatar = await act(async (caller) => {
+        return once(dependencies, { act, path, request, secret, set }, Avatar, body, async (caller, _, claimOf) => {
           const origin = originOf(caller, trace);
-          const made = newAvatar(body, {
+          const avatar = newAvatar(body, {
             id: newId("ava", origin.now, random),
             tenantId: caller.tenantId,
             environment: caller.environment,
             defaultModelId: config.defaultAvatarModelId,
             now: origin.now,
           });
-          return (await insertAvatar(db, made, caller, origin)) && made;
+          const answer = {
+            status: 201,
+            location: `/api/v1/avatars/${avatar.id}`,
+            etag: entityTag(avatar),
+            body: presentAvatar(avatar),
+          } as const;
+          return [answer, await insertAvatar(db, avatar, caller, origin, claimOf(answer))];
         });
-        set.headers.location = `/api/v1/avatars/${avatar.id}`;
-        set.headers.etag = entityTag(avatar);
-        return status(201, presentAvatar(avatar));
       },
       { scope: "avatars:write", response: { 201: Avatar } },
     )

@@ -1,4 +1,6 @@
 /** Starts the API. */
+import { describeError } from "@realtime-avatar/db/client";
+import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { runProcess } from "@realtime-avatar/runtime/lifecycle";
@@ -12,6 +14,8 @@ import { createUses } from "./usage.ts";
 
 /** So soon after a key was used, its last use can be read. */
 const USES_FLUSH_MS = 1000;
+/** So often a process looks for idempotency keys that have had their day. */
+const SWEEP_MS = 60_000;
 
 runProcess(async (atExit) => {
   const config = readConfig(process.env);
@@ -31,6 +35,13 @@ runProcess(async (atExit) => {
     clearInterval(flushing);
     return uses.flush();
   });
+
+  const sweeping = setInterval(() => {
+    sweepIdempotencyKeys(db).catch((error: unknown) =>
+      log.warn({ error: describeError(error) }, "old idempotency keys were not swept"),
+    );
+  }, SWEEP_MS);
+  atExit(async () => clearInterval(sweeping));
 
   const peerAddress = (request: Request): string | null => server.requestIP(request)?.address ?? null;
   const app = createApp({ db, clock, random: secureRandom, config, log, noteUse: uses.note, peerAddress });

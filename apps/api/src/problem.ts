@@ -30,6 +30,7 @@ export const problemResponse = (problem: Problem, requestId: string): Response =
   if (wanted) headers.set("www-authenticate", wanted);
   const retryAfter = problem.extras.retryAfterSeconds ?? (problem.status === 503 ? RETRY_AFTER_SECONDS : undefined);
   if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
+  if (problem.extras.location !== undefined) headers.set("location", problem.extras.location);
   const body = {
     type: `/problems/${problem.code}`,
     title: PROBLEMS[problem.code].title,

@@ -99,6 +99,16 @@ beforeAll(async () => {
     body: { displayName: "y" },
     headers: { "if-match": '"7"' },
   });
+  // What is kept for who asks again.
+  const headers = { "idempotency-key": "the-same" };
+  const kept = await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
+  await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
+  await drive("POST", path, { key: one, body: { name: "other" }, headers });
+  await drive("POST", path, { key: one, body: { name: "x" }, headers: { "idempotency-key": `${two} ${two}` } });
+  const ofKept = { key: kept.body.apiKey, body: { name: "by kept", scopes: ["*"] }, headers };
+  await drive("POST", path, ofKept);
+  const other = await drive("POST", `${path}/${kept.body.id}/rotate`, { key: one, body: { overlapSeconds: 60 } });
+  await drive("POST", path, { ...ofKept, key: other.body.apiKey });
   // Credentials of every kind.
   for (const authorization of [
     two,
@@ -160,6 +170,7 @@ describe("after every way that a request can end", () => {
       "202",
       "304",
       "400 malformed_json",
+      "400 malformed_request",
       "401 expired_api_key",
       "401 invalid_api_key",
       "401 missing_api_key",
@@ -169,9 +180,11 @@ describe("after every way that a request can end", () => {
       "404 not_found",
       "405 method_not_allowed",
       "409 invalid_transition",
+      "409 replay_unavailable",
       "412 precondition_failed",
       "413 body_too_large",
       "415 unsupported_media_type",
+      "422 idempotency_key_reused",
       "422 validation_failed",
       "429 rate_limited",
       "500 internal_error",

@@ -2,14 +2,18 @@
 import { databaseFailure } from "@realtime-avatar/db/client";
 import { Problem } from "@realtime-avatar/domain/problem";
 
-/** Runs a write; a connection that is lost meanwhile leaves its outcome unknown, and the answer says so. */
-export const writing = async <Result>(write: () => Promise<Result>): Promise<Result> => {
+/**
+ * Runs a write; a connection that is lost meanwhile leaves its outcome unknown, and the answer says so. `isRepeatable`
+ * says that the request may be sent again without being made twice.
+ */
+export const writing = async <Result>(write: () => Promise<Result>, isRepeatable = false): Promise<Result> => {
   try {
     return await write();
   } catch (error) {
     if (databaseFailure(error) !== "outcome_unknown") throw error;
-    const detail = "The connection to the database was lost on the way. Look whether the request took effect.";
-    throw new Problem("outcome_unknown", detail, { retryable: false }, { cause: error });
+    const what = isRepeatable ? "Send the request again, with its Idempotency-Key." : "Look whether it took effect.";
+    const detail = `The connection to the database was lost on the way. ${what}`;
+    throw new Problem("outcome_unknown", detail, { retryable: isRepeatable }, { cause: error });
   }
 };
 

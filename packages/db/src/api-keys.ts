@@ -22,6 +22,15 @@ import {
   toRecord,
 } from "./callers.ts";
 import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import {
+  CLAIM_ROW,
+  type Claim,
+  type ClaimRow,
+  claimFrom,
+  claimValues,
+  type Outcome,
+  outcomeOf,
+} from "./idempotency.ts";
 import { withRightOfWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
 
@@ -34,28 +43,32 @@ const insertKeyFrom = (from: SQL): SQL => sql`
     ${insertFrom(apiKeys, { ...placeholders(apiKeys, "key"), revokedAt: sql`null` }, from)} returning tenant_id
   ),
   credential as (${insertCredential(sql`api_key`)}),
-  audit as (${insertAuditEvent(sql`api_key`)})
-  select from api_key`;
+  audit as (${insertAuditEvent(sql`api_key`)})`;
 
 /** The caller was looked up before the body was read: the new key may have expired while it was on its way. */
 const IN_TIME = sql`(
   select from caller where coalesce(${sql.placeholder("key.expiresAt")}::timestamp with time zone > now(), true)
 ) in_time`;
 
-const insertByCaller = statement(sql`with ${CALLER}, ${insertKeyFrom(IN_TIME)}`);
+const insertByCaller = statement(sql`with ${CALLER}, ${insertKeyFrom(IN_TIME)} select from api_key`);
+const insertByCallerOnce = statement<ClaimRow>(
+  sql`with ${CALLER}, ${claimFrom(IN_TIME)}, ${insertKeyFrom(sql`claimed`)} select ${CLAIM_ROW}`,
+);
 
 const insertByOperator = statement(sql`
   with tenant as materialized (
     select ${tenants.tenantId} from ${tenants} where ${tenants.tenantId} = ${sql.placeholder("key.tenantId")} for key share
   ),
-  ${insertKeyFrom(sql`tenant`)}`);
+  ${insertKeyFrom(sql`tenant`)}
+  select from api_key`);
 
 const insertByNobody = statement(sql`
   with tenant as (
     ${insertFrom(tenants, placeholders(tenants, "tenant"), sql`(select where not exists (select from ${tenants})) nobody`)}
     returning tenant_id
   ),
-  ${insertKeyFrom(sql`tenant`)}`);
+  ${insertKeyFrom(sql`tenant`)}
+  select from api_key`);
 
 const credentialValues = (record: ApiKeyRecord, secret: ApiKeySecret, createdAt: Date): Record<string, unknown> =>
   rowValues("credential", {
@@ -74,9 +87,9 @@ const keyValues = (record: ApiKeyRecord, secret: ApiKeySecret, origin: Origin): 
 });
 
 /**
- * Writes a new key with its first credential and its audit event. `false`, with nothing written, when the caller is no
- * longer what it was, or the new key's expiry has passed; or, without a caller, when the tenant does not exist. One
- * statement.
+ * Writes a new key with its first credential and its audit event, and the answer if it is claimed. `false`, with nothing
+ * written, when the caller is no longer what it was, or the new key's expiry has passed; or, without a caller, when the
+ * tenant does not exist. One statement.
  */
 export const insertApiKey = async (
   db: Db,
@@ -84,12 +97,13 @@ export const insertApiKey = async (
   secret: ApiKeySecret,
   caller: Caller | null,
   origin: Origin,
-): Promise<boolean> => {
+  claim: Claim | null = null,
+): Promise<Outcome> => {
   const values = keyValues(record, secret, origin);
-  const rows = caller
-    ? await insertByCaller(db, { ...callerValues(caller), ...values })
-    : await insertByOperator(db, values);
-  return rows.length === 1;
+  if (caller === null) return outcomeOf(await insertByOperator(db, values));
+  const all = { ...callerValues(caller), ...values };
+  if (claim === null) return outcomeOf(await insertByCaller(db, all));
+  return outcomeOf(await insertByCallerOnce(db, { ...all, ...claimValues(claim, caller, values) }));
 };
 
 /** Writes a tenant with a key, if there is no tenant yet; `false`, with nothing written, otherwise. One statement. */
@@ -180,9 +194,9 @@ const changeOfTarget = (write: SQL) => {
     });
 };
 
-/** `update` of the target while there is a caller. */
-const updateTarget = (assignments: SQL, and: SQL): SQL => sql`
-  update ${apiKeys} set ${assignments}, version = target.version + 1 from target, caller
+/** `update` of the target, while there is one and a row of `gate`. */
+const updateTarget = (assignments: SQL, and: SQL, gate: SQL = sql`caller`): SQL => sql`
+  update ${apiKeys} set ${assignments}, version = target.version + 1 from target, ${gate}
   where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = target.id and ${and}
   returning ${columnsOf(apiKeys)}`;
 
@@ -214,8 +228,8 @@ export const updateApiKey = async (
   })) !== null;
 
 /** Of the credentials that are usable, the newest gets the overlap, and any older one ends now. */
-const rotate = changeOfTarget(sql`
-  changed as (${updateTarget(sql`key_id = ${sql.placeholder("credential.keyId")}`, sql`true`)}),
+const rotateTarget = (gate: SQL): SQL => sql`
+  changed as (${updateTarget(sql`key_id = ${sql.placeholder("credential.keyId")}`, sql`true`, gate)}),
   retired as (
     update ${apiKeyCredentials}
     set retired_at = least(
@@ -229,11 +243,17 @@ const rotate = changeOfTarget(sql`
       and ${apiKeyCredentials.apiKeyId} = target.id
       and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
   ),
-  credential as (${insertCredential(sql`changed`)})`);
+  credential as (${insertCredential(sql`changed`)})`;
+
+const rotate = changeOfTarget(rotateTarget(sql`caller`));
+const rotateOnce = statement<ClaimRow>(sql`
+  with ${CALLER_AND_TARGET}, ${claimFrom(sql`target, caller`)}, ${rotateTarget(sql`claimed`)},
+  audit as (${insertAuditEvent(sql`changed`)})
+  select ${CLAIM_ROW}`);
 
 /**
- * Gives `target` the credential of `record`, ends the old ones, and writes the audit event. `false`, with nothing
- * written, when the caller or the target is no longer what it was. One statement.
+ * Gives `target` the credential of `record`, ends the old ones, and writes the audit event, and the answer if it is
+ * claimed. `false`, with nothing written, when the caller or the target is no longer what it was. One statement.
  */
 export const rotateApiKey = async (
   db: Db,
@@ -245,13 +265,21 @@ export const rotateApiKey = async (
   }: { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number },
   caller: Caller | null,
   origin: Origin,
-): Promise<boolean> =>
-  (await rotate(db, target, target.version, caller, {
+  claim: Claim | null = null,
+): Promise<Outcome> => {
+  const values = {
     ...credentialValues(record, secret, origin.now),
     "target.keyId": target.keyId,
     overlapSeconds,
     ...auditValues("api_key.rotated", target, origin, ["keyId", "redactedKey"]),
-  })) !== null;
+  };
+  if (caller === null || claim === null) {
+    return (await rotate(db, target, target.version, caller, values)) !== null;
+  }
+  const all = { ...targetValues(target, target.version), ...callerValues(caller), ...values };
+  const once = () => rotateOnce(db, { ...all, ...claimValues(claim, caller, values) });
+  return outcomeOf(await withRightOfWay(db, target, once));
+};
 
 const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${NOW}`, sql`true`)})`);
 

@@ -9,29 +9,46 @@ import {
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import type { PageRequest } from "@realtime-avatar/domain/page";
 import type { AvatarStatus } from "@realtime-avatar/domain/state";
-import { sql } from "drizzle-orm";
+import { type SQL, sql } from "drizzle-orm";
 import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
 import { CALLER, type Caller, callerValues } from "./callers.ts";
 import { columnsOf, type Db, insertFrom, newestOf, placeholders, rowValues, statement } from "./client.ts";
+import {
+  CLAIM_ROW,
+  type Claim,
+  type ClaimRow,
+  claimFrom,
+  claimValues,
+  type Outcome,
+  outcomeOf,
+} from "./idempotency.ts";
 import { avatars } from "./schema.ts";
 
-const insert = statement(sql`
-  with ${CALLER},
-  avatar as (${insertFrom(avatars, placeholders(avatars, "avatar"), sql`caller`)} returning tenant_id),
-  audit as (${insertAuditEvent(sql`avatar`)})
-  select from avatar`);
+/** Writes an avatar and its audit event, for each row of `from`. */
+const insertAvatarFrom = (from: SQL): SQL => sql`
+  avatar as (${insertFrom(avatars, placeholders(avatars, "avatar"), from)} returning tenant_id),
+  audit as (${insertAuditEvent(sql`avatar`)})`;
+
+const insert = statement(sql`with ${CALLER}, ${insertAvatarFrom(sql`caller`)} select from avatar`);
+const insertOnce = statement<ClaimRow>(
+  sql`with ${CALLER}, ${claimFrom(sql`caller`)}, ${insertAvatarFrom(sql`claimed`)} select ${CLAIM_ROW}`,
+);
 
 /**
- * Writes a new avatar and its audit event. `false`, with nothing written, when the caller is no longer what it was.
- * One statement.
+ * Writes a new avatar and its audit event, and the answer if it is claimed. `false`, with nothing written, when the
+ * caller is no longer what it was. One statement.
  */
-export const insertAvatar = async (db: Db, avatar: AvatarRecord, caller: Caller, origin: Origin): Promise<boolean> => {
-  const rows = await insert(db, {
-    ...callerValues(caller),
-    ...rowValues("avatar", avatar),
-    ...auditValues("avatar.created", avatar, origin),
-  });
-  return rows.length === 1;
+export const insertAvatar = async (
+  db: Db,
+  avatar: AvatarRecord,
+  caller: Caller,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<Outcome> => {
+  const audit = auditValues("avatar.created", avatar, origin);
+  const values = { ...callerValues(caller), ...rowValues("avatar", avatar), ...audit };
+  if (claim === null) return outcomeOf(await insert(db, values));
+  return outcomeOf(await insertOnce(db, { ...values, ...claimValues(claim, caller, audit) }));
 };
 
 /** The driver gives a bigint as text. */

@@ -8,6 +8,7 @@ import { insertApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
 import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { connect, type Db, statement } from "./client.ts";
+import type { Outcome } from "./idempotency.ts";
 import { GIVES_WAY } from "./right-of-way.ts";
 import { apiKeys } from "./schema.ts";
 import {
@@ -156,7 +157,7 @@ describe("a change that waits", () => {
 });
 
 describe("a write reads its caller again", () => {
-  const write = async (caller: Caller, to = db): Promise<boolean> => {
+  const write = async (caller: Caller, to = db): Promise<Outcome> => {
     const origin = { ...operatorOrigin(), actor: caller };
     const of = { tenantId, environment: caller.environment, defaultModelId: "m", now: origin.now };
     const avatar = newAvatar(
@@ -203,7 +204,7 @@ describe("a write reads its caller again", () => {
     const { grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
     const { record } = await seedKey(db, tenantId);
-    const attempt = (expiresIn: number): Promise<boolean> => {
+    const attempt = (expiresIn: number): Promise<Outcome> => {
       const secret = generateApiKey("test", random);
       const expiresAt = new Date(Date.now() + expiresIn);
       const child = { ...record, id: newId("key", new Date(), random), keyId: secret.keyId, expiresAt };

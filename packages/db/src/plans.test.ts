@@ -8,6 +8,7 @@ import { listAuditEvents } from "./audit.ts";
 import { findAvatar, insertAvatar, listAvatars, updateAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { connect, type Db } from "./client.ts";
+import { findAnswer, sweepIdempotencyKeys } from "./idempotency.ts";
 import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
 import { recordUses } from "./usage.ts";
 
@@ -39,6 +40,8 @@ beforeAll(async () => {
     insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${ids("key")}, sha256('x'), null, now()
       from generate_series(1, ${ROWS}) i;
     insert into api_key_pending_changes select '${tenantId}', ${ids("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
+    insert into idempotency_keys select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1',
+      'x', null, now() from generate_series(1, ${ROWS}) i;
     insert into api_key_usage select '${tenantId}', ${ids("key")}, now() from generate_series(1, ${ROWS}) i;
     insert into avatars select '${tenantId}', ${ids("ava")}, 'live', 'n', 'image', 'm', 'draft', null, null, null, 0, '{}', '{}', 1, now(), now()
       from generate_series(1, ${ROWS}) i;
@@ -137,6 +140,31 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     },
     [],
   ],
+  [
+    "creating an avatar once",
+    () => {
+      const now = new Date();
+      const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
+      const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
+      return insertAvatar(db, avatar, caller, operatorOrigin(), {
+        request: "POST /x",
+        idempotencyKey: "k",
+        bodyHash: new Uint8Array(32),
+        status: 201,
+        location: null,
+        etag: "1",
+        answer: new Uint8Array(1),
+        sealedFor: null,
+      });
+    },
+    ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"],
+  ],
+  [
+    "finding an answer",
+    () => findAnswer(db, caller, { request: "POST /x", idempotencyKey: "1" }),
+    ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"],
+  ],
+  ["sweeping", () => sweepIdempotencyKeys(db), ["idempotency_keys_created_at_index"]],
   [
     "changing an avatar",
     () =>

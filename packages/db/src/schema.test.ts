@@ -42,6 +42,7 @@ describe("the catalog", () => {
       "api_keys",
       "audit_events",
       "avatars",
+      "idempotency_keys",
       "tenants",
     ]);
     expect(foreignKeys.map(({ table }) => table).sort()).toEqual(["api_keys", "audit_events", "avatars"]);
@@ -76,7 +77,14 @@ describe("the constraints", () => {
   test("are those that schema.ts declares, each of them", async () => {
     const found = await database.db.client<{ name: string }[]>`
       select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`;
-    const tables = [schema.tenants, schema.apiKeys, schema.apiKeyCredentials, schema.avatars, schema.auditEvents];
+    const tables = [
+      schema.tenants,
+      schema.apiKeys,
+      schema.apiKeyCredentials,
+      schema.idempotencyKeys,
+      schema.avatars,
+      schema.auditEvents,
+    ];
     const declared = tables.flatMap((table) => getTableConfig(table).checks.map(({ name }) => name));
     expect(found.map(({ name }) => name).sort()).toEqual(declared.sort());
     expect(declared.length).toBeGreaterThan(25);

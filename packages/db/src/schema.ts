@@ -145,6 +145,41 @@ export const apiKeyUsage = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.apiKeyId] })],
 );
 
+/**
+ * What was answered to a request with an `Idempotency-Key`, for whoever sends it again: in the same statement as what the
+ * request has made.
+ */
+export const idempotencyKeys = pgTable(
+  "idempotency_keys",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    /** The record that called, whichever its credential was. */
+    apiKeyId: bytewise("api_key_id").notNull(),
+    /** Method and path, as they were sent. */
+    request: bytewise("request").notNull(),
+    idempotencyKey: bytewise("idempotency_key").notNull(),
+    /** Id of the audit event of the attempt whose answer this is: by it an attempt knows its own. */
+    auditEventId: bytewise("audit_event_id").notNull(),
+    /** SHA-256 of the body as a JSON value. */
+    bodyHash: bytes("body_hash").notNull(),
+    status: integer("status").notNull(),
+    location: text("location"),
+    etag: text("etag").notNull(),
+    answer: bytes("answer").notNull(),
+    /** The credential with whose secret the answer is sealed; null when it holds no secret and is not. */
+    sealedFor: bytewise("sealed_for"),
+    createdAt: time("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.apiKeyId, table.request, table.idempotencyKey] }),
+    // The sweep of those that have had their day.
+    index("idempotency_keys_created_at_index").on(table.createdAt),
+    check("idempotency_keys_body_hash_check", sql`octet_length(${table.bodyHash}) = 32`),
+    check("idempotency_keys_status_check", sql`${table.status} between 200 and 299`),
+    check("idempotency_keys_idempotency_key_check", sql`char_length(${table.idempotencyKey}) between 1 and 255`),
+  ],
+);
+
 export const avatars = pgTable(
   "avatars",
   {

@@ -46,6 +46,8 @@ export type ProblemExtras = {
   currentStatus?: string;
   allowedStatuses?: readonly string[];
   retryable?: boolean;
+  /** Where the resource is that was made: the header `Location`. */
+  location?: string;
   /** When to try again: the header `Retry-After`. */
   retryAfterSeconds?: number;
 };

@@ -1,0 +1,128 @@
+/**
+ * Requests that are made once: `Idempotency-Key`. A request that is sent again with the same key
+ * gets its first answer, and does nothing. The claim is written by the very statement that does the work; here it is
+ * made up before, and an answer that was stored is read again.
+ */
+import type { Caller } from "@realtime-avatar/db/callers";
+import { type Claim, findAnswer, type Outcome, type StoredAnswer } from "@realtime-avatar/db/idempotency";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
+import { hashBody, isIdempotencyKey, openAnswer, sealAnswer } from "@realtime-avatar/domain/idempotency";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { isValid } from "@realtime-avatar/domain/schema";
+import type { TSchema } from "@sinclair/typebox";
+import type { Dependencies } from "./app.ts";
+import type { Act } from "./auth.ts";
+
+/** An answer that is known before the statement runs. */
+export type Answer = { status: 200 | 201; location?: string; etag: string; body: object };
+
+/** Thrown while the caller is looked up anew: no answer of the request, and never kept. */
+const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
+
+/** Throws the problem `malformed_request` when there is an `Idempotency-Key` that is none. */
+export const checkIdempotencyKey = ({ headers }: Request): void => {
+  const key = headers.get("idempotency-key");
+  if (key === null || isIdempotencyKey(key)) return;
+  throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters.");
+};
+
+const respond = (
+  text: string,
+  answer: Pick<StoredAnswer, "status" | "location" | "etag">,
+  isReplay: boolean,
+): Response => {
+  const headers = new Headers({ "content-type": "application/json", etag: answer.etag });
+  if (answer.location !== null) headers.set("location", answer.location);
+  if (isReplay) headers.set("idempotent-replayed", "true");
+  return new Response(text, { status: answer.status, headers });
+};
+
+type Asked = { idempotencyKey: string; request: string; bodyHash: Uint8Array; secret: ApiKeySecret };
+
+/** The answer that an earlier attempt was given. */
+const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secret }: Asked): Response => {
+  if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
+    throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
+  }
+  if (stored.sealedFor === null) return respond(Buffer.from(stored.answer).toString(), stored, true);
+  const text = openAnswer(stored.answer, secret, idempotencyKey, request);
+  if (text !== null) return respond(text, stored, true);
+  const detail = "The request was made before, with another secret of the calling key, which alone opens its answer.";
+  throw new Problem("replay_unavailable", detail, stored.location === null ? {} : { location: stored.location });
+};
+
+type Context = {
+  act: Act;
+  path: string;
+  request: Request;
+  secret: ApiKeySecret;
+  /** Elysia's: the log reads the status there. */
+  set: { status?: number | string };
+};
+
+/**
+ * Does `attempt` once. `attempt` makes up the answer, and gives `claimOf` of it to the statement; its answers meet
+ * `schema`, which is seen to before anything is written. When it refuses the request for something that depends on time,
+ * on the caller or on what the path names, an earlier attempt may have been made before that was so.
+ */
+export const once = async (
+  { db, random }: Dependencies,
+  { act, path, request, secret, set }: Context,
+  schema: TSchema,
+  body: unknown,
+  attempt: (
+    caller: Caller,
+    target: ApiKeyRecord | null,
+    claimOf: (answer: Answer) => Claim | null,
+  ) => Promise<[Answer, Outcome]>,
+): Promise<Response> => {
+  const idempotencyKey = request.headers.get("idempotency-key");
+  const asked: Asked | null =
+    idempotencyKey === null
+      ? null
+      : {
+          idempotencyKey,
+          request: `${request.method} ${path}`,
+          bodyHash: hashBody(body),
+          secret,
+        };
+  const textOf = (answer: Answer): string => {
+    if (!isValid(schema, answer.body)) throw new Error("an answer breaks its schema");
+    return JSON.stringify(answer.body);
+  };
+  const claimOf = (answer: Answer): Claim | null => {
+    const text = textOf(answer);
+    if (asked === null) return null;
+    const { secret: _, ...claim } = asked;
+    const isSecret = "apiKey" in answer.body;
+    return {
+      ...claim,
+      status: answer.status,
+      location: answer.location ?? null,
+      etag: answer.etag,
+      answer: isSecret ? sealAnswer(text, secret, claim.idempotencyKey, claim.request, random) : Buffer.from(text),
+      sealedFor: isSecret ? secret.keyId : null,
+    };
+  };
+  const response = await act(
+    async (caller, target) => {
+      let made: [Answer, Outcome];
+      try {
+        made = await attempt(caller, target, claimOf);
+      } catch (error) {
+        const stored = asked !== null && isRefusal(error) ? await findAnswer(db, caller, asked) : null;
+        if (asked === null || stored === null) throw error;
+        return replay(stored, asked);
+      }
+      const [answer, outcome] = made;
+      if (outcome === false) return false;
+      if (outcome === true)
+        return respond(JSON.stringify(answer.body), { ...answer, location: answer.location ?? null }, false);
+      return replay(outcome, asked as Asked);
+    },
+    { isRepeatable: asked !== null },
+  );
+  set.status = response.status;
+  return response;
+};

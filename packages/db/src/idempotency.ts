@@ -1,0 +1,122 @@
+/**
+ * Requests that are made once. A request with an `Idempotency-Key` claims it in the statement that does its work, by an
+ * insert that finds what an earlier attempt has stored: whoever comes first writes the claim, with the answer that it is
+ * going to give, and the resource; whoever comes later, or at the same time, waits for it, writes nothing and gets that
+ * answer. Claims hold for a day, by the database's clock.
+ */
+import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import { idempotencyKeys } from "./schema.ts";
+
+/** An answer as it is stored. */
+export type StoredAnswer = {
+  /** SHA-256 of the request's body as a JSON value. */
+  bodyHash: Uint8Array;
+  status: number;
+  location: string | null;
+  etag: string;
+  /** The body, as text in UTF-8 or sealed. */
+  answer: Uint8Array;
+  /** The credential with whose secret the body is sealed; null when it is not. */
+  sealedFor: string | null;
+};
+
+/** What a request claims, and the answer that it gives if it is the first. */
+export type Claim = StoredAnswer & { request: string; idempotencyKey: string };
+
+const IS_OVER = sql`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`;
+const KEY_COLUMNS = ["tenantId", "apiKeyId", "request", "idempotencyKey"];
+const { tenantId, apiKeyId, request, idempotencyKey, ...kept } = getTableColumns(idempotencyKeys);
+
+/** A claim that is over is taken over; one that holds stays as it is, and is read. */
+const TAKEN_OVER = sql.join(
+  Object.values(kept).map((column) => {
+    const name = sql.identifier(column.name);
+    return sql`${name} = case when ${IS_OVER} then excluded.${name} else ${column} end`;
+  }),
+  sql`, `,
+);
+
+/**
+ * The common table expressions that put the claim that holds into `claim`, for each row of `from`, and a row into
+ * `claimed` if it is that of this attempt, which has its work to do then. `DO UPDATE`, since an attempt that waited for
+ * another could not see its row with `DO NOTHING`: its snapshot is older.
+ */
+export const claimFrom = (from: SQL): SQL => sql`
+  claim as (
+    ${insertFrom(idempotencyKeys, { ...placeholders(idempotencyKeys, "claim"), createdAt: sql`now()` }, from)}
+    on conflict (${sql.join(
+      [tenantId, apiKeyId, request, idempotencyKey].map(({ name }) => sql.identifier(name)),
+      sql`, `,
+    )})
+    do update set ${TAKEN_OVER}
+    returning ${columnsOf(idempotencyKeys)}
+  ),
+  claimed as (select from claim where "auditEventId" = ${sql.placeholder("audit.id")})`;
+
+/** What a statement with `claimFrom` answers with: the claim that holds, and whether it is this attempt's. */
+export const CLAIM_ROW = sql`claim.*, exists (select from claimed) as "isOwn" from claim`;
+export type ClaimRow = StoredAnswer & { isOwn: boolean };
+
+/** The values for `claimFrom`, beside those of the audit event. */
+export const claimValues = (
+  claim: Claim,
+  caller: { tenantId: TenantId; id: ApiKeyId },
+  audit: Record<string, unknown>,
+): Record<string, unknown> =>
+  rowValues("claim", { ...claim, tenantId: caller.tenantId, apiKeyId: caller.id, auditEventId: audit["audit.id"] });
+
+/** Whether a write was made, or else the answer of an earlier attempt that has made it. */
+export type Outcome = boolean | StoredAnswer;
+
+/** The outcome that the rows of a statement mean: with `CLAIM_ROW`, or with any row when it has no claim. */
+export const outcomeOf = ([row]: readonly (Partial<ClaimRow> | undefined)[]): Outcome => {
+  if (!row) return false;
+  return row.isOwn === false ? (row as StoredAnswer) : true;
+};
+
+const select = statement<StoredAnswer>(sql`
+  select ${columnsOf(idempotencyKeys)} from ${idempotencyKeys}
+  where ${sql.join(
+    KEY_COLUMNS.map((key) => sql`${idempotencyKeys[key as "request"]} = ${sql.placeholder(key)}`),
+    sql` and `,
+  )} and not ${IS_OVER}`);
+
+/** What was answered to the request before; `null` when it was not made, or a day ago. One statement. */
+export const findAnswer = async (
+  db: Db,
+  caller: { tenantId: TenantId; id: ApiKeyId },
+  claim: Pick<Claim, "request" | "idempotencyKey">,
+): Promise<StoredAnswer | null> => {
+  const { request, idempotencyKey } = claim;
+  const [row] = await select(db, { tenantId: caller.tenantId, apiKeyId: caller.id, request, idempotencyKey });
+  return row ?? null;
+};
+
+/** So many claims go in one sweep. */
+const SWEPT = 1000;
+const sweep = statement<{ swept: string }>(sql`
+  with over as (
+    select tenant_id, api_key_id, request, idempotency_key from ${idempotencyKeys}
+    where ${IS_OVER} order by ${idempotencyKeys.createdAt} limit ${sql.placeholder("limit")}
+    for update skip locked
+  ),
+  swept as (
+    delete from ${idempotencyKeys} using over
+    where (${idempotencyKeys.tenantId}, ${idempotencyKeys.apiKeyId}, ${idempotencyKeys.request}, ${idempotencyKeys.idempotencyKey})
+      = (over.tenant_id, over.api_key_id, over.request, over.idempotency_key)
+    returning 1
+  )
+  select count(*) as swept from swept`);
+
+/** Deletes claims that are over, a thousand at a time, past those that somebody holds; answers how many it was. */
+export const sweepIdempotencyKeys = async (db: Db): Promise<number> => {
+  let all = 0;
+  for (;;) {
+    const [row] = await sweep(db, { limit: SWEPT });
+    const swept = Number(row?.swept ?? 0);
+    all += swept;
+    if (swept < SWEPT) return all;
+  }
+};

@@ -11,13 +11,13 @@ import {
   newAvatar,
   presentAvatar,
   UpdateAvatar,
+  unchangedAvatar,
   updatableStatuses,
-  writableStatuses,
 } from "@realtime-avatar/domain/avatar";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { readPage, toPage } from "@realtime-avatar/domain/page";
-import { checkVersion, notFound } from "@realtime-avatar/domain/problem";
-import { type AvatarStatus, invalidTransition } from "@realtime-avatar/domain/state";
+import { notFound } from "@realtime-avatar/domain/problem";
+import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
@@ -46,10 +46,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     if (result === false) return false;
     if (result === null) throw notFound();
     const { avatar, isChanged } = result;
-    if (isChanged) return avatar;
-    checkVersion(avatar, matches);
-    if (avatar.status === changes.status && avatar.status === "deleted") return avatar;
-    throw invalidTransition(avatar.status, writableStatuses(avatar.status));
+    return isChanged ? avatar : unchangedAvatar(avatar, changes, matches);
   };
 
   return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })

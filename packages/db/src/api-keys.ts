@@ -1,5 +1,5 @@
 /** API keys in the database: a record says what a key may do, a credential holds the digest of its secret. */
-import type { API_KEY_LIST, ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { type API_KEY_LIST, type ApiKeyRecord, UpdateApiKey } from "@realtime-avatar/domain/api-key";
 import { type ApiKeySecret, digestApiKey, type Environment } from "@realtime-avatar/domain/api-key-secret";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
@@ -203,14 +203,13 @@ const updateTarget = (assignments: SQL, and: SQL, gate: SQL = sql`caller`): SQL 
 /** Now, never rounded up: what ends now has ended when the statement has. */
 const NOW = sql`date_trunc('milliseconds', now())`;
 
-const update = changeOfTarget(sql`
-  changed as (${updateTarget(
-    sql`name = ${sql.placeholder("to.name")}, scopes = ${sql.placeholder("to.scopes")},
-      spend_limit_credit_micros = ${sql.placeholder("to.spendLimitCreditMicros")},
-      expires_at = ${sql.placeholder("to.expiresAt")}`,
-    // The caller was looked up before the body was read: the new expiry may have passed meanwhile.
-    sql`coalesce(${sql.placeholder("to.expiresAt")}::timestamp with time zone > now(), true)`,
-  )})`);
+/** The fields of `UpdateApiKey`: one that is added there is written here. */
+const UPDATED = (Object.keys(UpdateApiKey.properties) as (keyof UpdateApiKey)[]).map(
+  (field) => sql`${sql.identifier(apiKeys[field].name)} = ${sql.placeholder(`to.${field}`)}`,
+);
+/** The caller was looked up before the body was read: the new expiry may have passed meanwhile. */
+const IS_AHEAD = sql`coalesce(${sql.placeholder("to.expiresAt")}::timestamp with time zone > now(), true)`;
+const update = changeOfTarget(sql`changed as (${updateTarget(sql.join(UPDATED, sql`, `), IS_AHEAD)})`);
 
 /**
  * Changes `target` to `record`, and writes the audit event. `false`, with nothing written, when the caller or the target

@@ -1,7 +1,7 @@
 /** The audit trail: each write puts its event into the same statement. */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { Environment } from "@realtime-avatar/domain/api-key-secret";
-import type { AUDIT_EVENT_LIST, AuditAction, AuditEventRecord } from "@realtime-avatar/domain/audit";
+import { AUDIT_EVENT_LIST, type AuditAction, type AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
@@ -42,8 +42,8 @@ export const auditValues = (
   } satisfies Record<keyof typeof auditEvents._.columns, unknown>);
 
 type EventPage = PageRequest<typeof AUDIT_EVENT_LIST>;
-const FILTERS = ["action", "targetId", "actorKeyId"] as const;
-type Filter = (typeof FILTERS)[number];
+type Filter = keyof EventPage["filters"];
+const FILTERS = Object.keys(AUDIT_EVENT_LIST.filters.properties) as Filter[];
 
 /** A live key manages test keys, so it sees what was done to them as well; of what else is in test, it sees nothing. */
 const IS_VISIBLE = sql`(

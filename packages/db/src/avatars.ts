@@ -4,7 +4,7 @@ import {
   type AvatarRecord,
   listedStatuses,
   SOURCE_KINDS,
-  type UpdateAvatar,
+  UpdateAvatar,
 } from "@realtime-avatar/domain/avatar";
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import type { PageRequest } from "@realtime-avatar/domain/page";
@@ -108,15 +108,8 @@ export const listAvatars = async (
 /** What a change can set: the fields of `UpdateAvatar`, and each state that the domain allows. */
 export type AvatarChanges = Omit<UpdateAvatar, "status"> & { status?: AvatarStatus };
 
-const CHANGEABLE = [
-  "displayName",
-  "modelId",
-  "sourceAssetId",
-  "defaultVoiceId",
-  "settings",
-  "metadata",
-  "status",
-] as const;
+/** The fields of `UpdateAvatar`: one that is added there is written here. */
+const CHANGEABLE = Object.keys(UpdateAvatar.properties) as (keyof UpdateAvatar)[];
 const found = (field: (typeof CHANGEABLE)[number]) => sql`target.${sql.identifier(avatars[field].name)}`;
 
 const assignments = CHANGEABLE.map((field) => {

@@ -3,8 +3,9 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "./api-key-secret.ts";
 import type { AvatarId, TenantId } from "./id.ts";
 import { listOf, Page } from "./page.ts";
+import { checkVersion, type MatchesVersion } from "./problem.ts";
 import { Count, DateTime, JsonObject, Nullable, OneOf, Text } from "./schema.ts";
-import { AVATAR_STATUSES, AVATAR_TRANSITIONS, type AvatarStatus, statesBefore } from "./state.ts";
+import { AVATAR_STATUSES, AVATAR_TRANSITIONS, type AvatarStatus, invalidTransition, statesBefore } from "./state.ts";
 
 export const SOURCE_KINDS = ["image", "video"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
@@ -104,6 +105,21 @@ export const writableStatuses = (from: AvatarStatus): AvatarStatus[] =>
 
 /** The states in which an avatar can be deleted. */
 export const DELETABLE_STATUSES: readonly AvatarStatus[] = statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "deleted");
+
+/**
+ * The answer to a change that was not made, since the avatar is not in a version or a state that allows it: a deletion that
+ * finds it deleted has nothing to do. Throws the problems `precondition_failed` and `invalid_transition`, judged in this
+ * order.
+ */
+export const unchangedAvatar = (
+  found: AvatarRecord,
+  asked: { status?: AvatarStatus },
+  matches: MatchesVersion,
+): AvatarRecord => {
+  checkVersion(found, matches);
+  if (asked.status === "deleted" && found.status === "deleted") return found;
+  throw invalidTransition(found.status, writableStatuses(found.status));
+};
 
 /** An avatar as it is stored. */
 export type AvatarRecord = {

@@ -24,6 +24,8 @@ export type Dependencies = {
   noteUse: (caller: Caller) => void;
   /** The address from which a request's connection comes; null when there is none. */
   peerAddress: (request: Request) => string | null;
+  /** Whether the process has been told to end. */
+  isEnding: () => boolean;
 };
 
 type Route = { method: string; path: string };
@@ -44,7 +46,7 @@ const methodsAt = (routes: readonly Route[], path: string): string[] => {
 };
 
 export const createApp = (dependencies: Dependencies) => {
-  const { db, clock, random, log } = dependencies;
+  const { db, clock, random, log, isEnding } = dependencies;
   const app = new Elysia({
     // Unknown fields are refused, never removed.
     normalize: false,
@@ -60,6 +62,8 @@ export const createApp = (dependencies: Dependencies) => {
       headers["x-request-id"] = requestId;
       headers["cache-control"] = "no-store";
       headers["x-content-type-options"] = "nosniff";
+      // The next request of this client goes to somebody else, before this process hangs up on it.
+      if (isEnding()) headers["connection"] = "close";
     })
     // Registered before any route: a hook covers only what comes after it.
     .onError(({ code, error, path, set, trace }) => {
@@ -101,7 +105,7 @@ export const createApp = (dependencies: Dependencies) => {
     })
     .get("/healthz", () => live())
     .get("/readyz", async ({ status }) => {
-      const health = await ready(db);
+      const health = await ready(db, isEnding());
       return status(healthStatus(health), health);
     })
     .use(apiKeyRoutes(dependencies))

@@ -3,7 +3,7 @@ import { describeError } from "@realtime-avatar/db/client";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
-import { runProcess } from "@realtime-avatar/runtime/lifecycle";
+import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { createApp } from "./app.ts";
@@ -44,10 +44,20 @@ runProcess(async (atExit) => {
   atExit(async () => clearInterval(sweeping));
 
   const peerAddress = (request: Request): string | null => server.requestIP(request)?.address ?? null;
-  const app = createApp({ db, clock, random: secureRandom, config, log, noteUse: uses.note, peerAddress });
+  const app = createApp({
+    db,
+    clock,
+    random: secureRandom,
+    config,
+    log,
+    noteUse: uses.note,
+    peerAddress,
+    isEnding: () => isEnding(),
+  });
   const server = serve({ ...config, portVariable: "PORT" }, app.fetch);
   // Accepts nothing more, and waits for what is in flight.
   atExit(() => server.stop());
+  const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
   const url = server.url.href.replace(/\/$/, "");
   log.info({ url, database: isEmbedded ? config.database.dataDirectory : "DATABASE_URL" }, "listening");
   if (!isCurrent) log.warn("the database's migrations are pending: /readyz answers 503 until `bun run migrate`");

@@ -73,6 +73,7 @@ export const createTestApp = (db: Db, given: Partial<Dependencies> = {}) =>
     log: createLog("silent"),
     noteUse: () => {},
     peerAddress: () => null,
+    isEnding: () => false,
     ...given,
   });
 

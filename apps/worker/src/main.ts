@@ -5,7 +5,7 @@
 import { openDatabase } from "@realtime-avatar/db/open";
 import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
-import { runProcess } from "@realtime-avatar/runtime/lifecycle";
+import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 
@@ -22,9 +22,10 @@ runProcess(async (atExit) => {
   const server = serve({ ...config, portVariable: "WORKER_PORT" }, async ({ url }) => {
     const { pathname } = new URL(url);
     if (pathname === "/healthz") return answer(live());
-    if (pathname === "/readyz") return answer(await ready(database.db));
+    if (pathname === "/readyz") return answer(await ready(database.db, isEnding()));
     return new Response(null, { status: 404 });
   });
   atExit(() => server.stop());
+  const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
   log.info({ url: server.url.href }, "the worker is connected; there is nothing to prepare yet");
 });

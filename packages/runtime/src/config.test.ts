@@ -5,6 +5,7 @@ const defaults = {
   host: "127.0.0.1",
   database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000 },
   logLevel: "info" as const,
+  shutdownGraceMs: 0,
 };
 
 describe("readCommonConfig", () => {
@@ -21,11 +22,13 @@ describe("readCommonConfig", () => {
         DATA_DIR: "/data",
         LOG_LEVEL: "warn",
         REQUEST_TIMEOUT_MS: "250",
+        SHUTDOWN_GRACE_MS: "1500",
       }),
     ).toEqual({
       host: "::",
       database: { databaseUrl: "postgres://h/d", dataDirectory: "/data", deadlineMs: 250 },
       logLevel: "warn",
+      shutdownGraceMs: 1500,
     });
   });
 
@@ -44,6 +47,7 @@ describe("readCommonConfig", () => {
     ["DATABASE_URL", "postgres:///hunter2"],
     ["DATA_DIR", "a\0b"],
     ["LOG_LEVEL", "INFO"],
+    ["SHUTDOWN_GRACE_MS", "-1"],
     ["REQUEST_TIMEOUT_MS", "0.5"],
     ["REQUEST_TIMEOUT_MS", "600001"],
     ["REQUEST_TIMEOUT_MS", "5s"],

@@ -35,11 +35,23 @@ export const readPort = (variables: Variables, name: string, fallback: number): 
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
   );
 
+/** A number of milliseconds, at most ten minutes. */
+const readMilliseconds = (variables: Variables, name: string, fallback: number, minimum: number): number =>
+  readVariable(variables, name, fallback, `a number of milliseconds from ${minimum} to 600000`, (text) =>
+    /^\d{1,6}$/.test(text) && Number(text) >= minimum && Number(text) <= 600_000 ? Number(text) : undefined,
+  );
+
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** What every process of the service reads. */
-export type CommonConfig = { host: string; database: DatabaseConfig; logLevel: LogLevel };
+export type CommonConfig = {
+  host: string;
+  database: DatabaseConfig;
+  logLevel: LogLevel;
+  /** How long a process goes on serving, unready, after SIGTERM. */
+  shutdownGraceMs: number;
+};
 
 /** A postgres:// URL with at least one host. It may name several, which is no URL to `new URL`. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^\s/@]*@)?[^\s/@?#]+(\/\S*)?$/;
@@ -52,17 +64,12 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
     databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
     ),
-    deadlineMs: readVariable(
-      variables,
-      "REQUEST_TIMEOUT_MS",
-      5000,
-      "a number of milliseconds from 1 to 600000",
-      (text) => (/^\d{1,6}$/.test(text) && Number(text) >= 1 && Number(text) <= 600_000 ? Number(text) : undefined),
-    ),
+    deadlineMs: readMilliseconds(variables, "REQUEST_TIMEOUT_MS", 5000, 1),
     dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
       text.includes("\0") ? undefined : text,
     ),
   },
+  shutdownGraceMs: readMilliseconds(variables, "SHUTDOWN_GRACE_MS", 0, 0),
   logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
     LOG_LEVELS.find((level) => level === text),
   ),

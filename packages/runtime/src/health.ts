@@ -8,15 +8,16 @@ const DEADLINE_MS = 2000;
 /** An answer to one of the questions; anything but `ok` is 503. */
 export type Health =
   | { status: "ok" }
-  | { status: "unavailable"; reason: "database_unreachable" | "migrations_pending" };
+  | { status: "unavailable"; reason: "shutting_down" | "database_unreachable" | "migrations_pending" };
 
 export const healthStatus = ({ status }: Health): 200 | 503 => (status === "ok" ? 200 : 503);
 
 /** The process lives; it asks nobody else. */
 export const live = (): Health => ({ status: "ok" });
 
-/** The process can work: the database answers, and its schema is up to date. */
-export const ready = async (db: Db): Promise<Health> => {
+/** The process can work, and is going to: the database answers, its schema is up to date, and nobody has ended it. */
+export const ready = async (db: Db, isEnding: boolean): Promise<Health> => {
+  if (isEnding) return { status: "unavailable", reason: "shutting_down" };
   let timer: Timer | undefined;
   const deadline = new Promise<null>((resolve) => {
     timer = setTimeout(resolve, DEADLINE_MS, null);

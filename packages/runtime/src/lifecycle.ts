@@ -1,7 +1,7 @@
 /** How a process starts and ends. */
 
-/** Called with what has to be closed at the end; the last to be registered is closed first. */
-export type AtExit = (close: () => Promise<unknown>) => void;
+/** Called with what has to be closed at the end, by which signal; the last to be registered is closed first. */
+export type AtExit = (close: (signal: NodeJS.Signals | null) => Promise<unknown>) => void;
 
 /**
  * Runs `start`. If it throws, closes what it has registered, says why in one line on standard error, and exits with 1.
@@ -9,24 +9,40 @@ export type AtExit = (close: () => Promise<unknown>) => void;
  * Further signals change nothing: Ctrl-C reaches a process twice when a script runner passes it on.
  */
 export const runProcess = (start: (atExit: AtExit) => Promise<void>): void => {
-  const closing: (() => Promise<unknown>)[] = [];
-  const closeAll = async (): Promise<void> => {
-    for (let close = closing.pop(); close; close = closing.pop()) await close();
+  const closing: Parameters<AtExit>[0][] = [];
+  const closeAll = async (signal: NodeJS.Signals | null): Promise<void> => {
+    for (let close = closing.pop(); close; close = closing.pop()) await close(signal);
   };
   const started = start((close) => closing.push(close)).catch(async (error: unknown) => {
     console.error(error instanceof Error ? error.message : "The process could not start.");
-    await closeAll().catch(() => {});
+    await closeAll(null).catch(() => {});
     process.exit(1);
   });
   let isStopping = false;
-  const stop = (): void => {
+  const stop = (signal: NodeJS.Signals): void => {
     if (isStopping) return;
     isStopping = true;
-    started.then(closeAll).then(
-      () => process.exit(0),
-      () => process.exit(1),
-    );
+    started
+      .then(() => closeAll(signal))
+      .then(
+        () => process.exit(0),
+        () => process.exit(1),
+      );
   };
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
+};
+
+/**
+ * Whether the process is ending. Once it is told to, by SIGTERM, it goes on serving for `graceMs`, so that whoever sends
+ * it requests learns first that it is not ready any more; SIGINT, from a terminal, ends it without the wait. To be
+ * registered last: nothing is closed before.
+ */
+export const endingGracefully = (atExit: AtExit, graceMs: number): (() => boolean) => {
+  let isEnding = false;
+  atExit(async (signal) => {
+    isEnding = true;
+    if (signal === "SIGTERM") await Bun.sleep(graceMs);
+  });
+  return () => isEnding;
 };

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import postgres from "postgres";
+import { findCredential } from "./callers.ts";
 import { connect, type Db, databaseFailure, describeError, statement } from "./client.ts";
 import { openDatabase } from "./open.ts";
-import { type TestDatabase, testDatabase } from "./testing.ts";
+import { seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -68,6 +69,19 @@ describe("databaseFailure", () => {
     ).toBeNull();
     expect(databaseFailure(new Error("x"))).toBeNull();
     expect(databaseFailure("x")).toBeNull();
+  });
+});
+
+describe("prepared statements", () => {
+  test.each([true, false])("stay on their connection: %j", async (prepare) => {
+    const db = connect(database.url, { connections: 1, prepare });
+    const tenantId = await seedTenant(db);
+    const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
+    const caller = (await findCredential(db, secret.keyId))?.caller;
+    expect(caller).toMatchObject({ tenantId, scopes: ["*"], lineage: [] });
+    const prepared = await db.client.unsafe("select 1 from pg_prepared_statements");
+    expect(prepared.length > 0).toBe(prepare);
+    await db.close();
   });
 });
 
@@ -147,7 +161,9 @@ describe("the start", () => {
       if (change) await admin.unsafe(`alter database ${name} ${change}`);
       const url = new URL(database.url);
       url.pathname = `/${name}`;
-      await (await openDatabase({ databaseUrl: url.href, dataDirectory: "unused", deadlineMs: 5000 })).close();
+      await (
+        await openDatabase({ databaseUrl: url.href, dataDirectory: "unused", deadlineMs: 5000, prepare: true })
+      ).close();
     } finally {
       await admin.unsafe(`drop database ${name}`);
     }

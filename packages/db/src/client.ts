@@ -13,6 +13,8 @@ export type Db = {
   readonly client: postgres.Sql;
   /** How long a request's statement may take, in milliseconds. */
   readonly deadlineMs: number;
+  /** Whether statements stay prepared on their connection. */
+  readonly prepare: boolean;
   /** Lets running statements end, for a second at most, then closes every connection. */
   close(): Promise<void>;
 };
@@ -29,11 +31,20 @@ const TEXT_ARRAY = {
   parse: (text: string): string[] => (text === "{}" ? [] : text.slice(1, -1).split(",")),
 };
 
+export type ConnectOptions = {
+  connections?: number;
+  deadlineMs?: number;
+  /** False behind a pooler in transaction mode that does not keep prepared statements (PgBouncer before 1.21). */
+  prepare?: boolean;
+};
+
 /** Opens a pool on a `postgres://` URL. Nothing is sent before the first statement. */
-export const connect = (url: string, options: { connections?: number; deadlineMs?: number } = {}): Db => {
+export const connect = (url: string, options: ConnectOptions = {}): Db => {
+  const { prepare = true } = options;
   const client = postgres(url, {
     max: options.connections ?? 10,
     connect_timeout: 5,
+    prepare,
     // The driver's own backoff grows to tens of seconds: a database that is back would be found late.
     backoff: () => 0.25,
     onnotice: () => {},
@@ -45,7 +56,7 @@ export const connect = (url: string, options: { connections?: number; deadlineMs
   });
   // The driver waits without end for a connection that died under a statement: hence the limit. Whoever closes has
   // waited for the requests in flight before.
-  return { client, deadlineMs: options.deadlineMs ?? 5000, close: () => client.end({ timeout: 1 }) };
+  return { client, deadlineMs: options.deadlineMs ?? 5000, prepare, close: () => client.end({ timeout: 1 }) };
 };
 
 /** The server has not answered in time. The statement may still be executed. */
@@ -71,7 +82,7 @@ export const statement = <Row extends object>(query: SQL) => {
   return (db: Db, values: Record<string, unknown>): Promise<Row[]> =>
     within(
       db.deadlineMs,
-      db.client.unsafe<Row[]>(text, fillPlaceholders(params, values) as never[], { prepare: true }),
+      db.client.unsafe<Row[]>(text, fillPlaceholders(params, values) as never[], { prepare: db.prepare }),
     );
 };
 

@@ -8,6 +8,8 @@ export type DatabaseConfig = {
   dataDirectory: string;
   /** How long a request's statement may take, in milliseconds. */
   deadlineMs: number;
+  /** Whether statements stay prepared on their connection. */
+  prepare: boolean;
 };
 
 export type OpenDatabase = {
@@ -19,9 +21,9 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-const tryConnect = (url: string, deadlineMs: number): Db => {
+const tryConnect = (url: string, { deadlineMs, prepare }: DatabaseConfig): Db => {
   try {
-    return connect(url, { deadlineMs });
+    return connect(url, { deadlineMs, prepare });
   } catch {
     // The driver reads the URL at once; its own words may quote it.
     throw new Error("DATABASE_URL must be a postgres:// URL.");
@@ -36,7 +38,7 @@ const tryConnect = (url: string, deadlineMs: number): Db => {
 export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOptions = {}): Promise<OpenDatabase> => {
   const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
   const url = embedded?.url ?? (config.databaseUrl as string);
-  const db = tryConnect(url, config.deadlineMs);
+  const db = tryConnect(url, config);
   const close = async (): Promise<void> => {
     await db.close();
     await embedded?.close();

@@ -3,7 +3,7 @@ import { ConfigError, readCommonConfig, readPort } from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
-  database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000 },
+  database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000, prepare: true },
   logLevel: "info" as const,
   shutdownGraceMs: 0,
 };
@@ -23,10 +23,11 @@ describe("readCommonConfig", () => {
         LOG_LEVEL: "warn",
         REQUEST_TIMEOUT_MS: "250",
         SHUTDOWN_GRACE_MS: "1500",
+        PREPARED_STATEMENTS: "false",
       }),
     ).toEqual({
       host: "::",
-      database: { databaseUrl: "postgres://h/d", dataDirectory: "/data", deadlineMs: 250 },
+      database: { databaseUrl: "postgres://h/d", dataDirectory: "/data", deadlineMs: 250, prepare: false },
       logLevel: "warn",
       shutdownGraceMs: 1500,
     });
@@ -48,6 +49,7 @@ describe("readCommonConfig", () => {
     ["DATA_DIR", "a\0b"],
     ["LOG_LEVEL", "INFO"],
     ["SHUTDOWN_GRACE_MS", "-1"],
+    ["PREPARED_STATEMENTS", "no"],
     ["REQUEST_TIMEOUT_MS", "0.5"],
     ["REQUEST_TIMEOUT_MS", "600001"],
     ["REQUEST_TIMEOUT_MS", "5s"],

@@ -65,6 +65,9 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
       DATABASE_URL.test(text) ? text : undefined,
     ),
     deadlineMs: readMilliseconds(variables, "REQUEST_TIMEOUT_MS", 5000, 1),
+    prepare: readVariable(variables, "PREPARED_STATEMENTS", true, "true or false", (text) =>
+      text === "true" ? true : text === "false" ? false : undefined,
+    ),
     dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
       text.includes("\0") ? undefined : text,
     ),

@@ -1,6 +1,5 @@
 /** `/api/v1/api-keys` */
 import { insertApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys";
-import type { Caller } from "@realtime-avatar/db/callers";
 import {
   API_KEY_LIST,
   ApiKey,
@@ -26,11 +25,10 @@ import { readBody } from "./body.ts";
 import { entityTag, readIfMatch } from "./conditions.ts";
 import { checkIdempotencyKey, once } from "./once.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
-import type { Trace } from "./trace.ts";
+import { originOf } from "./trace.ts";
 
 export const apiKeyRoutes = (dependencies: Dependencies) => {
-  const { db, clock, random } = dependencies;
-  const originOf = (actor: Caller, { requestId }: Trace) => ({ actor, requestId, now: clock(), random });
+  const { db, random } = dependencies;
   return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
     .post(
@@ -44,7 +42,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           ApiKeyWithSecret,
           body,
           async (caller, _, claimOf) => {
-            const origin = originOf(caller, trace);
+            const origin = originOf(dependencies, caller, trace);
             const { tenantId, judgedAt } = caller;
             const { record, secret: made } = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
             const answer = {
@@ -94,7 +92,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         const body = await readBody(request, UpdateApiKey, errors);
         const key = await act(async (caller, target) => {
           const updated = updatedApiKey(target, body, caller, { judgedAt: caller.judgedAt, matches });
-          return (await updateApiKey(db, updated, caller, originOf(caller, trace))) && updated.record;
+          return (await updateApiKey(db, updated, caller, originOf(dependencies, caller, trace))) && updated.record;
         });
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
@@ -110,7 +108,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           const target = revocableApiKey(found, caller, matches);
           if (target.status !== "active") return target;
           const expected = { version: versions === null ? null : target.version };
-          return revokeApiKey(db, target, expected, caller, originOf(caller, trace));
+          return revokeApiKey(db, target, expected, caller, originOf(dependencies, caller, trace));
         });
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
@@ -135,7 +133,10 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
               etag: entityTag(record),
               body: presentApiKeyWithSecret(record, rotated.secret),
             } as const;
-            return [answer, await rotateApiKey(db, rotated, caller, originOf(caller, trace), claimOf(answer))];
+            return [
+              answer,
+              await rotateApiKey(db, rotated, caller, originOf(dependencies, caller, trace), claimOf(answer)),
+            ];
           },
         );
       },

@@ -19,7 +19,10 @@ const BEARER = /^bearer +(.+)$/i;
 /** The same words for every key that is none, so that they tell nothing apart. */
 const invalid = (): Problem => new Problem("invalid_api_key", "The API key is malformed or unknown.");
 
-/** Who calls, and the key of the same tenant that the path names; null when it names none, or one that is not there. */
+/**
+ * Who calls, by which secret, and the key of the same tenant that the path names; null when it names none, or one that is
+ * not there.
+ */
 type Judged = { caller: Caller; target: ApiKeyRecord | null; secret: ApiKeySecret };
 
 /**

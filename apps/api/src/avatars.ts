@@ -26,11 +26,10 @@ import { readBody } from "./body.ts";
 import { type Expectation, entityTag, isKnown, readIfMatch } from "./conditions.ts";
 import { checkIdempotencyKey, once } from "./once.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
-import type { Trace } from "./trace.ts";
+import { originOf, type Trace } from "./trace.ts";
 
 export const avatarRoutes = (dependencies: Dependencies) => {
-  const { db, clock, random, config } = dependencies;
-  const originOf = (actor: Caller, { requestId }: Trace) => ({ actor, requestId, now: clock(), random });
+  const { db, random, config } = dependencies;
 
   /** Changes an avatar that is in one of `statuses`; refuses, as it was found, one that is not. */
   const change = async (
@@ -42,7 +41,14 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     trace: Trace,
   ): Promise<AvatarRecord | false> => {
     if (!isId("ava", id)) throw notFound();
-    const result = await updateAvatar(db, id, changes, { versions, statuses }, caller, originOf(caller, trace));
+    const result = await updateAvatar(
+      db,
+      id,
+      changes,
+      { versions, statuses },
+      caller,
+      originOf(dependencies, caller, trace),
+    );
     if (result === false) return false;
     if (result === null) throw notFound();
     const { avatar, isChanged } = result;
@@ -57,7 +63,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         checkIdempotencyKey(request);
         const body = await readBody(request, CreateAvatar);
         return once(dependencies, { act, path, request, secret, set }, Avatar, body, async (caller, _, claimOf) => {
-          const origin = originOf(caller, trace);
+          const origin = originOf(dependencies, caller, trace);
           const avatar = newAvatar(body, {
             id: newId("ava", origin.now, random),
             tenantId: caller.tenantId,

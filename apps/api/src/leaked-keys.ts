@@ -13,7 +13,7 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Dependencies } from "./app.ts";
 import { readBody } from "./body.ts";
 import { clientNetwork } from "./client-address.ts";
-import { tracing } from "./trace.ts";
+import { originOf, type Trace, tracing } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
 /** Reports that one client may make in a minute. */
@@ -21,7 +21,8 @@ const REPORTS_PER_MINUTE = 30;
 
 const Accepted = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
 
-export const leakedKeyRoutes = ({ db, clock, random, config, peerAddress }: Dependencies) => {
+export const leakedKeyRoutes = (dependencies: Dependencies) => {
+  const { db, config, peerAddress } = dependencies;
   const limiter = new RateLimiterMemory({ points: REPORTS_PER_MINUTE, duration: 60 });
   const checkRate = async (request: Request): Promise<void> => {
     try {
@@ -35,12 +36,12 @@ export const leakedKeyRoutes = ({ db, clock, random, config, peerAddress }: Depe
   };
 
   /** Revokes the key of `secret` while that is one of its usable secrets; `false` when the key changes meanwhile. */
-  const revokeLeaked = async (secret: ApiKeySecret, requestId: string): Promise<boolean> => {
+  const revokeLeaked = async (secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
     const stored = await findCredential(db, secret.keyId);
     if (!stored || !verifyApiKey(secret, stored.digest)) return true;
     // An old secret in the history of a repository must not end the key that has replaced it.
     if (stored.retired || stored.caller.status !== "active") return true;
-    const origin = { actor: null, requestId, now: clock(), random };
+    const origin = originOf(dependencies, null, trace);
     const holder = { credentialKeyId: secret.keyId };
     const revoke = () => revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked");
     return (await writing(revoke)) !== false;
@@ -52,7 +53,7 @@ export const leakedKeyRoutes = ({ db, clock, random, config, peerAddress }: Depe
       await checkRate(request);
       const { apiKey } = await readBody(request, ReportLeakedKey);
       const secret = parseApiKey(apiKey);
-      if (secret) await untilDone(() => revokeLeaked(secret, trace.requestId));
+      if (secret) await untilDone(() => revokeLeaked(secret, trace));
       return status(202, { status: "accepted" as const });
     },
     { response: { 202: Accepted } },

@@ -1,7 +1,7 @@
 /**
- * Requests that are made once: `Idempotency-Key`. A request that is sent again with the same key
- * gets its first answer, and does nothing. The claim is written by the very statement that does the work; here it is
- * made up before, and an answer that was stored is read again.
+ * Requests that are made once: `Idempotency-Key`. A request that is sent again with the same key gets its first answer,
+ * and does nothing. The claim is written by the very statement that does the work; here it is made up before, and an
+ * answer that was stored is read again.
  */
 import type { Caller } from "@realtime-avatar/db/callers";
 import { type Claim, findAnswer, type Outcome, type StoredAnswer } from "@realtime-avatar/db/idempotency";
@@ -17,7 +17,7 @@ import type { Act } from "./auth.ts";
 /** An answer that is known before the statement runs. */
 export type Answer = { status: 200 | 201; location?: string; etag: string; body: object };
 
-/** Thrown while the caller is looked up anew: no answer of the request, and never kept. */
+/** What the domain refuses, as opposed to what fails. */
 const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
 
 /** Throws the problem `malformed_request` when there is an `Idempotency-Key` that is none. */
@@ -81,18 +81,12 @@ export const once = async (
   const asked: Asked | null =
     idempotencyKey === null
       ? null
-      : {
-          idempotencyKey,
-          request: `${request.method} ${path}`,
-          bodyHash: hashBody(body),
-          secret,
-        };
-  const textOf = (answer: Answer): string => {
-    if (!isValid(schema, answer.body)) throw new Error("an answer breaks its schema");
-    return JSON.stringify(answer.body);
-  };
+      : { idempotencyKey, request: `${request.method} ${path}`, bodyHash: hashBody(body), secret };
+  /** The body of the answer that the present attempt gives. */
+  let text = "";
   const claimOf = (answer: Answer): Claim | null => {
-    const text = textOf(answer);
+    if (!isValid(schema, answer.body)) throw new Error("an answer breaks its schema");
+    text = JSON.stringify(answer.body);
     if (asked === null) return null;
     const { secret: _, ...claim } = asked;
     const isSecret = "apiKey" in answer.body;
@@ -117,8 +111,7 @@ export const once = async (
       }
       const [answer, outcome] = made;
       if (outcome === false) return false;
-      if (outcome === true)
-        return respond(JSON.stringify(answer.body), { ...answer, location: answer.location ?? null }, false);
+      if (outcome === true) return respond(text, { ...answer, location: answer.location ?? null }, false);
       return replay(outcome, asked as Asked);
     },
     { isRepeatable: asked !== null },

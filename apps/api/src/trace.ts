@@ -1,4 +1,5 @@
 /** What is known of one request while it is under way: for its answer's headers, its log line and its audit event. */
+import type { Origin } from "@realtime-avatar/db/audit";
 import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
 import { newId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
@@ -23,3 +24,10 @@ export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes
 
 /** Gives handlers their `trace`. The application puts a fresh one into each request before anything else runs. */
 export const tracing = new Elysia({ name: "tracing" }).decorate("trace", {} as Trace);
+
+/** Where a write of this request comes from: `actor` is the key that acts, or null when none does. */
+export const originOf = (
+  { clock, random }: { clock: () => Date; random: RandomBytes },
+  actor: Origin["actor"],
+  { requestId }: Trace,
+): Origin => ({ actor, requestId, now: clock(), random });

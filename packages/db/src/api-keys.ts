@@ -163,9 +163,8 @@ export const listApiKeys = async (
 type Changer = Caller | { credentialKeyId: string } | null;
 
 /**
- * A write that changes the key `target`. `write` reads `target` and
- * `caller`, and has the expression `changed`, with the row that it has written. Answers with the key as it is then, or
- * `null` when nothing was written.
+ * A write that changes the key `target`. `write` reads `target` and `caller`, and has the expression `changed`, with the
+ * row that it has written. Answers with the key as it is then, or `null` when nothing was written.
  */
 const changeOfTarget = (write: SQL) => {
   const statementBy = (who: SQL) =>

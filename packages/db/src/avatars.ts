@@ -110,7 +110,7 @@ export type AvatarChanges = Omit<UpdateAvatar, "status"> & { status?: AvatarStat
 
 /** The fields of `UpdateAvatar`: one that is added there is written here. */
 const CHANGEABLE = Object.keys(UpdateAvatar.properties) as (keyof UpdateAvatar)[];
-const found = (field: (typeof CHANGEABLE)[number]) => sql`target.${sql.identifier(avatars[field].name)}`;
+const found = (field: keyof UpdateAvatar) => sql`target.${sql.identifier(avatars[field].name)}`;
 
 const assignments = CHANGEABLE.map((field) => {
   const column = avatars[field];
@@ -151,9 +151,9 @@ const update = statement<AvatarRow & { isChanged: boolean }>(sql`
 
 /**
  * Changes an avatar, if it is in one of `statuses` and, unless `versions` is null, in one of these versions, and writes
- * the audit event. Answers with the avatar as it is then, changed or not, and with `null` when there is none of this id in
- * the caller's tenant and environment. `false`, with nothing written, when the caller is no longer what it
- * was. Whoever waits for another change judges what that one has left. One statement.
+ * the audit event. Answers with the avatar as it is then, changed or not, and with `null` when there is none of this id
+ * in the caller's tenant and environment. `false`, with nothing written, when the caller is no longer what it was.
+ * Whoever waits for another change judges what that one has left. One statement.
  */
 export const updateAvatar = async (
   db: Db,

@@ -26,8 +26,10 @@ export type StoredAnswer = {
 export type Claim = StoredAnswer & { request: string; idempotencyKey: string };
 
 const IS_OVER = sql`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`;
-const KEY_COLUMNS = ["tenantId", "apiKeyId", "request", "idempotencyKey"];
 const { tenantId, apiKeyId, request, idempotencyKey, ...kept } = getTableColumns(idempotencyKeys);
+const key = { tenantId, apiKeyId, request, idempotencyKey };
+
+const KEY_NAMES = Object.values(key).map(({ name }) => sql.identifier(name));
 
 /** A claim that is over is taken over; one that holds stays as it is, and is read. */
 const TAKEN_OVER = sql.join(
@@ -46,11 +48,7 @@ const TAKEN_OVER = sql.join(
 export const claimFrom = (from: SQL): SQL => sql`
   claim as (
     ${insertFrom(idempotencyKeys, { ...placeholders(idempotencyKeys, "claim"), createdAt: sql`now()` }, from)}
-    on conflict (${sql.join(
-      [tenantId, apiKeyId, request, idempotencyKey].map(({ name }) => sql.identifier(name)),
-      sql`, `,
-    )})
-    do update set ${TAKEN_OVER}
+    on conflict (${sql.join(KEY_NAMES, sql`, `)}) do update set ${TAKEN_OVER}
     returning ${columnsOf(idempotencyKeys)}
   ),
   claimed as (select from claim where "auditEventId" = ${sql.placeholder("audit.id")})`;
@@ -78,10 +76,11 @@ export const outcomeOf = ([row]: readonly (Partial<ClaimRow> | undefined)[]): Ou
 
 const select = statement<StoredAnswer>(sql`
   select ${columnsOf(idempotencyKeys)} from ${idempotencyKeys}
-  where ${sql.join(
-    KEY_COLUMNS.map((key) => sql`${idempotencyKeys[key as "request"]} = ${sql.placeholder(key)}`),
-    sql` and `,
-  )} and not ${IS_OVER}`);
+  where not (${IS_OVER})
+    and ${sql.join(
+      Object.entries(key).map(([name, column]) => sql`${column} = ${sql.placeholder(name)}`),
+      sql` and `,
+    )}`);
 
 /** What was answered to the request before; `null` when it was not made, or a day ago. One statement. */
 export const findAnswer = async (
@@ -98,13 +97,13 @@ export const findAnswer = async (
 const SWEPT = 1000;
 const sweep = statement<{ swept: string }>(sql`
   with over as (
-    select tenant_id, api_key_id, request, idempotency_key from ${idempotencyKeys}
+    select ${sql.join(KEY_NAMES, sql`, `)} from ${idempotencyKeys}
     where ${IS_OVER} order by ${idempotencyKeys.createdAt} limit ${sql.placeholder("limit")}
     for update skip locked
   ),
   swept as (
     delete from ${idempotencyKeys} using over
-    where (${idempotencyKeys.tenantId}, ${idempotencyKeys.apiKeyId}, ${idempotencyKeys.request}, ${idempotencyKeys.idempotencyKey})
+    where (${sql.join(Object.values(key), sql`, `)})
       = (over.tenant_id, over.api_key_id, over.request, over.idempotency_key)
     returning 1
   )

@@ -28,17 +28,17 @@ import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf } from "./trace.ts";
 
 export const apiKeyRoutes = (dependencies: Dependencies) => {
-  const { db, random } = dependencies;
+  const { random } = dependencies;
   return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ act, path, request, secret, set, trace }) => {
+      async ({ act, db, path, request, secret, set, trace }) => {
         checkIdempotencyKey(request);
-        const body = await readBody(request, CreateApiKey);
+        const body = await readBody(request, trace, CreateApiKey);
         return once(
           dependencies,
-          { act, path, request, secret, set },
+          { act, db, path, request, secret, set },
           ApiKeyWithSecret,
           body,
           async (caller, _, claimOf) => {
@@ -59,7 +59,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "",
-      async ({ caller, request }) => {
+      async ({ caller, db, request }) => {
         const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
         const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
         return toPage(API_KEY_LIST, page, keys, presentApiKey);
@@ -87,9 +87,9 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .patch(
       "/:id",
-      async ({ act, request, set, trace }) => {
+      async ({ act, db, request, set, trace }) => {
         const { matches, errors } = readIfMatch(request);
-        const body = await readBody(request, UpdateApiKey, errors);
+        const body = await readBody(request, trace, UpdateApiKey, errors);
         const key = await act(async (caller, target) => {
           const updated = updatedApiKey(target, body, caller, { judgedAt: caller.judgedAt, matches });
           return (await updateApiKey(db, updated, caller, originOf(dependencies, caller, trace))) && updated.record;
@@ -101,7 +101,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .delete(
       "/:id",
-      async ({ act, request, set, trace }) => {
+      async ({ act, db, request, set, trace }) => {
         const { versions, matches, errors } = readIfMatch(request);
         readQuery(request, NO_PARAMETERS, errors);
         const key = await act(async (caller, found) => {
@@ -117,12 +117,12 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .post(
       "/:id/rotate",
-      async ({ act, path, request, secret, set, trace }) => {
+      async ({ act, db, path, request, secret, set, trace }) => {
         checkIdempotencyKey(request);
-        const body = await readBody(request, RotateApiKey);
+        const body = await readBody(request, trace, RotateApiKey);
         return once(
           dependencies,
-          { act, path, request, secret, set },
+          { act, db, path, request, secret, set },
           ApiKeyWithSecret,
           body,
           async (caller, target, claimOf) => {

@@ -1,6 +1,7 @@
 /** The HTTP application: one way in for every request, one way out for every error. */
 import type { Caller } from "@realtime-avatar/db/callers";
-import { type Db, describeError } from "@realtime-avatar/db/client";
+import { describeError } from "@realtime-avatar/db/failure";
+import type { Db } from "@realtime-avatar/db/pool";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
@@ -57,7 +58,8 @@ export const createApp = (dependencies: Dependencies) => {
     .use(tracing)
     .onRequest((context) => {
       const requestId = requestIdFor(context.request.headers.get("x-request-id"), clock(), random);
-      context.trace = { requestId, startedAt: performance.now() };
+      const startedAt = performance.now();
+      context.trace = { requestId, startedAt, deadline: startedAt + db.deadlineMs };
       const { headers } = context.set;
       headers["x-request-id"] = requestId;
       headers["cache-control"] = "no-store";

@@ -10,9 +10,9 @@ import { readQuery } from "./query.ts";
 export const auditEventRoutes = (dependencies: Dependencies) =>
   new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
     "",
-    async ({ caller, request }) => {
+    async ({ caller, db, request }) => {
       const page = readPage(AUDIT_EVENT_LIST, readQuery(request, AUDIT_EVENT_LIST.query));
-      const events = await listAuditEvents(dependencies.db, caller, page);
+      const events = await listAuditEvents(db, caller, page);
       return toPage(AUDIT_EVENT_LIST, page, events, presentAuditEvent);
     },
     { scope: "api_keys:write", response: { 200: AuditEventPage } },

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect as connectSocket } from "node:net";
-import { connect } from "@realtime-avatar/db/client";
-import { cutBlocked, random, seedKey, watchLookUps } from "@realtime-avatar/db/testing";
+import { connect } from "@realtime-avatar/db/pool";
+import { cutBlocked, random, seedKey, session, watchLookUps } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
@@ -150,7 +150,7 @@ describe("a connection that is lost under a request", () => {
   test("leaves a write's outcome unknown, and says so", async () => {
     const { db } = api.database;
     const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
-    const holder = connect(api.database.url, { connections: 1 });
+    const holder = session(api.database.url);
     await holder.client`begin`;
     await holder.client`select 1 from api_keys where id = ${record.id} for update`;
     const pending = send(`Bearer ${secret.reveal()}`);

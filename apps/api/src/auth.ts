@@ -1,9 +1,10 @@
 /**
  * Who may call. A route with `scope` runs only for a caller who holds that scope; its handler is given the `caller`, for
- * reading, and `act`, the one way to write as the caller. Everything here comes before the body is read: a stranger
- * learns nothing and costs nothing.
+ * reading, `act`, the one way to write as the caller, and `db`, which has until the deadline of the request. Everything
+ * here comes before the body is read: a stranger learns nothing and costs nothing.
  */
 import { type Caller, findCredential } from "@realtime-avatar/db/callers";
+import type { Db } from "@realtime-avatar/db/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type ApiKeyId, isId } from "@realtime-avatar/domain/id";
@@ -36,7 +37,8 @@ export type Act = <Result>(
 
 /** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
 const authenticate = async (
-  { db, noteUse }: Dependencies,
+  db: Db,
+  { noteUse }: Dependencies,
   header: string | null,
   targetId: ApiKeyId | null,
   trace: Trace,
@@ -76,8 +78,9 @@ export const authentication = (dependencies: Dependencies) =>
         // Routes without parameters have no `params`, whatever the types say.
         const { id } = (params ?? {}) as { id?: unknown };
         const targetId = isId("key", id) ? id : null;
+        const db = dependencies.db.until(trace);
         const judge = async (): Promise<Judged> => {
-          const judged = await authenticate(dependencies, request.headers.get("authorization"), targetId, trace);
+          const judged = await authenticate(db, dependencies, request.headers.get("authorization"), targetId, trace);
           checkScope(judged.caller, needed);
           return judged;
         };
@@ -88,7 +91,7 @@ export const authentication = (dependencies: Dependencies) =>
             judged = null;
             return writing(() => work(caller, target), isRepeatable);
           });
-        return { ...judged, act };
+        return { ...judged, act, db };
       },
     }),
   });

@@ -1,6 +1,7 @@
 /** `/api/v1/avatars` */
 import { type AvatarChanges, findAvatar, insertAvatar, listAvatars, updateAvatar } from "@realtime-avatar/db/avatars";
 import type { Caller } from "@realtime-avatar/db/callers";
+import type { Db } from "@realtime-avatar/db/pool";
 import {
   AVATAR_LIST,
   Avatar,
@@ -29,10 +30,11 @@ import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf, type Trace } from "./trace.ts";
 
 export const avatarRoutes = (dependencies: Dependencies) => {
-  const { db, random, config } = dependencies;
+  const { random, config } = dependencies;
 
   /** Changes an avatar that is in one of `statuses`; refuses, as it was found, one that is not. */
   const change = async (
+    db: Db,
     id: string,
     changes: AvatarChanges,
     { versions, matches }: Expectation,
@@ -59,10 +61,10 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ act, path, request, secret, set, trace }) => {
+      async ({ act, db, path, request, secret, set, trace }) => {
         checkIdempotencyKey(request);
-        const body = await readBody(request, CreateAvatar);
-        return once(dependencies, { act, path, request, secret, set }, Avatar, body, async (caller, _, claimOf) => {
+        const body = await readBody(request, trace, CreateAvatar);
+        return once(dependencies, { act, db, path, request, secret, set }, Avatar, body, async (caller, _, claimOf) => {
           const origin = originOf(dependencies, caller, trace);
           const avatar = newAvatar(body, {
             id: newId("ava", origin.now, random),
@@ -84,7 +86,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "",
-      async ({ caller, request }) => {
+      async ({ caller, db, request }) => {
         const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
         return toPage(AVATAR_LIST, page, await listAvatars(db, caller, page), presentAvatar);
       },
@@ -92,7 +94,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "/:id",
-      async ({ caller, params: { id }, request, set, status }) => {
+      async ({ caller, db, params: { id }, request, set, status }) => {
         readQuery(request, NO_PARAMETERS);
         const avatar = isId("ava", id) ? await findAvatar(db, caller, id) : null;
         if (!avatar) throw notFound();
@@ -103,10 +105,10 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .patch(
       "/:id",
-      async ({ act, params: { id }, request, set, trace }) => {
+      async ({ act, db, params: { id }, request, set, trace }) => {
         const expectation = readIfMatch(request);
-        const body = await readBody(request, UpdateAvatar, expectation.errors);
-        const avatar = await act((caller) => change(id, body, expectation, updatableStatuses(body), caller, trace));
+        const body = await readBody(request, trace, UpdateAvatar, expectation.errors);
+        const avatar = await act((caller) => change(db, id, body, expectation, updatableStatuses(body), caller, trace));
         set.headers.etag = entityTag(avatar);
         return presentAvatar(avatar);
       },
@@ -114,11 +116,11 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .delete(
       "/:id",
-      async ({ act, params: { id }, request, set, trace }) => {
+      async ({ act, db, params: { id }, request, set, trace }) => {
         const expectation = readIfMatch(request);
         readQuery(request, NO_PARAMETERS, expectation.errors);
         const changes = { status: "deleted" } as const;
-        const avatar = await act((caller) => change(id, changes, expectation, DELETABLE_STATUSES, caller, trace));
+        const avatar = await act((caller) => change(db, id, changes, expectation, DELETABLE_STATUSES, caller, trace));
         set.headers.etag = entityTag(avatar);
         return presentAvatar(avatar);
       },

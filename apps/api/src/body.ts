@@ -3,6 +3,7 @@ import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
 import { NO_PARAMETERS, queryOf, refuseIfAny } from "./query.ts";
+import type { Trace } from "./trace.ts";
 
 const MAX_BODY_BYTES = 128 * 1024;
 const MAX_DEPTH = 64;
@@ -31,17 +32,28 @@ const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array>
   return Buffer.concat(chunks);
 };
 
-/** The body's bytes. */
-const readBytes = async (request: Request): Promise<Uint8Array> => {
+/** The body's bytes. The client has until the request's deadline, which is then moved by the time that it has taken. */
+const readBytes = async (request: Request, trace: Trace): Promise<Uint8Array> => {
   const declared = request.headers.get("content-length");
   if (Number(declared) > MAX_BODY_BYTES) throw tooLarge();
+  const startedAt = performance.now();
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Problem("malformed_request", "The body did not arrive in time.", { retryable: true, hangUp: true }));
+    }, trace.deadline - startedAt);
+  });
+  // HTTP holds the sender to its Content-Length, so these bytes can be taken in one go.
+  const bytes = declared === null && request.body ? readChunks(request.body) : request.bytes();
   try {
-    // HTTP holds the sender to its Content-Length, so these bytes can be taken in one go.
-    return declared === null && request.body ? await readChunks(request.body) : await request.bytes();
+    return await Promise.race([bytes, late]);
   } catch (error) {
     if (error instanceof Problem) throw error;
     // The sender hung up, or broke the framing: nobody will read the answer, but the log should not call it our defect.
     throw new Problem("malformed_request", "The body ended before it was complete.");
+  } finally {
+    clearTimeout(timer);
+    trace.deadline += performance.now() - startedAt;
   }
 };
 
@@ -91,11 +103,12 @@ const parseJson = (bytes: Uint8Array): unknown => {
  */
 export const readBody = async <Schema extends TSchema>(
   request: Request,
+  trace: Trace,
   schema: Schema,
   errors: readonly FieldError[] = [],
 ): Promise<Static<Schema>> => {
   checkMediaType(request);
-  const value = parseJson(await readBytes(request));
+  const value = parseJson(await readBytes(request, trace));
   const query = queryOf(request, NO_PARAMETERS);
   refuseIfAny([...query.errors, ...errors, ...validate(schema, value)].slice(0, MAX_ERRORS));
   return value as Static<Schema>;

@@ -3,9 +3,9 @@ import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey } fro
 import { listAuditEvents } from "@realtime-avatar/db/audit";
 import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
 import { findCredential } from "@realtime-avatar/db/callers";
-import type { Db } from "@realtime-avatar/db/client";
 import { isMigrated, migrate } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
+import type { Db } from "@realtime-avatar/db/pool";
 import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
 import {
   API_KEY_LIST,

@@ -1,6 +1,6 @@
 /** What a newcomer sees: on an empty embedded database, a first tenant, a first key, and a call to paste. */
 import { insertFirstApiKey } from "@realtime-avatar/db/api-keys";
-import type { Db } from "@realtime-avatar/db/client";
+import type { Db } from "@realtime-avatar/db/pool";
 import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { newId, type RandomBytes } from "@realtime-avatar/domain/id";

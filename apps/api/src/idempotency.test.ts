@@ -1,8 +1,7 @@
 /** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/client";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
-import { cutBlocked, seedKey, seedTenant, untilBlocked } from "@realtime-avatar/db/testing";
+import { cutBlocked, seedKey, seedTenant, session, untilBlocked } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { openAnswer } from "@realtime-avatar/domain/idempotency";
 import { type Answer, rowCounts, startApi, type TestApi } from "./testing.ts";
@@ -122,7 +121,7 @@ describe.each(posts)("%s", (_, request) => {
     const key = next();
     const { record, secret } = await seed();
     for (const cut of [true, false]) {
-      const holder = connect(api.database.url, { connections: 1 });
+      const holder = session(api.database.url);
       await holder.client`begin`;
       await holder.client`select 1 from api_keys where id = ${record.id} for update`;
       const pending = post(path, body, key, secret.reveal());
@@ -307,7 +306,7 @@ describe("the sweep", () => {
       select tenant_id, api_key_id, request, 'old-' || i, audit_event_id, body_hash, status, location, etag, answer, sealed_for,
         now() - interval '25 hours'
       from idempotency_keys, generate_series(1, 2500) i where idempotency_key = ${key}`;
-    const holder = connect(url, { connections: 1 });
+    const holder = session(url);
     await holder.client`begin`;
     await holder.client`select 1 from idempotency_keys where idempotency_key in ('old-1', 'old-2') for update`;
     expect(await sweepIdempotencyKeys(db)).toBe(2498);

@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/api-keys";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { connect } from "@realtime-avatar/db/client";
-import { cutBlocked, operatorOrigin, random, seedKey, untilBlocked } from "@realtime-avatar/db/testing";
+import { cutBlocked, operatorOrigin, random, seedKey, session, untilBlocked } from "@realtime-avatar/db/testing";
 import { OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
 import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type Answer, rowCounts, startApi, type TestApi } from "./testing.ts";
@@ -102,7 +101,7 @@ describe("a leaked key", () => {
     const { record, secret } = await make();
     const found = await findCredential(api.database.db, secret.keyId);
     if (!found) throw new Error("no key");
-    const other = connect(api.database.url, { connections: 1 });
+    const other = session(api.database.url);
     await other.client`begin`;
     const rotated = rotatedApiKey(found.caller, {}, OPERATOR, random);
     expect(await rotateApiKey(other, rotated, null, operatorOrigin())).toBe(true);
@@ -117,7 +116,7 @@ describe("a leaked key", () => {
 
   test("whose connection dies on the way is not said to be left alone", async () => {
     const { record, secret } = await make();
-    const holder = connect(api.database.url, { connections: 1 });
+    const holder = session(api.database.url);
     await holder.client`begin`;
     await holder.client`select 1 from api_keys where id = ${record.id} for update`;
     const pending = report(secret.reveal());

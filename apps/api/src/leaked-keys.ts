@@ -4,6 +4,7 @@
  */
 import { revokeApiKey } from "@realtime-avatar/db/api-keys";
 import { findCredential } from "@realtime-avatar/db/callers";
+import type { Db } from "@realtime-avatar/db/pool";
 import { ReportLeakedKey } from "@realtime-avatar/domain/api-key";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { Problem } from "@realtime-avatar/domain/problem";
@@ -22,7 +23,7 @@ const REPORTS_PER_MINUTE = 30;
 const Accepted = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
 
 export const leakedKeyRoutes = (dependencies: Dependencies) => {
-  const { db, config, peerAddress } = dependencies;
+  const { config, peerAddress } = dependencies;
   const limiter = new RateLimiterMemory({ points: REPORTS_PER_MINUTE, duration: 60 });
   const checkRate = async (request: Request): Promise<void> => {
     try {
@@ -36,7 +37,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
   };
 
   /** Revokes the key of `secret` while that is one of its usable secrets; `false` when the key changes meanwhile. */
-  const revokeLeaked = async (secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
+  const revokeLeaked = async (db: Db, secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
     const stored = await findCredential(db, secret.keyId);
     if (!stored || !verifyApiKey(secret, stored.digest)) return true;
     // An old secret in the history of a repository must not end the key that has replaced it.
@@ -51,9 +52,10 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
     "",
     async ({ request, status, trace }) => {
       await checkRate(request);
-      const { apiKey } = await readBody(request, ReportLeakedKey);
+      const { apiKey } = await readBody(request, trace, ReportLeakedKey);
       const secret = parseApiKey(apiKey);
-      if (secret) await untilDone(() => revokeLeaked(secret, trace));
+      const db = dependencies.db.until(trace);
+      if (secret) await untilDone(() => revokeLeaked(db, secret, trace));
       return status(202, { status: "accepted" as const });
     },
     { response: { 202: Accepted } },

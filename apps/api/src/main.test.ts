@@ -259,11 +259,15 @@ describe("a database that is frozen", () => {
     const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
     const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
     expect((await create()).status).toBe(201);
-    const joined = await openDatabase({ databaseUrl: null, dataDirectory: data, deadlineMs: 5000, prepare: true });
-    const backends = await joined.db.client`select pid from pg_stat_activity where backend_type = 'client backend'`;
+    const config = { databaseUrl: null, dataDirectory: data, deadlineMs: 5000, connections: 1, prepare: true };
+    const joined = await openDatabase(config);
+    const backends = await joined.db.run<{ pid: number }>(
+      "select pid from pg_stat_activity where backend_type = 'client backend'",
+      [],
+    );
     await joined.close();
     const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
-    const pids = [postmaster, ...backends.map((row) => Number(row["pid"]))];
+    const pids = [postmaster, ...backends.map((row) => row.pid)];
     const signal = (name: NodeJS.Signals): void => {
       for (const pid of pids) {
         try {

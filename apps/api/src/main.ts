@@ -1,5 +1,5 @@
 /** Starts the API. */
-import { describeError } from "@realtime-avatar/db/client";
+import { describeError } from "@realtime-avatar/db/failure";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";

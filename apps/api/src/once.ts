@@ -5,6 +5,7 @@
  */
 import type { Caller } from "@realtime-avatar/db/callers";
 import { type Claim, findAnswer, type Outcome, type StoredAnswer } from "@realtime-avatar/db/idempotency";
+import type { Db } from "@realtime-avatar/db/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { hashBody, isIdempotencyKey, openAnswer, sealAnswer } from "@realtime-avatar/domain/idempotency";
@@ -54,6 +55,7 @@ const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secre
 
 type Context = {
   act: Act;
+  db: Db;
   path: string;
   request: Request;
   secret: ApiKeySecret;
@@ -67,8 +69,8 @@ type Context = {
  * on the caller or on what the path names, an earlier attempt may have been made before that was so.
  */
 export const once = async (
-  { db, random }: Dependencies,
-  { act, path, request, secret, set }: Context,
+  { random }: Dependencies,
+  { act, db, path, request, secret, set }: Context,
   schema: TSchema,
   body: unknown,
   attempt: (

@@ -1,5 +1,5 @@
 /** Errors as answers: `application/problem+json` (RFC 9457), in fixed words, with nothing internal and no echo. */
-import { databaseFailure } from "@realtime-avatar/db/client";
+import { databaseFailure } from "@realtime-avatar/db/failure";
 import { PROBLEMS, Problem } from "@realtime-avatar/domain/problem";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
@@ -30,6 +30,7 @@ export const problemResponse = (problem: Problem, requestId: string): Response =
   if (wanted) headers.set("www-authenticate", wanted);
   const retryAfter = problem.extras.retryAfterSeconds ?? (problem.status === 503 ? RETRY_AFTER_SECONDS : undefined);
   if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
+  if (problem.extras.hangUp) headers.set("connection", "close");
   if (problem.extras.location !== undefined) headers.set("location", problem.extras.location);
   const body = {
     type: `/problems/${problem.code}`,

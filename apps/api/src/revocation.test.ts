@@ -1,7 +1,7 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/client";
-import { seedKey, untilBlocked, watchLookUps } from "@realtime-avatar/db/testing";
+import { connect } from "@realtime-avatar/db/pool";
+import { seedKey, session, untilBlocked, watchLookUps } from "@realtime-avatar/db/testing";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
 
@@ -107,7 +107,7 @@ describe("while the write waits for the change to commit", () => {
   test.each(cases)("%s by a key that is %s meanwhile", async (write, change) => {
     const [method, path] = await requestOf(write);
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
-    const other = connect(api.database.url, { connections: 1 });
+    const other = session(api.database.url);
     await other.client`begin`;
     await other.client.unsafe(changes[change](record.id));
     const before = await rowsAt(path);
@@ -125,7 +125,7 @@ describe("while the write waits for a change of its target to commit", () => {
   test.each(onKeys)("%s of a key that is revoked meanwhile", async (write) => {
     const [method, path] = await requestOf(write);
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-    const other = connect(api.database.url, { connections: 1 });
+    const other = session(api.database.url);
     await other.client`begin`;
     await other.client.unsafe(changes.revoked(path.split("/")[4] ?? ""));
     const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
@@ -144,7 +144,7 @@ describe("while the write waits for a change of its target to commit", () => {
     const [method, path] = await requestOf(write);
     const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
     const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
-    const other = connect(api.database.url, { connections: 1 });
+    const other = session(api.database.url);
     await other.client`begin`;
     await other.client`
       update api_keys set scopes = '{*}', version = version + 1 where id = ${path.split("/")[4] ?? ""}`;
@@ -167,7 +167,7 @@ describe("while the write waits for a rename of its target to commit", () => {
     async (method) => {
       const [, path] = await requestOf("DELETE /api/v1/api-keys/:key");
       const key = await api.key();
-      const other = connect(api.database.url, { connections: 1 });
+      const other = session(api.database.url);
       await other.client`begin`;
       await other.client.unsafe(changes.renamed(path.split("/")[4] ?? ""));
       const body = method === "PATCH" ? { name: "mine" } : undefined;
@@ -234,7 +234,7 @@ describe("a key that writes without a pause, in commits that take their time", (
         const answer = await readAnswer(await app.handle(request));
         expect([200, 202]).toContain(answer.status);
         // They go on writing, or trying to, until it has been answered.
-        expect(await db.client`select 1 from api_key_pending_changes`).toHaveLength(0);
+        expect(await api.database.db.client`select 1 from api_key_pending_changes`).toHaveLength(0);
       } finally {
         stop = true;
         await Promise.all(lanes);
@@ -262,7 +262,7 @@ describe("an announcement", () => {
       return row?.["announced_at"].getTime();
     };
     const changeUnder = async (whileHeld: () => Promise<void>): Promise<void> => {
-      const holder = connect(url, { connections: 1 });
+      const holder = session(url);
       await holder.client`begin`;
       await holder.client`select 1 from api_keys where id = ${record.id} for share`;
       const pending = api.call("PATCH", `/api/v1/api-keys/${record.id}`, { key, body: { name: "held" } });

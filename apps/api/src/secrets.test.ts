@@ -1,7 +1,6 @@
 /** Issues keys, drives every way a request can end, and then looks for the secrets in everything that stays behind. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/client";
-import { cutBlocked } from "@realtime-avatar/db/testing";
+import { cutBlocked, session } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { type Answer, startApi, type TestApi } from "./testing.ts";
 
@@ -141,7 +140,7 @@ beforeAll(async () => {
   await drive("POST", path, { key: one, body: { name: "x" } });
   await client`alter table elsewhere rename to api_key_credentials`;
   // A connection that dies under a write.
-  const holder = connect(api.database.url, { connections: 1 });
+  const holder = session(api.database.url);
   await holder.client`begin`;
   await holder.client`select 1 from api_keys where key_id = ${id(powerful)} for update`;
   const pending = drive("POST", path, { key: powerful, body: { name: "x" } });

@@ -1,6 +1,6 @@
 /** For tests: the application on a real server and a real database, and the log that it writes. */
 
-import type { Db } from "@realtime-avatar/db/client";
+import type { Db } from "@realtime-avatar/db/pool";
 import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-key";
 import type { TenantId } from "@realtime-avatar/domain/id";

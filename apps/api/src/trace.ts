@@ -9,6 +9,8 @@ export type Trace = {
   requestId: string;
   /** As of `performance.now()`. */
   startedAt: number;
+  /** By when the database must have done its part, on the same clock. The time that the client takes is added. */
+  deadline: number;
   tenantId?: string;
   keyId?: string;
   problem?: ProblemCode;

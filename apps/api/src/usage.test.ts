@@ -1,7 +1,6 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/client";
-import { seedKey, untilBlocked } from "@realtime-avatar/db/testing";
+import { seedKey, session, untilBlocked } from "@realtime-avatar/db/testing";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { startApi, type TestApi } from "./testing.ts";
 import { createUses } from "./usage.ts";
@@ -150,7 +149,7 @@ describe("the notes", () => {
   test("that come while others are written are written next", async () => {
     const key = await seed();
     const uses = createUses(api.database.db, quiet);
-    const holder = connect(api.database.url, { connections: 1 });
+    const holder = session(api.database.url);
     await holder.client`begin`;
     await holder.client`insert into api_key_usage values (${key.record.tenantId}, ${key.record.id}, 'epoch')`;
     uses.note(useOf(key, 1));
@@ -166,7 +165,7 @@ describe("the notes", () => {
 
   test("keep no request waiting", async () => {
     const { record, secret } = await seed();
-    const holder = connect(api.database.url, { connections: 1 });
+    const holder = session(api.database.url);
     await holder.client`begin`;
     await holder.client`insert into api_key_usage values (${record.tenantId}, ${record.id}, now())`;
     await use(secret.reveal());

@@ -1,6 +1,7 @@
 /** Notes when keys are used, off the way of the requests: in memory first, and in the database soon after. */
 import type { Caller } from "@realtime-avatar/db/callers";
-import { type Db, describeError } from "@realtime-avatar/db/client";
+import { describeError } from "@realtime-avatar/db/failure";
+import type { Db } from "@realtime-avatar/db/pool";
 import { type ApiKeyUse, recordUses } from "@realtime-avatar/db/usage";
 import type { Logger } from "@realtime-avatar/runtime/log";
 

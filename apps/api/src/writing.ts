@@ -1,5 +1,5 @@
 /** How a write is tried, and what is said when it does not come to an end. */
-import { databaseFailure } from "@realtime-avatar/db/client";
+import { databaseFailure } from "@realtime-avatar/db/failure";
 import { Problem } from "@realtime-avatar/domain/problem";
 
 /**

@@ -21,7 +21,6 @@ import {
   targetValues,
   toRecord,
 } from "./callers.ts";
-import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
 import {
   CLAIM_ROW,
   type Claim,
@@ -31,8 +30,10 @@ import {
   type Outcome,
   outcomeOf,
 } from "./idempotency.ts";
+import type { Db } from "./pool.ts";
 import { withRightOfWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
+import { columnsOf, insertFrom, placeholders, rowValues, statement } from "./statement.ts";
 
 const insertCredential = (from: SQL): SQL =>
   insertFrom(apiKeyCredentials, { ...placeholders(apiKeyCredentials, "credential"), retiredAt: sql`null` }, from);

@@ -6,8 +6,9 @@ import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/
 import type { PageRequest } from "@realtime-avatar/domain/page";
 import { type SQL, sql } from "drizzle-orm";
 import type { Caller } from "./callers.ts";
-import { columnsOf, type Db, insertFrom, newestOf, placeholders, rowValues, statement } from "./client.ts";
+import type { Db } from "./pool.ts";
 import { auditEvents } from "./schema.ts";
+import { columnsOf, insertFrom, newestOf, placeholders, rowValues, statement } from "./statement.ts";
 
 /** Where a write comes from: who acts (null when no key does), by which request, and when. */
 export type Origin = {

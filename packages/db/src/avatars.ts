@@ -12,7 +12,6 @@ import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { type SQL, sql } from "drizzle-orm";
 import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
 import { CALLER, type Caller, callerValues } from "./callers.ts";
-import { columnsOf, type Db, insertFrom, newestOf, placeholders, rowValues, statement } from "./client.ts";
 import {
   CLAIM_ROW,
   type Claim,
@@ -22,7 +21,9 @@ import {
   type Outcome,
   outcomeOf,
 } from "./idempotency.ts";
+import type { Db } from "./pool.ts";
 import { avatars } from "./schema.ts";
+import { columnsOf, insertFrom, newestOf, placeholders, rowValues, statement } from "./statement.ts";
 
 /** Writes an avatar and its audit event, for each row of `from`. */
 const insertAvatarFrom = (from: SQL): SQL => sql`

@@ -7,16 +7,18 @@ import { sql } from "drizzle-orm";
 import { insertApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
 import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
-import { connect, type Db, statement } from "./client.ts";
 import type { Outcome } from "./idempotency.ts";
 import { GIVES_WAY } from "./right-of-way.ts";
 import { apiKeys } from "./schema.ts";
+import { statement } from "./statement.ts";
 import {
   operatorOrigin,
   random,
   seedKey,
   seedTenant,
+  session,
   type TestDatabase,
+  type TestDb,
   testDatabase,
   untilBlocked,
 } from "./testing.ts";
@@ -25,7 +27,7 @@ import {
 setDefaultTimeout(60_000);
 
 let database: TestDatabase;
-let db: Db;
+let db: TestDb;
 let tenantId: TenantId;
 
 beforeAll(async () => {
@@ -227,7 +229,7 @@ describe("a write reads its caller again", () => {
   });
 
   test("a rotation without overlap has ended the old secret when it commits, to the millisecond", async () => {
-    const only = connect(database.url, { connections: 1 });
+    const only = session(database.url);
     for (let round = 0; round < 20; round++) {
       const { record, secret } = await seedKey(db, tenantId);
       await only.client`begin`;
@@ -247,7 +249,7 @@ describe("a write reads its caller again", () => {
     expect(await write(caller)).toBe(true);
   });
 
-  const held: [string, (line: Awaited<ReturnType<typeof seedLine>>, to: Db) => Promise<unknown>][] = [
+  const held: [string, (line: Awaited<ReturnType<typeof seedLine>>, to: TestDb) => Promise<unknown>][] = [
     ["the revocation of the key", ({ grandchild }, to) => revoke(grandchild.record, to)],
     ["the revocation of its eldest ancestor", ({ parent }, to) => revoke(parent.record, to)],
     ["the retirement of its credential", ({ grandchild }, to) => retire(grandchild.secret.keyId, "-1 second", to)],
@@ -256,7 +258,7 @@ describe("a write reads its caller again", () => {
   test.each(held)("a write that waits for %s to commit writes nothing", async (_, change) => {
     const line = await seedLine();
     const { caller } = await find(line.grandchild.secret.keyId);
-    const other = connect(database.url, { connections: 1 });
+    const other = session(database.url);
     await other.client`begin`;
     await change(line, other);
     const pending = write(caller);
@@ -271,7 +273,7 @@ describe("a write reads its caller again", () => {
   test("a revocation waits for a write that came first", async () => {
     const { grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
-    const writer = connect(database.url, { connections: 1 });
+    const writer = session(database.url);
     await writer.client`begin`;
     expect(await write(caller, writer)).toBe(true);
     let revoked = false;

@@ -9,9 +9,10 @@ import type { ApiKeyId } from "@realtime-avatar/domain/id";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import { type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
-import { type Db, statement } from "./client.ts";
+import type { Db } from "./pool.ts";
 import { GIVES_WAY, givingWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage } from "./schema.ts";
+import { statement } from "./statement.ts";
 
 /** A key that has proved itself, as it was when it was looked up. */
 export type Caller = ApiKeyRecord & {

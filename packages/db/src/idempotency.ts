@@ -6,8 +6,9 @@
  */
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
-import { columnsOf, type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import type { Db } from "./pool.ts";
 import { idempotencyKeys } from "./schema.ts";
+import { columnsOf, insertFrom, placeholders, rowValues, statement } from "./statement.ts";
 
 /** An answer as it is stored. */
 export type StoredAnswer = {

@@ -8,13 +8,13 @@ import { createHash } from "node:crypto";
 import type { MigrationMeta } from "drizzle-orm/migrator";
 import { PgDialect, type PgSession } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
-import postgres from "postgres";
 import initial from "../migrations/0000_initial.sql" with { type: "text" };
 import auditAppendOnly from "../migrations/0001_audit_append_only.sql" with { type: "text" };
 import lifeOfKeysAndAvatars from "../migrations/0002_life_of_keys_and_avatars.sql" with { type: "text" };
 import idempotency from "../migrations/0003_idempotency.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
-import type { Db } from "./client.ts";
+import { driver } from "./connection.ts";
+import { type Db, findPrimary } from "./pool.ts";
 
 /** One for each entry of the journal, in its order. */
 const TEXTS = [initial, auditAppendOnly, lifeOfKeysAndAvatars, idempotency];
@@ -39,10 +39,10 @@ const migrations = (): MigrationMeta[] =>
  * through a transaction-mode pooler.
  */
 export const migrate = async (url: string): Promise<boolean> => {
-  const client = postgres(url, { max: 1, connect_timeout: 5, onnotice: () => {} });
+  const client = driver(url, await findPrimary(url));
   try {
     await client`select pg_advisory_lock(${LOCK})`;
-    if (await isCurrent(client)) return false;
+    if (await isCurrent((text) => client.unsafe(text))) return false;
     const { session } = drizzle(client)._;
     await new PgDialect().migrate(migrations(), session as unknown as PgSession, "drizzle");
     return true;
@@ -52,14 +52,15 @@ export const migrate = async (url: string): Promise<boolean> => {
   }
 };
 
-const isCurrent = async (client: postgres.Sql): Promise<boolean> => {
-  const [{ journaled } = { journaled: false }] = await client<{ journaled: boolean }[]>`
-    select to_regclass('drizzle.__drizzle_migrations') is not null as journaled`;
-  if (!journaled) return false;
-  const [row] = await client<{ newest: string | null }[]>`
-    select max(created_at) as newest from drizzle.__drizzle_migrations`;
-  return Number(row?.newest ?? 0) >= (journal.entries.at(-1)?.when ?? 0);
+type Ask = (text: string) => PromiseLike<readonly object[]>;
+
+const isCurrent = async (ask: Ask): Promise<boolean> => {
+  const [table] = await ask("select 1 where to_regclass('drizzle.__drizzle_migrations') is not null");
+  if (!table) return false;
+  const [row] = await ask("select max(created_at) as newest from drizzle.__drizzle_migrations");
+  const { newest } = row as { newest: string | null };
+  return Number(newest ?? 0) >= (journal.entries.at(-1)?.when ?? 0);
 };
 
 /** Whether the database has every migration that this program knows. A newer database counts as current. */
-export const isMigrated = (db: Db): Promise<boolean> => isCurrent(db.client);
+export const isMigrated = (db: Db): Promise<boolean> => isCurrent((text) => db.run(text, []));

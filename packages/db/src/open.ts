@@ -1,13 +1,18 @@
 /** Opens the database that the configuration names, ready for use. */
-import { checkServer, connect, type Db, databaseFailure, describeError } from "./client.ts";
+import { sql } from "drizzle-orm";
 import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
+import { databaseFailure, describeError } from "./failure.ts";
 import { migrate } from "./migrate.ts";
+import { connect, type Db } from "./pool.ts";
+import { statement } from "./statement.ts";
 
 export type DatabaseConfig = {
   databaseUrl: string | null;
   dataDirectory: string;
-  /** How long a request's statement may take, in milliseconds. */
+  /** How long the database may take over one request, in milliseconds. */
   deadlineMs: number;
+  /** How many statements run at once at most, each on a connection of its own. */
+  connections: number;
   /** Whether statements stay prepared on their connection. */
   prepare: boolean;
 };
@@ -21,12 +26,28 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-const tryConnect = (url: string, { deadlineMs, prepare }: DatabaseConfig): Db => {
+const tryConnect = (url: string, { deadlineMs, connections, prepare }: DatabaseConfig): Db => {
   try {
-    return connect(url, { deadlineMs, prepare });
+    return connect(url, { deadlineMs, connections, prepare });
   } catch {
-    // The driver reads the URL at once; its own words may quote it.
+    // The URL is read at once; the words of the error may quote it.
     throw new Error("DATABASE_URL must be a postgres:// URL.");
+  }
+};
+
+const selectSettings = statement<{ version: string; encoding: string; isolation: string }>(sql`
+  select current_setting('server_version_num') as version,
+    current_setting('server_encoding') as encoding,
+    current_setting('default_transaction_isolation') as isolation`);
+
+/** Refuses a server on which the service would not keep its word. The error says what is wrong with it. */
+const checkServer = async (db: Db): Promise<void> => {
+  const [row] = await selectSettings(db, {});
+  if (!row) throw new Error("PostgreSQL did not answer.");
+  if (Number(row.version) < 150_000) throw new Error("PostgreSQL 15 or later is needed.");
+  if (row.encoding !== "UTF8") throw new Error(`The database's encoding is ${row.encoding}; it must be UTF8.`);
+  if (row.isolation !== "read committed") {
+    throw new Error(`The database's default_transaction_isolation is ${row.isolation}; it must be read committed.`);
   }
 };
 

@@ -7,9 +7,17 @@ import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey, upda
 import { listAuditEvents } from "./audit.ts";
 import { findAvatar, insertAvatar, listAvatars, updateAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
-import { connect, type Db } from "./client.ts";
 import { findAnswer, sweepIdempotencyKeys } from "./idempotency.ts";
-import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+import {
+  operatorOrigin,
+  random,
+  seedKey,
+  seedTenant,
+  session,
+  type TestDatabase,
+  type TestDb,
+  testDatabase,
+} from "./testing.ts";
 import { recordUses } from "./usage.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -18,7 +26,7 @@ setDefaultTimeout(60_000);
 const ROWS = 3000;
 let database: TestDatabase;
 /** One connection, so that its prepared statements can be looked at. */
-let db: Db;
+let db: TestDb;
 let tenantId: TenantId;
 let caller: Caller;
 let target: ApiKeyRecord;
@@ -28,7 +36,7 @@ const ids = (prefix: string) => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0'
 
 beforeAll(async () => {
   database = await testDatabase();
-  db = connect(database.url, { connections: 1 });
+  db = session(database.url);
   tenantId = await seedTenant(db);
   const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
   const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
@@ -65,7 +73,7 @@ afterAll(async () => {
 const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
   const { client } = db;
   await client.unsafe("deallocate all");
-  const fresh = connect(database.url, { connections: 1 });
+  const fresh = session(database.url);
   const before = db;
   db = fresh;
   try {

@@ -6,8 +6,9 @@
  */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { sql } from "drizzle-orm";
-import { type Db, statement } from "./client.ts";
+import type { Db } from "./pool.ts";
 import { apiKeyPendingChanges, apiKeys } from "./schema.ts";
+import { statement } from "./statement.ts";
 
 /** A change that has waited for so long announces itself, and again as often while it waits. */
 const ANNOUNCE_MS = 200;

@@ -1,8 +1,9 @@
 /** Tenants in the database. */
 import type { TenantRecord } from "@realtime-avatar/domain/tenant";
 import { sql } from "drizzle-orm";
-import { type Db, insertFrom, placeholders, rowValues, statement } from "./client.ts";
+import type { Db } from "./pool.ts";
 import { tenants } from "./schema.ts";
+import { insertFrom, placeholders, rowValues, statement } from "./statement.ts";
 
 const insert = statement(sql`${insertFrom(tenants, placeholders(tenants, "tenant"), sql`(values (1)) one`)}`);
 

@@ -14,9 +14,10 @@ import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/
 import postgres from "postgres";
 import { insertApiKey } from "./api-keys.ts";
 import type { Origin } from "./audit.ts";
-import { connect, type Db } from "./client.ts";
+import { driver, type Host, hostsOf } from "./connection.ts";
 import { openEmbedded } from "./embedded.ts";
 import { migrate } from "./migrate.ts";
+import { connect, type Db } from "./pool.ts";
 import { insertTenant } from "./tenants.ts";
 
 /** A new folder that every user can enter: PostgreSQL may run as another user than the tests. */
@@ -68,7 +69,25 @@ afterAll(async () => {
   server = null;
 });
 
-export type TestDatabase = { url: string; db: Db; close(): Promise<void> };
+/** A database as it is shipped, and a plain client to look at it and to meddle with it. */
+export type TestDb = Db & { client: postgres.Sql };
+
+/** One session: statements and client share its connection, and may share a transaction. */
+export const session = (url: string): TestDb => {
+  const client = driver(url, hostsOf(url)[0] as Host);
+  const db: TestDb = {
+    client,
+    deadlineMs: 60_000,
+    run: async <Row extends object>(text: string, parameters: readonly unknown[]) =>
+      (await client.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
+    until: () => db,
+    within: () => db,
+    close: () => client.end(),
+  };
+  return db;
+};
+
+export type TestDatabase = { url: string; db: TestDb; close(): Promise<void> };
 
 /** A fresh database with every migration applied, or with none. */
 export const testDatabase = async (options: { migrated?: boolean } = {}): Promise<TestDatabase> => {
@@ -78,11 +97,12 @@ export const testDatabase = async (options: { migrated?: boolean } = {}): Promis
   const source = options.migrated === false ? "template0" : template;
   await admin.unsafe(`create database ${name} encoding 'UTF8' locale 'C' template ${source}`);
   const db = connect(withDatabase(url, name));
+  const client = driver(withDatabase(url, name), hostsOf(url)[0] as Host, { max: 10 });
   return {
     url: withDatabase(url, name),
-    db,
+    db: { ...db, client },
     close: async () => {
-      await db.close();
+      await Promise.all([db.close(), client.end()]);
       await admin.unsafe(`drop database ${name} with (force)`);
     },
   };
@@ -97,11 +117,11 @@ const until = async (question: () => Promise<readonly unknown[]>): Promise<void>
 };
 
 /** Waits until a statement on this database waits for a lock. */
-export const untilBlocked = ({ client }: Db): Promise<void> =>
+export const untilBlocked = ({ client }: TestDb): Promise<void> =>
   until(() => client`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
 
 /** Waits until a statement on this database waits for a lock, and cuts its connection. */
-export const cutBlocked = ({ client }: Db): Promise<void> =>
+export const cutBlocked = ({ client }: TestDb): Promise<void> =>
   until(
     () => client`
       select pg_terminate_backend(pid) from pg_stat_activity
@@ -109,7 +129,7 @@ export const cutBlocked = ({ client }: Db): Promise<void> =>
   );
 
 /** From now on; the function that it gives waits until a credential has been looked up since. */
-export const watchLookUps = async ({ client }: Db): Promise<() => Promise<void>> => {
+export const watchLookUps = async ({ client }: TestDb): Promise<() => Promise<void>> => {
   const [clock] = await client`select clock_timestamp() as now`;
   return () =>
     until(

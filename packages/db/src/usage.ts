@@ -1,8 +1,9 @@
 /** When keys were last used. */
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
-import { type Db, statement } from "./client.ts";
+import type { Db } from "./pool.ts";
 import { apiKeyUsage } from "./schema.ts";
+import { statement } from "./statement.ts";
 
 /** A key, and the minute in which it was used. */
 export type ApiKeyUse = { tenantId: TenantId; apiKeyId: ApiKeyId; usedAt: Date };

@@ -50,6 +50,8 @@ export type ProblemExtras = {
   location?: string;
   /** When to try again: the header `Retry-After`. */
   retryAfterSeconds?: number;
+  /** Whether the connection is of no use any more: the header `Connection: close`. */
+  hangUp?: boolean;
 };
 
 /**

@@ -3,7 +3,7 @@ import { ConfigError, readCommonConfig, readPort } from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
-  database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000, prepare: true },
+  database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000, connections: 10, prepare: true },
   logLevel: "info" as const,
   shutdownGraceMs: 0,
 };
@@ -24,10 +24,17 @@ describe("readCommonConfig", () => {
         REQUEST_TIMEOUT_MS: "250",
         SHUTDOWN_GRACE_MS: "1500",
         PREPARED_STATEMENTS: "false",
+        DATABASE_CONNECTIONS: "1000",
       }),
     ).toEqual({
       host: "::",
-      database: { databaseUrl: "postgres://h/d", dataDirectory: "/data", deadlineMs: 250, prepare: false },
+      database: {
+        databaseUrl: "postgres://h/d",
+        dataDirectory: "/data",
+        deadlineMs: 250,
+        connections: 1000,
+        prepare: false,
+      },
       logLevel: "warn",
       shutdownGraceMs: 1500,
     });

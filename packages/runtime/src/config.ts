@@ -65,6 +65,9 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
       DATABASE_URL.test(text) ? text : undefined,
     ),
     deadlineMs: readMilliseconds(variables, "REQUEST_TIMEOUT_MS", 5000, 1),
+    connections: readVariable(variables, "DATABASE_CONNECTIONS", 10, "a number from 1 to 1000", (text) =>
+      /^[1-9]\d{0,2}$|^1000$/.test(text) ? Number(text) : undefined,
+    ),
     prepare: readVariable(variables, "PREPARED_STATEMENTS", true, "true or false", (text) =>
       text === "true" ? true : text === "false" ? false : undefined,
     ),

@@ -1,6 +1,7 @@
 /** The two questions that whoever runs a process asks it: does it live, and can it work? */
-import type { Db } from "@realtime-avatar/db/client";
+
 import { isMigrated } from "@realtime-avatar/db/migrate";
+import type { Db } from "@realtime-avatar/db/pool";
 
 /** How long the database may take to answer before the process calls itself unready. */
 const DEADLINE_MS = 2000;
@@ -15,15 +16,19 @@ export const healthStatus = ({ status }: Health): 200 | 503 => (status === "ok" 
 /** The process lives; it asks nobody else. */
 export const live = (): Health => ({ status: "ok" });
 
+const check = async (db: Db): Promise<Health> => {
+  const migrated = await isMigrated(db.within(DEADLINE_MS)).catch(() => null);
+  if (migrated === null) return { status: "unavailable", reason: "database_unreachable" };
+  return migrated ? { status: "ok" } : { status: "unavailable", reason: "migrations_pending" };
+};
+
+/** The checks that are under way: whoever asks meanwhile gets the same answer, so that asking often costs nothing. */
+const checks = new WeakMap<Db, Promise<Health>>();
+
 /** The process can work, and is going to: the database answers, its schema is up to date, and nobody has ended it. */
 export const ready = async (db: Db, isEnding: boolean): Promise<Health> => {
   if (isEnding) return { status: "unavailable", reason: "shutting_down" };
-  let timer: Timer | undefined;
-  const deadline = new Promise<null>((resolve) => {
-    timer = setTimeout(resolve, DEADLINE_MS, null);
-  });
-  const migrated = await Promise.race([isMigrated(db).catch(() => null), deadline]);
-  clearTimeout(timer);
-  if (migrated === null) return { status: "unavailable", reason: "database_unreachable" };
-  return migrated ? { status: "ok" } : { status: "unavailable", reason: "migrations_pending" };
+  const checking = checks.get(db) ?? check(db).finally(() => checks.delete(db));
+  checks.set(db, checking);
+  return checking;
 };

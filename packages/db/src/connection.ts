@@ -1,0 +1,189 @@
+/**
+ * One connection to PostgreSQL, made once, to a server that takes writes, and thrown away at the first doubt. The
+ * `postgres` driver speaks the protocol here and does nothing else, since what it makes of a connection that fails is
+ * not to be relied on (github.com/porsager/postgres):
+ *
+ * - Its pool connects again by itself: after ten seconds and more once the server has been away for a while, and with
+ *   what the dead connection has left behind, so that the next one is told of errors that are not its own. Here a driver
+ *   has one connection, and goes with it.
+ * - Queries that wait in it may never settle (issue 1186), and against a frozen server none does. Here nothing waits in
+ *   it, and whoever has waited for too long ends the connection by its socket, which is ours.
+ * - A socket that closes while the driver writes, or just after, can end the process by a TypeError (issues 1066, 1154,
+ *   1208): it then writes what is left to the next socket, which is not there yet. Here there is no next one; for the one
+ *   client that does connect again, the lease of the embedded server, `patches/` has what is left forgotten.
+ * - `begin()` can run the rest of one block inside another's transaction (issues 1215, 1216). Nothing here uses it: what
+ *   belongs together is one statement.
+ */
+import { connect as connectSocket, type Socket } from "node:net";
+import postgres from "postgres";
+
+/** A server, by its name or address, or by the folder of its socket. */
+export type Host = { host: string; port: number };
+
+export type Connection = {
+  readonly host: Host;
+  /** Runs one statement; nothing else may run meanwhile. An answer of the server's that is an error is thrown. */
+  run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
+  /** Asks the server to stop what runs here, and hangs up. Waits for neither. */
+  abandon(): void;
+};
+
+export type ConnectionOptions = {
+  /** False behind a pooler in transaction mode that does not keep prepared statements (PgBouncer before 1.21). */
+  prepare: boolean;
+  /** How long it may take until the connection can be used, in milliseconds. */
+  connectMs: number;
+};
+
+/** Why there is no connection to a server that answers. */
+class Unusable extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+  ) {
+    super(message);
+  }
+}
+
+/**
+ * `text[]`. What is written may be anything, and is quoted; what is read is scopes, ids and names of fields, and hold
+ * nothing that PostgreSQL would quote.
+ */
+const TEXT_ARRAY = {
+  to: 1009,
+  from: [1009],
+  serialize: (list: readonly (string | null)[]): string =>
+    `{${list.map((item) => (item === null ? "NULL" : `"${item.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`,
+  parse: (text: string): string[] => (text === "{}" ? [] : text.slice(1, -1).split(",")),
+};
+
+/** How the driver is set, wherever it is used. */
+const DRIVER = {
+  max: 1,
+  onnotice: () => {},
+  // The driver would ask each new connection for the types of arrays, and let the process end if that connection dies
+  // meanwhile: nothing handles the rejection. We know the one type of array that we use.
+  fetch_types: false,
+  types: { textArray: TEXT_ARRAY },
+  connection: { application_name: "realtime-avatar" },
+  max_lifetime: null,
+} as const;
+
+const HOSTS = /^postgres(?:ql)?:\/\/(?:[^/?#]*@)?([^/?#]+)/;
+
+/** The servers that a `postgres://` URL names, separated by commas. Throws when it is none. */
+export const hostsOf = (url: string): Host[] => {
+  const [, hosts] = HOSTS.exec(url) ?? [];
+  if (hosts === undefined) throw new TypeError("not a postgres:// URL");
+  return hosts.split(",").map((text) => {
+    const { hostname, port } = new URL(`postgres://${text}`);
+    return { host: decodeURIComponent(hostname).replace(/^\[(.*)\]$/, "$1"), port: Number(port || 5432) };
+  });
+};
+
+type Driver = postgres.Options<Record<string, postgres.PostgresType>>;
+
+/** The driver, for what needs it whole: it connects to `host`, as the user and to the database of `url`. */
+export const driver = (url: string, { host, port }: Host, options: object = {}): postgres.Sql =>
+  // Its types know neither lists of hosts nor sockets of our own, which it takes.
+  postgres(url, { ...DRIVER, host: [host], port: [port], ...options } as unknown as Driver);
+
+/** Opens a socket; `keep` is given it at once, so that it can be destroyed while it connects. */
+const dial = ({ host, port }: Host, keep: (socket: Socket) => void): Promise<Socket> =>
+  new Promise((resolve, reject) => {
+    const socket = connectSocket(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+    keep(socket);
+    socket.once("error", reject).once("connect", () => {
+      socket.removeListener("error", reject);
+      // The driver names the server by it in the handshake of TLS.
+      resolve(Object.assign(socket, { host }));
+    });
+  });
+
+/** What identifies a connection to its server: its process there, and a number that only the two know. */
+type Backend = { pid: number; secret: number };
+
+/**
+ * Asks the server to stop what it runs for a connection (PostgreSQL's CancelRequest), on another connection that ends
+ * after `milliseconds` at the latest. A server that is frozen, or not there, is left alone. The request goes unencrypted,
+ * as it may, and holds no secret that is worth anything once the connection has ended.
+ */
+const cancel = (host: Host, { pid, secret }: Backend, milliseconds: number): void => {
+  const request = Buffer.alloc(16);
+  for (const [index, word] of [16, 80_877_102, pid, secret].entries()) request.writeInt32BE(word | 0, index * 4);
+  let socket: Socket | null = null;
+  const timer = setTimeout(() => socket?.destroy(), milliseconds);
+  dial(host, (opened) => {
+    socket = opened.once("close", () => clearTimeout(timer));
+  })
+    .then((opened) => opened.on("error", () => {}).end(request))
+    .catch(() => {});
+};
+
+/**
+ * Connects to `host`, as the user and to the database of `url`. Throws when it cannot be reached in time, or takes no
+ * writes. `onClose` is called once, when a connection that was open ends, for whatever reason.
+ */
+export const openConnection = async (
+  url: string,
+  host: Host,
+  { prepare, connectMs }: ConnectionOptions,
+  onClose: (connection: Connection) => void,
+): Promise<Connection> => {
+  let socket: Socket | null = null;
+  let connection: Connection | null = null;
+  const client = driver(url, host, {
+    prepare,
+    connect_timeout: connectMs / 1000,
+    onclose: () => {
+      if (connection) onClose(connection);
+    },
+    socket: () => {
+      // The driver would dial again when the server hangs up during the handshake.
+      if (socket) throw new Unusable("the server has hung up", "CONNECTION_CLOSED");
+      return dial(host, (opened) => {
+        socket = opened;
+      });
+    },
+  });
+  const hangUp = (): void => {
+    socket?.destroy();
+  };
+
+  let timer: Timer | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(new Unusable("the server did not answer in time", "CONNECT_TIMEOUT"));
+      hangUp();
+    }, connectMs);
+  });
+  let backend: Backend;
+  try {
+    const asked = client.unsafe<{ standby: boolean }[]>("select pg_is_in_recovery() as standby");
+    const answer = await Promise.race([asked, late]);
+    backend = answer.state as unknown as Backend;
+    if (answer[0]?.standby !== false) throw new Unusable("the server is a standby", "STANDBY");
+  } catch (error) {
+    hangUp();
+    throw error;
+  } finally {
+    clearTimeout(timer);
+  }
+  let isRunning = false;
+  connection = {
+    host,
+    run: async <Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]> => {
+      isRunning = true;
+      try {
+        return await client.unsafe<Row[]>(text, parameters as never[], { prepare });
+      } finally {
+        isRunning = false;
+      }
+    },
+    abandon: () => {
+      if (isRunning) cancel(host, backend, connectMs);
+      hangUp();
+    },
+  };
+  return connection;
+};

@@ -1,0 +1,46 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { openDatabase } from "./open.ts";
+import { type TestDatabase, testDatabase } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const config = { databaseUrl: null, dataDirectory: "unused", deadlineMs: 5000, connections: 2, prepare: true };
+
+describe("the start", () => {
+  const on = async (name: string, create: string, change?: string): Promise<void> => {
+    const admin = database.db.client;
+    await admin.unsafe(`create database ${name} ${create}`);
+    try {
+      if (change) await admin.unsafe(`alter database ${name} ${change}`);
+      const url = new URL(database.url);
+      url.pathname = `/${name}`;
+      await (await openDatabase({ ...config, databaseUrl: url.href })).close();
+    } finally {
+      await admin.unsafe(`drop database ${name}`);
+    }
+  };
+
+  test("accepts UTF-8 and read committed", async () => {
+    await on(`plain_${process.pid}`, "encoding 'UTF8' locale 'C' template template0");
+  });
+
+  test("refuses another encoding", async () => {
+    const create = "encoding 'LATIN1' locale 'C' template template0";
+    await expect(on(`latin_${process.pid}`, create)).rejects.toThrow("it must be UTF8");
+  });
+
+  test("refuses another default isolation", async () => {
+    const change = "set default_transaction_isolation = 'serializable'";
+    await expect(on(`serial_${process.pid}`, "encoding 'UTF8' locale 'C' template template0", change)).rejects.toThrow(
+      "it must be read committed",
+    );
+  });
+});

@@ -1,0 +1,351 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createServer, connect as dial, type Socket } from "node:net";
+import { sql } from "drizzle-orm";
+import postgres from "postgres";
+import { findCredential } from "./callers.ts";
+import { hostsOf } from "./connection.ts";
+import { DatabaseError, databaseFailure, describeError } from "./failure.ts";
+import { connect, type Db, type PoolOptions } from "./pool.ts";
+import { statement } from "./statement.ts";
+import { seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+/** Looks at the database from outside. */
+let client: postgres.Sql;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  client = database.db.client;
+});
+afterAll(() => database.close());
+
+const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error: unknown) => error,
+  );
+/** The failure's kind and code; null for what is no failure of the database. */
+const kindOf = async (work: Promise<unknown>): Promise<[string, string] | null> => {
+  const error = await failureOf(work);
+  return error instanceof DatabaseError ? [error.failure, error.code] : null;
+};
+
+const sleep = statement<{ pid: number }>(
+  sql`select pg_backend_pid() as pid from pg_sleep(${sql.placeholder("seconds")}::float8)`,
+);
+const now = (db: Pick<Db, "run">) => sleep(db, { seconds: 0 });
+/** For as long as a test wants. */
+const forLong = (db: Pick<Db, "run">) => sleep(db, { seconds: 600 });
+
+/** The backends of this database that sleep, at least so many. */
+const sleepers = async (count: number): Promise<number[]> => {
+  for (;;) {
+    const rows = await client<{ pid: number }[]>`
+      select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+    if (rows.length >= count) return rows.map(({ pid }) => pid);
+  }
+};
+
+const withPool = async (options: PoolOptions & { url?: string }, use: (db: Db) => Promise<void>): Promise<void> => {
+  const db = connect(options.url ?? database.url, options);
+  try {
+    await use(db);
+  } finally {
+    await db.close();
+  }
+};
+
+const NOBODY = "postgres://postgres@127.0.0.1:1/postgres";
+
+describe("hostsOf", () => {
+  test.each([
+    ["postgres://h/d", [{ host: "h", port: 5432 }]],
+    ["postgresql://u:p%40@h:1/d?sslmode=require", [{ host: "h", port: 1 }]],
+    [
+      "postgres://u:p@a:1,b:2,c/d",
+      [
+        { host: "a", port: 1 },
+        { host: "b", port: 2 },
+        { host: "c", port: 5432 },
+      ],
+    ],
+    ["postgres://u@[::1]:7/d", [{ host: "::1", port: 7 }]],
+    ["postgres://u@%2Fvar%2Frun%2Fpostgresql/d", [{ host: "/var/run/postgresql", port: 5432 }]],
+  ])("%s", (url, hosts) => {
+    expect(hostsOf(url)).toEqual(hosts);
+  });
+
+  test.each(["", "mysql://h/d", "postgres://", "postgres:///d", "postgres://h:99999/d"])("refuses %j", (url) => {
+    expect(() => hostsOf(url)).toThrow(TypeError);
+  });
+});
+
+describe("a statement that fails", () => {
+  test("was not executed when there is no server, no such table, or the pool is closed", async () => {
+    await withPool({ url: NOBODY }, async (db) => {
+      expect(await kindOf(now(db))).toEqual(["not_executed", "ECONNREFUSED"]);
+    });
+    const db = connect(database.url);
+    expect(await kindOf(db.run("select * from no_such_table", []))).toEqual(["not_executed", "42P01"]);
+    await db.close();
+    expect(await kindOf(now(db))).toEqual(["not_executed", "CONNECTION_ENDED"]);
+  });
+
+  test("by a mistake of ours is no failure of the database's, and leaves the connection as it was", async () => {
+    await withPool({ connections: 1 }, async (db) => {
+      const before = await now(db);
+      expect(databaseFailure(await failureOf(db.run("select 1/0", [])))).toBeNull();
+      expect(databaseFailure(await failureOf(db.run("insert into tenants values ('x', 'y', now())", [])))).toBeNull();
+      expect(await now(db)).toEqual(before);
+    });
+    expect(databaseFailure(new Error("x"))).toBeNull();
+    expect(databaseFailure("x")).toBeNull();
+  });
+
+  test("since its connection died may have been executed, and the next one knows nothing of it", async () => {
+    await withPool({ connections: 1 }, async (db) => {
+      for (let round = 0; round < 3; round++) {
+        const pending = kindOf(forLong(db));
+        for (const pid of await sleepers(1)) await client`select pg_terminate_backend(${pid})`;
+        expect((await pending)?.[0]).toBe("outcome_unknown");
+        expect(await now(db)).toHaveLength(1);
+      }
+    });
+  });
+});
+
+describe("prepared statements", () => {
+  test.each([true, false])("stay on their connection: %j", async (prepare) => {
+    await withPool({ connections: 1, prepare }, async (db) => {
+      const tenantId = await seedTenant(db);
+      const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
+      const caller = (await findCredential(db, secret.keyId))?.caller;
+      expect(caller).toMatchObject({ tenantId, scopes: ["*"], lineage: [] });
+      const prepared = await db.run("select 1 from pg_prepared_statements", []);
+      expect(prepared.length > 0).toBe(prepare);
+    });
+  });
+});
+
+describe("the deadline", () => {
+  test("of a statement that runs leaves its outcome unknown; the server is told to stop, and the next is served", async () => {
+    await withPool({ connections: 1, deadlineMs: 300 }, async (db) => {
+      expect(await kindOf(forLong(db))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
+      // Not for the 600 seconds that it would have slept.
+      const isAsleep = () => client`
+        select 1 from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+      while ((await isAsleep()).length > 0);
+      expect(await now(db.until({ deadline: performance.now() + 60_000 }))).toHaveLength(1);
+    });
+  });
+
+  test("of a statement that waits for a connection means that it was not executed", async () => {
+    await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
+      const running = forLong(db);
+      await sleepers(1);
+      const waiting = kindOf(now(db.until({ deadline: performance.now() + 100 })));
+      expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+      const failed = failureOf(running);
+      for (const pid of await sleepers(1)) await client`select pg_cancel_backend(${pid})`;
+      expect(databaseFailure(await failed)).toBe("not_executed");
+    });
+  });
+
+  test("of a request is that of all of its statements, and can be moved", async () => {
+    await withPool({ connections: 1 }, async (db) => {
+      const limit = { deadline: performance.now() + 60_000 };
+      const request = db.until(limit);
+      await now(request);
+      limit.deadline = performance.now() - 1;
+      expect(await kindOf(now(request))).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+      limit.deadline += 60_000;
+      expect(await now(request)).toHaveLength(1);
+    });
+  });
+});
+
+describe("connections that hang", () => {
+  test("make way for as many others, and no more; later there are as many as before", async () => {
+    await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
+      const hanging = [0, 1].map(() => failureOf(forLong(db)));
+      await sleepers(2);
+      // It waits for a second, and is served then.
+      expect(await now(db)).toHaveLength(1);
+      hanging.push(...[0, 1].map(() => failureOf(forLong(db))));
+      const pids = await sleepers(4);
+      const waiting = kindOf(now(db.within(3000)));
+      expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+      for (const pid of pids) await client`select pg_cancel_backend(${pid})`;
+      await Promise.all(hanging);
+      const running = [0, 1].map(() => failureOf(forLong(db)));
+      expect(await sleepers(2)).toHaveLength(2);
+      const backends = () => client`
+        select pid from pg_stat_activity
+        where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
+      while ((await backends()).length > 2);
+      for (const pid of await sleepers(2)) await client`select pg_cancel_backend(${pid})`;
+      await Promise.all(running);
+    });
+  });
+});
+
+describe("too much load", () => {
+  test("runs so many at once, lets so many wait, and refuses the rest at once", async () => {
+    await withPool({ connections: 2, waiting: 3, deadlineMs: 60_000 }, async (db) => {
+      const limit = { deadline: performance.now() + 60_000 };
+      const running = [0, 1].map(() => failureOf(forLong(db)));
+      const pids = await sleepers(2);
+      const waiting = [0, 1, 2].map(() => now(db.until(limit)));
+      expect(await kindOf(now(db.until(limit)))).toEqual(["not_executed", "QUEUE_FULL"]);
+      expect(await sleepers(2)).toHaveLength(2);
+      for (const pid of pids) await client`select pg_cancel_backend(${pid})`;
+      await Promise.all(running);
+      expect(await Promise.all(waiting)).toHaveLength(3);
+      expect(await now(db.until(limit))).toHaveLength(1);
+    });
+  });
+
+  test("serves in order, but a request that has begun before one that has not", async () => {
+    await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
+      const limit = { deadline: performance.now() + 60_000 };
+      const begun = db.until(limit);
+      await now(begun);
+      const running = failureOf(forLong(db));
+      const pids = await sleepers(1);
+      const order: string[] = [];
+      const all = [
+        ...["first", "second"].map((name) => now(db.until(limit)).then(() => order.push(name))),
+        now(begun).then(() => order.push("begun")),
+      ];
+      for (const pid of pids) await client`select pg_cancel_backend(${pid})`;
+      await Promise.all([running, ...all]);
+      expect(order).toEqual(["begun", "first", "second"]);
+    });
+  });
+});
+
+/** A proxy before the database; `onConnection` may meddle. */
+const startProxy = async (onConnection: (socket: Socket, upstream: Socket) => void) => {
+  const { hostname, port } = new URL(database.url);
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    const upstream = dial(Number(port), hostname);
+    for (const each of [socket, upstream]) {
+      sockets.add(each);
+      each.on("error", () => {});
+    }
+    onConnection(socket, upstream);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const url = new URL(database.url);
+  url.port = String((server.address() as { port: number }).port);
+  return {
+    url: url.href,
+    close: () => {
+      for (const each of sockets) each.destroy();
+      server.close();
+    },
+  };
+};
+
+describe("a server that hangs up while a connection is being made", () => {
+  test("after however many bytes, ends nothing but the attempt", async () => {
+    // How many bytes of the server's the next connection lets through: a handshake has some 500.
+    let allowed = 0;
+    const proxy = await startProxy((socket, upstream) => {
+      let left = allowed;
+      upstream.on("data", (chunk: Buffer) => {
+        socket.write(chunk.subarray(0, left));
+        left -= chunk.length;
+        if (left < 0) socket.end(() => socket.destroy());
+      });
+      socket.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
+    });
+    await withPool({ url: proxy.url, connections: 1, deadlineMs: 60_000 }, async (db) => {
+      let failed = 0;
+      for (; allowed < 320; allowed += 16) {
+        if ((await kindOf(now(db)))?.[0] === "not_executed") failed++;
+      }
+      expect(failed).toBe(20);
+      allowed = Number.POSITIVE_INFINITY;
+      expect(await now(db)).toHaveLength(1);
+    });
+    proxy.close();
+  });
+});
+
+describe("a server that takes connections and says nothing", () => {
+  test("is given up in time; all who wait are told so", async () => {
+    const proxy = await startProxy((_, upstream) => upstream.destroy());
+    await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
+      const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => kindOf(now(db))));
+      expect(kinds).toEqual(Array(6).fill(["not_executed", "CONNECT_TIMEOUT"]));
+    });
+    proxy.close();
+  });
+});
+
+describe("several hosts", () => {
+  test("whichever takes writes is found, wherever it stands", async () => {
+    const { host } = new URL(database.url);
+    for (const hosts of [`127.0.0.1:1,${host}`, `${host},127.0.0.1:1`, `${host},${host}`]) {
+      await withPool({ url: database.url.replace(host, hosts), connections: 2 }, async (db) => {
+        expect(await Promise.all([now(db), now(db), now(db)])).toHaveLength(3);
+      });
+    }
+  });
+});
+
+describe("a pool whose connections are cut under load", () => {
+  test("has every one of them back, and no more", async () => {
+    const own = await testDatabase();
+    const name = new URL(own.url).pathname.slice(1);
+    const ofPool = () => client<{ pid: number }[]>`
+      select pid from pg_stat_activity where datname = ${name} and query like '%pg_sleep%'`;
+    const outcomes = { done: 0, failed: 0 };
+    await withPool({ url: own.url, connections: 10 }, async (db) => {
+      let isOver = false;
+      const lanes = Array.from({ length: 40 }, async () => {
+        while (!isOver) {
+          const failure = await sleep(db, { seconds: 0.001 }).then(() => null, databaseFailure);
+          outcomes[failure === null ? "done" : "failed"]++;
+        }
+      });
+      for (let round = 0; round < 20; round++) {
+        await Bun.sleep(20);
+        await client`select pg_terminate_backend(pid) from pg_stat_activity where datname = ${name}`;
+      }
+      isOver = true;
+      await Promise.all(lanes);
+      expect(outcomes.done).toBeGreaterThan(0);
+      expect(outcomes.failed).toBeGreaterThan(0);
+      expect(await Promise.all(Array.from({ length: 40 }, () => sleep(db, { seconds: 0.02 })))).toHaveLength(40);
+      expect(await ofPool()).toHaveLength(10);
+    });
+    while ((await ofPool()).length > 0);
+    await own.close();
+  });
+});
+
+describe("describeError", () => {
+  test("holds nothing of the row that was refused", async () => {
+    const error = await failureOf(client`insert into tenants values ('the-row', 'the-name', now())`);
+    expect(error).toBeInstanceOf(postgres.PostgresError);
+    expect(describeError(error)).toMatchObject({
+      code: "23514",
+      constraint: "tenants_tenant_id_check",
+      table: "tenants",
+    });
+    expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);
+  });
+
+  test("keeps what helps of any other error", () => {
+    expect(describeError(new TypeError("oops"))).toMatchObject({ name: "TypeError", message: "oops" });
+    expect(describeError(undefined)).toEqual({ name: "undefined" });
+  });
+});

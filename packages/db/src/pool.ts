@@ -1,0 +1,268 @@
+/**
+ * The way to the database: a bounded number of connections, each with one statement at a time, and a bounded queue
+ * before them. What waits has a deadline, and so has what runs; beyond the bound nobody waits, so that under too much
+ * load the answers stay quick, and some of them are refusals. A request that has begun goes before one that has not:
+ * otherwise, under load, most would be looked up in vain.
+ *
+ * Connections are opened when there is something for them to do, and one that fails makes way for another. Nothing runs
+ * in the background but the opening of a connection that somebody waits for.
+ */
+import { type Connection, type ConnectionOptions, type Host, hostsOf, openConnection } from "./connection.ts";
+import { DatabaseError, isSound, notExecuted, sentFailure } from "./failure.ts";
+
+/** By when something has to be done, as of `performance.now()`, in milliseconds. */
+export type Limit = { deadline: number };
+
+/** The database, as statements see it. */
+export type Db = {
+  /** How long the database may take over one request, in milliseconds. */
+  readonly deadlineMs: number;
+  /** Runs one statement. Throws a `DatabaseError` where it was not executed, or may have been, for no fault of its own. */
+  run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
+  /** The same database for one request: all of its statements have until `limit`, which may be moved meanwhile. */
+  until(limit: Limit): Db;
+  /** The same database for work of our own: each statement has so long, and is let in as if it had begun. */
+  within(milliseconds: number): Db;
+  /** Lets running statements end, for a second at most, then closes every connection. */
+  close(): Promise<void>;
+};
+
+export type PoolOptions = Partial<ConnectionOptions> & {
+  /** How many connections there are at most; as many again while those hang. */
+  connections?: number;
+  /** How many requests wait for their first statement at most, and how many for a later one. */
+  waiting?: number;
+  deadlineMs?: number;
+};
+
+/** So soon after an attempt to connect has failed, another is made, if somebody waits. */
+const RETRY_MS = 250;
+/** A connection that is older is replaced when it is free: its server's memory is not kept for ever. */
+const LIFETIME_MS = 30 * 60_000;
+/** A statement that takes longer may wait for ever: its connection may have silently gone, or it may wait for a lock. */
+const HANGS_MS = 1000;
+/** So often somebody looks, while there are those who wait and no connection can be opened for them. */
+const LOOK_MS = 100;
+const CLOSE_MS = 1000;
+/** How long it may take to connect. A server that is frozen, or cut off, is found to be back as soon. */
+const CONNECT_MS = 2000;
+
+/** A connection, since when there is one, and since when it runs a statement; as of `performance.now()`. */
+type Lane = { connection: Connection; openedAt: number; busySince: number | null };
+
+type Job = {
+  text: string;
+  parameters: readonly unknown[];
+  resolve(rows: object[]): void;
+  reject(error: unknown): void;
+  /** Where it runs; null while it waits. */
+  lane: Lane | null;
+};
+
+/** Opens a connection to whichever of `hosts` takes writes and answers first. */
+const openAny = async (
+  url: string,
+  hosts: readonly Host[],
+  options: ConnectionOptions,
+  onClose: () => void,
+): Promise<Connection> => {
+  let chosen: Connection | null = null;
+  const attempts = hosts.map(async (host) => {
+    const connection = await openConnection(url, host, options, (closed) => closed === chosen && onClose());
+    if (chosen) connection.abandon();
+    chosen ??= connection;
+    return connection;
+  });
+  return Promise.any(attempts).catch(({ errors }: AggregateError) => {
+    // The most telling of them: a standby answers, but is of no use.
+    throw errors.find(({ code }) => code !== "STANDBY") ?? errors[0];
+  });
+};
+
+/** The host of a `postgres://` URL that takes writes. */
+export const findPrimary = async (url: string): Promise<Host> => {
+  const connection = await openAny(url, hostsOf(url), { prepare: false, connectMs: CONNECT_MS }, () => {});
+  connection.abandon();
+  return connection.host;
+};
+
+/** Makes a pool on a `postgres://` URL, which may name several hosts. Nothing is sent before the first statement. */
+export const connect = (url: string, options: PoolOptions = {}): Db => {
+  const { connections = 10, waiting: maxWaiting = 1000, deadlineMs = 5000 } = options;
+  const { prepare = true, connectMs = CONNECT_MS } = options;
+  const hosts = hostsOf(url);
+
+  const lanes = new Set<Lane>();
+  const free: Lane[] = [];
+  let opening = 0;
+  /** Not before then is another connection opened; 0 while they can be. */
+  let retryAt = 0;
+  let growing: Timer | null = null;
+  let isClosed = false;
+  /** Those who wait: requests that have begun, and requests that have not. */
+  const begun = new Set<Job>();
+  const fresh = new Set<Job>();
+
+  const next = (): Job | undefined => {
+    for (const queue of [begun, fresh]) {
+      for (const job of queue) {
+        queue.delete(job);
+        return job;
+      }
+    }
+    return undefined;
+  };
+
+  const discard = (lane: Lane): void => {
+    if (!lanes.delete(lane)) return;
+    const index = free.indexOf(lane);
+    if (index >= 0) free.splice(index, 1);
+    lane.connection.abandon();
+    grow();
+  };
+
+  const execute = async (lane: Lane, job: Job): Promise<void> => {
+    job.lane = lane;
+    lane.busySince = performance.now();
+    try {
+      job.resolve(await lane.connection.run(job.text, job.parameters));
+    } catch (error) {
+      job.reject(sentFailure(error));
+      if (!isSound(error)) discard(lane);
+    }
+    lane.busySince = null;
+    if (lanes.has(lane)) release(lane);
+  };
+
+  /** How many connections there may be: for those that hang, as many again. */
+  const bound = (): number => {
+    const since = performance.now() - HANGS_MS;
+    let hanging = 0;
+    for (const { busySince } of lanes) if (busySince !== null && busySince < since) hanging++;
+    return connections + Math.min(hanging, connections);
+  };
+
+  const release = (lane: Lane): void => {
+    const isOld = performance.now() - lane.openedAt > LIFETIME_MS;
+    if (isClosed || isOld || (lanes.size > connections && lanes.size > bound())) {
+      discard(lane);
+      return;
+    }
+    const job = next();
+    if (job) void execute(lane, job);
+    else free.push(lane);
+  };
+
+  const refuseAll = (code: string): void => {
+    for (let job = next(); job; job = next()) job.reject(notExecuted(code, "there is no connection to the database"));
+  };
+
+  /** Opens a connection for each of those who wait; one at a time while the database is not there. */
+  const grow = (): void => {
+    while (!isClosed && opening < begun.size + fresh.size) {
+      const wait = retryAt - performance.now();
+      if ((retryAt > 0 && opening > 0) || wait > 0 || lanes.size + opening >= bound()) {
+        growing ??= setTimeout(
+          () => {
+            growing = null;
+            grow();
+          },
+          Math.max(wait, LOOK_MS),
+        );
+        return;
+      }
+      opening++;
+      let lane: Lane | null = null;
+      openAny(url, hosts, { prepare, connectMs }, () => lane && discard(lane))
+        .then(
+          (connection) => {
+            retryAt = 0;
+            lane = { connection, openedAt: performance.now(), busySince: null };
+            lanes.add(lane);
+            release(lane);
+          },
+          (error: unknown) => {
+            retryAt = performance.now() + RETRY_MS;
+            // While there are others, they will do; with none, nobody should wait for what may take long.
+            if (lanes.size === 0 && opening === 1) {
+              refuseAll(error instanceof Error && "code" in error ? String(error.code) : "CONNECTION_FAILED");
+            }
+          },
+        )
+        .finally(() => {
+          opening--;
+          grow();
+        });
+    }
+  };
+
+  const submit = (text: string, parameters: readonly unknown[], queue: Set<Job>, deadline: number): Promise<object[]> =>
+    new Promise((resolve, reject) => {
+      if (isClosed) throw notExecuted("CONNECTION_ENDED", "the database has been closed");
+      const left = deadline - performance.now();
+      if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
+      const lane = free.pop();
+      if (!lane && queue.size >= maxWaiting) throw notExecuted("QUEUE_FULL", "too many wait already");
+      const timer = setTimeout(() => {
+        if (job.lane) {
+          reject(new DatabaseError("outcome_unknown", "DEADLINE_EXCEEDED", "the database did not answer in time"));
+          // What runs is of no use to anybody any more, and must not hold up others.
+          discard(job.lane);
+        } else {
+          queue.delete(job);
+          reject(notExecuted("DEADLINE_EXCEEDED", "no connection was free in time"));
+        }
+      }, left);
+      const job: Job = {
+        text,
+        parameters,
+        lane: null,
+        resolve: (rows) => {
+          clearTimeout(timer);
+          resolve(rows);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      if (lane) void execute(lane, job);
+      else {
+        queue.add(job);
+        grow();
+      }
+    });
+
+  const within = (milliseconds: number): Db => ({
+    deadlineMs,
+    run: <Row extends object>(text: string, parameters: readonly unknown[]) =>
+      submit(text, parameters, begun, performance.now() + milliseconds) as Promise<Row[]>,
+    until,
+    within,
+    close,
+  });
+  const until = (limit: Limit): Db => {
+    let hasBegun = false;
+    return {
+      deadlineMs,
+      run: async <Row extends object>(text: string, parameters: readonly unknown[]) => {
+        const rows = await submit(text, parameters, hasBegun ? begun : fresh, limit.deadline);
+        hasBegun = true;
+        return rows as Row[];
+      },
+      until,
+      within,
+      close,
+    };
+  };
+  const close = async (): Promise<void> => {
+    isClosed = true;
+    if (growing) clearTimeout(growing);
+    refuseAll("CONNECTION_ENDED");
+    for (const lane of [...free]) discard(lane);
+    const end = performance.now() + CLOSE_MS;
+    while (lanes.size > 0 && performance.now() < end) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (const lane of [...lanes]) discard(lane);
+  };
+  return within(deadlineMs);
+};

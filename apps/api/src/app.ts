@@ -13,18 +13,21 @@ import { avatarRoutes } from "./avatars.ts";
 import type { ApiConfig } from "./config.ts";
 import { leakedKeyRoutes } from "./leaked-keys.ts";
 import { problemResponse, toProblem } from "./problem.ts";
+import type { RedisStore } from "./redis.ts";
 import { requestIdFor, tracing } from "./trace.ts";
 
 export type Dependencies = {
   db: Db;
   clock: () => Date;
   random: RandomBytes;
-  config: Pick<ApiConfig, "defaultAvatarModelId" | "trustedProxyHops">;
+  config: Pick<ApiConfig, "defaultAvatarModelId" | "rateLimit" | "trustedProxyHops">;
   log: Logger;
   /** Called with each key that has proved itself. */
   noteUse: (caller: Caller) => void;
   /** The address from which a request's connection comes; null when there is none. */
   peerAddress: (request: Request) => string | null;
+  /** Where rate limits are counted for all replicas; null when each counts for itself. */
+  redis: RedisStore | null;
   /** Whether the process has been told to end. */
   isEnding: () => boolean;
 };

@@ -12,6 +12,7 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
+import { createRequestLimit } from "./rate-limits.ts";
 import { type Trace, tracing } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
@@ -70,28 +71,32 @@ const checkScope = (caller: Caller, needed: Scope | "any"): void => {
   throw new Problem("insufficient_scope", `This operation needs the scope ${needed}.`, extras);
 };
 
-export const authentication = (dependencies: Dependencies) =>
-  new Elysia({ name: "authentication" }).use(tracing).macro({
+export const authentication = (dependencies: Dependencies) => {
+  const { config, redis } = dependencies;
+  const limit = config.rateLimit && createRequestLimit(config.rateLimit, redis);
+  return new Elysia({ name: "authentication" }).use(tracing).macro({
     /** The scope that a caller needs; `any` is any valid key. */
     scope: (needed: Scope | "any") => ({
-      async resolve({ request, params, trace }) {
+      async resolve({ request, params, set, trace }) {
         // Routes without parameters have no `params`, whatever the types say.
         const { id } = (params ?? {}) as { id?: unknown };
         const targetId = isId("key", id) ? id : null;
         const db = dependencies.db.until(trace);
         const judge = async (): Promise<Judged> => {
-          const judged = await authenticate(db, dependencies, request.headers.get("authorization"), targetId, trace);
-          checkScope(judged.caller, needed);
-          return judged;
+          return authenticate(db, dependencies, request.headers.get("authorization"), targetId, trace);
         };
         let judged: Judged | null = await judge();
+        if (limit) await limit(judged.caller.id, set.headers as Record<string, string>);
+        checkScope(judged.caller, needed);
         const act: Act = (work, { isRepeatable } = { isRepeatable: false }) =>
           untilDone(async () => {
             const { caller, target } = judged ?? (await judge());
             judged = null;
+            checkScope(caller, needed);
             return writing(() => work(caller, target), isRepeatable);
           });
         return { ...judged, act, db };
       },
     }),
   });
+};

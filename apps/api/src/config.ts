@@ -3,13 +3,33 @@ import { CreateAvatar } from "@realtime-avatar/domain/avatar";
 import { isValid } from "@realtime-avatar/domain/schema";
 import {
   type CommonConfig,
+  ConfigError,
   readCommonConfig,
   readPort,
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
 
-export type ApiConfig = CommonConfig & { port: number; defaultAvatarModelId: string; trustedProxyHops: number };
+export type ApiConfig = CommonConfig & {
+  port: number;
+  defaultAvatarModelId: string;
+  trustedProxyHops: number;
+  /** How many requests a key can make in each second, and how many more in each ten; null when there is no limit. */
+  rateLimit: { perSecond: number; burst: number } | null;
+  redisUrl: string | null;
+};
+
+const readNumber = (variables: Variables, name: string, minimum: number): number | null =>
+  readVariable<number | null>(variables, name, null, `a whole number from ${minimum} to 1000000`, (text) =>
+    /^\d{1,7}$/.test(text) && Number(text) >= minimum && Number(text) <= 1_000_000 ? Number(text) : undefined,
+  );
+
+const readRateLimit = (variables: Variables): ApiConfig["rateLimit"] => {
+  const perSecond = readNumber(variables, "RATE_LIMIT_RPS", 1);
+  const burst = readNumber(variables, "RATE_LIMIT_BURST", 0);
+  if (perSecond === null && burst !== null) throw new ConfigError("RATE_LIMIT_RPS", "set, when RATE_LIMIT_BURST is");
+  return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
+};
 
 /** Throws a `ConfigError` that names the first variable of the wrong form. */
 export const readConfig = (variables: Variables): ApiConfig => ({
@@ -24,5 +44,9 @@ export const readConfig = (variables: Variables): ApiConfig => ({
   ),
   trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
     /^\d$/.test(text) ? Number(text) : undefined,
+  ),
+  rateLimit: readRateLimit(variables),
+  redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
+    /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,
   ),
 });

@@ -169,7 +169,7 @@ describe("the tables of docs/api.md", () => {
   });
 
   test("name each operation with its scope, and give each a section", () => {
-    const app = createApp({} as Dependencies);
+    const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const routes = app.routes.flatMap(({ method, path }) => (path.startsWith("/api/v1") ? [`${method} ${path}`] : []));
     const rows = [...(apiDocument ?? "").matchAll(/^\| \[(.+)\]\(#(.+)\) \| `(\w+ \S+)` \| (.+) \|$/gm)];
     expect(rows.map(([, , , route]) => route?.replace("{id}", ":id")).sort()).toEqual(routes.sort());

@@ -7,13 +7,12 @@ import { findCredential } from "@realtime-avatar/db/callers";
 import type { Db } from "@realtime-avatar/db/pool";
 import { ReportLeakedKey } from "@realtime-avatar/domain/api-key";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { Problem } from "@realtime-avatar/domain/problem";
 import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import type { Dependencies } from "./app.ts";
 import { readBody } from "./body.ts";
 import { clientNetwork } from "./client-address.ts";
+import { createLimiter, rateLimited } from "./rate-limits.ts";
 import { originOf, type Trace, tracing } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
@@ -23,17 +22,12 @@ const REPORTS_PER_MINUTE = 30;
 const Accepted = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
 
 export const leakedKeyRoutes = (dependencies: Dependencies) => {
-  const { config, peerAddress } = dependencies;
-  const limiter = new RateLimiterMemory({ points: REPORTS_PER_MINUTE, duration: 60 });
+  const { config, peerAddress, redis } = dependencies;
+  const limit = createLimiter("leaked-keys", REPORTS_PER_MINUTE, 60, redis);
   const checkRate = async (request: Request): Promise<void> => {
-    try {
-      await limiter.consume(clientNetwork(request, peerAddress(request), config.trustedProxyHops));
-    } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused;
-      const retryAfterSeconds = Math.max(1, Math.ceil(refused.msBeforeNext / 1000));
-      const detail = `A client can report ${REPORTS_PER_MINUTE} keys in a minute.`;
-      throw new Problem("rate_limited", detail, { retryable: true, retryAfterSeconds });
-    }
+    const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+    const { isAllowed, resetMs } = await limit(client);
+    if (!isAllowed) throw rateLimited(`A client can report ${REPORTS_PER_MINUTE} keys in a minute.`, resetMs);
   };
 
   /** Revokes the key of `secret` while that is one of its usable secrets; `false` when the key changes meanwhile. */

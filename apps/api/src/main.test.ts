@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
 import { openDatabase } from "@realtime-avatar/db/open";
 import {
@@ -288,5 +289,61 @@ describe("a database that is frozen", () => {
     expect((await call(`${next.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" })).status).toBe(201);
     expect(await stop(next)).toBe(0);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+  });
+});
+
+describe("a slow client", () => {
+  /** What a connection receives until it is closed. `talk` may go on writing meanwhile. */
+  const conversation = async (
+    url: string,
+    talk: (write: (text: string) => void, received: () => string) => Promise<void>,
+  ): Promise<string> => {
+    const { hostname, port } = new URL(url);
+    let text = "";
+    const socket = connectSocket(Number(port), hostname);
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    socket.on("error", () => {});
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    await talk(
+      (part) => void socket.write(part),
+      () => text,
+    );
+    await closed;
+    return text;
+  };
+
+  test("that drips its body is 400 in time and hung up on; what comes in time is made; an idle one is let go", async () => {
+    const running = await start({ DATA_DIR: join(folder, "slow"), REQUEST_TIMEOUT_MS: "600", KEEP_ALIVE_MS: "1000" });
+    const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
+    const body = JSON.stringify({ displayName: "x", sourceKind: "image" });
+    const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
+    const drip = async (start: string, write: (text: string) => void, received: () => string): Promise<void> => {
+      write(start);
+      while (received() === "") {
+        write("1");
+        await Bun.sleep(20);
+      }
+    };
+    const answers = await Promise.all([
+      conversation(running.url, (write, received) => drip(`${head}Content-Length: 9999\r\n\r\n`, write, received)),
+      conversation(running.url, async (write) => write(`${head}Content-Length: 9999\r\n\r\n{`)),
+      conversation(running.url, async (write) => write(`${head}Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`)),
+    ]);
+    for (const answer of answers) {
+      expect(answer).toStartWith("HTTP/1.1 400 Bad Request");
+      expect(answer).toMatch(/^connection: close\r$/im);
+      expect(answer).toContain('"code":"malformed_request"');
+    }
+    const slow = await conversation(running.url, async (write) => {
+      write(`${head}Content-Length: ${body.length}\r\n\r\n${body.slice(0, 5)}`);
+      await Bun.sleep(300);
+      write(body.slice(5));
+    });
+    expect(slow).toStartWith("HTTP/1.1 201 Created");
+    expect(slow).not.toMatch(/^connection: close/im);
+    running.kill("SIGTERM");
+    expect(await running.exited).toBe(0);
   });
 });

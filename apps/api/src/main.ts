@@ -10,10 +10,13 @@ import { createApp } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createFirstKey, firstKeyMessage } from "./first-run.ts";
 import { secureRandom } from "./random.ts";
+import { createRedisStore } from "./redis.ts";
 import { createUses } from "./usage.ts";
 
 /** So soon after a key was used, its last use can be read. */
 const USES_FLUSH_MS = 1000;
+/** A client may take as long over its body as the database over the request; and a margin. */
+const LONGEST_REQUESTS = 2.1;
 /** So often a process looks for idempotency keys that have had their day. */
 const SWEEP_MS = 60_000;
 
@@ -43,6 +46,9 @@ runProcess(async (atExit) => {
   }, SWEEP_MS);
   atExit(async () => clearInterval(sweeping));
 
+  const redis = config.redisUrl === null ? null : createRedisStore(config.redisUrl, log);
+  atExit(async () => redis?.close());
+
   const peerAddress = (request: Request): string | null => server.requestIP(request)?.address ?? null;
   const app = createApp({
     db,
@@ -52,9 +58,11 @@ runProcess(async (atExit) => {
     log,
     noteUse: uses.note,
     peerAddress,
+    redis,
     isEnding: () => isEnding(),
   });
-  const server = serve({ ...config, portVariable: "PORT" }, app.fetch);
+  const patience = { keepAliveMs: config.keepAliveMs, requestMs: LONGEST_REQUESTS * config.database.deadlineMs };
+  const server = serve({ ...config, portVariable: "PORT" }, patience, app.fetch);
   // Accepts nothing more, and waits for what is in flight.
   atExit(() => server.stop());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);

@@ -69,10 +69,11 @@ export const createTestApp = (db: Db, given: Partial<Dependencies> = {}) =>
     clock: () => new Date(),
     random,
     // A request may say itself, as a proxy would, from where it comes.
-    config: { defaultAvatarModelId: "model-of-the-test", trustedProxyHops: 1 },
+    config: { defaultAvatarModelId: "model-of-the-test", rateLimit: null, trustedProxyHops: 1 },
     log: createLog("silent"),
     noteUse: () => {},
     peerAddress: () => null,
+    redis: null,
     isEnding: () => false,
     ...given,
   });
@@ -84,7 +85,11 @@ export const startApi = async (): Promise<TestApi> => {
   const logger = createLog("trace", { write: (line) => void log.push(line) });
   const uses = createUses(db, logger);
   const app = createTestApp(db, { log: logger, noteUse: uses.note });
-  const server = serve({ host: "127.0.0.1", port: 0, portVariable: "PORT" }, app.fetch);
+  const server = serve(
+    { host: "127.0.0.1", port: 0, portVariable: "PORT" },
+    { keepAliveMs: 60_000, requestMs: 60_000 },
+    app.fetch,
+  );
   const url = server.url.href.replace(/\/$/, "");
   const tenantId = await seedTenant(db);
   return {

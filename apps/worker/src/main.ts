@@ -19,7 +19,8 @@ runProcess(async (atExit) => {
     await database.close();
     log.info("stopped");
   });
-  const server = serve({ ...config, portVariable: "WORKER_PORT" }, async ({ url }) => {
+  const patience = { keepAliveMs: config.keepAliveMs, requestMs: config.database.deadlineMs };
+  const server = serve({ ...config, portVariable: "WORKER_PORT" }, patience, async ({ url }) => {
     const { pathname } = new URL(url);
     if (pathname === "/healthz") return answer(live());
     if (pathname === "/readyz") return answer(await ready(database.db, isEnding()));

@@ -5,6 +5,7 @@ const defaults = {
   host: "127.0.0.1",
   database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000, connections: 10, prepare: true },
   logLevel: "info" as const,
+  keepAliveMs: 75_000,
   shutdownGraceMs: 0,
 };
 
@@ -22,6 +23,7 @@ describe("readCommonConfig", () => {
         DATA_DIR: "/data",
         LOG_LEVEL: "warn",
         REQUEST_TIMEOUT_MS: "250",
+        KEEP_ALIVE_MS: "1000",
         SHUTDOWN_GRACE_MS: "1500",
         PREPARED_STATEMENTS: "false",
         DATABASE_CONNECTIONS: "1000",
@@ -36,6 +38,7 @@ describe("readCommonConfig", () => {
         prepare: false,
       },
       logLevel: "warn",
+      keepAliveMs: 1000,
       shutdownGraceMs: 1500,
     });
   });
@@ -58,7 +61,11 @@ describe("readCommonConfig", () => {
     ["SHUTDOWN_GRACE_MS", "-1"],
     ["PREPARED_STATEMENTS", "no"],
     ["REQUEST_TIMEOUT_MS", "0.5"],
-    ["REQUEST_TIMEOUT_MS", "600001"],
+    ["REQUEST_TIMEOUT_MS", "120001"],
+    ["KEEP_ALIVE_MS", "999"],
+    ["DATABASE_CONNECTIONS", "-1"],
+    ["DATABASE_CONNECTIONS", "1001"],
+    ["DATABASE_CONNECTIONS", "1e2"],
     ["REQUEST_TIMEOUT_MS", "5s"],
   ])("refuses %s=%j by its name alone", (name, value) => {
     const read = () => readCommonConfig({ [name]: value });

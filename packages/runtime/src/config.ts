@@ -35,10 +35,14 @@ export const readPort = (variables: Variables, name: string, fallback: number): 
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
   );
 
-/** A number of milliseconds, at most ten minutes. */
-const readMilliseconds = (variables: Variables, name: string, fallback: number, minimum: number): number =>
-  readVariable(variables, name, fallback, `a number of milliseconds from ${minimum} to 600000`, (text) =>
-    /^\d{1,6}$/.test(text) && Number(text) >= minimum && Number(text) <= 600_000 ? Number(text) : undefined,
+const readMilliseconds = (
+  variables: Variables,
+  name: string,
+  fallback: number,
+  [minimum, maximum]: readonly [number, number],
+): number =>
+  readVariable(variables, name, fallback, `a number of milliseconds from ${minimum} to ${maximum}`, (text) =>
+    /^\d{1,6}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
   );
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
@@ -49,6 +53,8 @@ export type CommonConfig = {
   host: string;
   database: DatabaseConfig;
   logLevel: LogLevel;
+  /** How long a connection may be idle before it is closed. */
+  keepAliveMs: number;
   /** How long a process goes on serving, unready, after SIGTERM. */
   shutdownGraceMs: number;
 };
@@ -64,7 +70,7 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
     databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
     ),
-    deadlineMs: readMilliseconds(variables, "REQUEST_TIMEOUT_MS", 5000, 1),
+    deadlineMs: readMilliseconds(variables, "REQUEST_TIMEOUT_MS", 5000, [1, 120_000]),
     connections: readVariable(variables, "DATABASE_CONNECTIONS", 10, "a number from 1 to 1000", (text) =>
       /^[1-9]\d{0,2}$|^1000$/.test(text) ? Number(text) : undefined,
     ),
@@ -75,7 +81,8 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
       text.includes("\0") ? undefined : text,
     ),
   },
-  shutdownGraceMs: readMilliseconds(variables, "SHUTDOWN_GRACE_MS", 0, 0),
+  keepAliveMs: readMilliseconds(variables, "KEEP_ALIVE_MS", 75_000, [1000, 240_000]),
+  shutdownGraceMs: readMilliseconds(variables, "SHUTDOWN_GRACE_MS", 0, [0, 600_000]),
   logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
     LOG_LEVELS.find((level) => level === text),
   ),

@@ -13,8 +13,22 @@ export type Address = {
   portVariable: string;
 };
 
-/** Serves `fetch` at an address. Throws when the address cannot be had. */
-export const serve = (address: Address, fetch: (request: Request) => Response | Promise<Response>) => {
+export type Patience = {
+  /** How long a connection may be idle, in milliseconds. */
+  keepAliveMs: number;
+  /** How long a request may take at most, in milliseconds. */
+  requestMs: number;
+};
+
+/**
+ * Serves `fetch` at an address. Throws when the address cannot be had. A connection is closed when it has been idle for
+ * too long; one on which nothing has been asked yet, after twelve seconds, which Bun sees to.
+ */
+export const serve = (
+  address: Address,
+  { keepAliveMs, requestMs }: Patience,
+  fetch: (request: Request) => Response | Promise<Response>,
+) => {
   try {
     return Bun.serve({
       hostname: address.host,
@@ -22,6 +36,8 @@ export const serve = (address: Address, fetch: (request: Request) => Response | 
       development: false,
       // Otherwise two processes could share a port without knowing, and a key of one would be tried on the other.
       reusePort: false,
+      // To Bun, a request that waits for its answer is idle as well.
+      idleTimeout: Math.ceil(Math.max(keepAliveMs, requestMs) / 1000),
       maxRequestBodySize: NO_BODY_LIMIT,
       fetch,
       // Reached only if the application's own error handling fails.

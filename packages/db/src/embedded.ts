@@ -242,7 +242,7 @@ const startServer = async (
 const readServer = async (cluster: string): Promise<{ pid: number; port: number; ready: boolean } | null> => {
   const lines = (await readText(join(cluster, "postmaster.pid")))?.split("\n") ?? [];
   const [pid, port] = [Number(lines[0]), Number(lines[3])];
-  return pid && port ? { pid, port, ready: lines[7]?.trim() === "ready" } : null;
+  return pid && port ? { pid, port, ready: ["ready", "standby"].includes(lines[7]?.trim() ?? "") } : null;
 };
 
 /** A share in the server, held for as long as this process uses it. */

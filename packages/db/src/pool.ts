@@ -43,6 +43,8 @@ const LIFETIME_MS = 30 * 60_000;
 const HANGS_MS = 1000;
 /** So often somebody looks, while there are those who wait and no connection can be opened for them. */
 const LOOK_MS = 100;
+/** So many wait for each connection, unless it is said otherwise: as long as fifty statements take. */
+const WAITING = 50;
 const CLOSE_MS = 1000;
 /** How long it may take to connect. A server that is frozen, or cut off, is found to be back as soon. */
 const CONNECT_MS = 2000;
@@ -88,7 +90,8 @@ export const findPrimary = async (url: string): Promise<Host> => {
 
 /** Makes a pool on a `postgres://` URL, which may name several hosts. Nothing is sent before the first statement. */
 export const connect = (url: string, options: PoolOptions = {}): Db => {
-  const { connections = 10, waiting: maxWaiting = 1000, deadlineMs = 5000 } = options;
+  const { connections = 10, deadlineMs = 5000 } = options;
+  const { waiting: maxWaiting = connections * WAITING } = options;
   const { prepare = true, connectMs = CONNECT_MS } = options;
   const hosts = hostsOf(url);
 

@@ -72,19 +72,31 @@ afterAll(async () => {
 /** A database as it is shipped, and a plain client to look at it and to meddle with it. */
 export type TestDb = Db & { client: postgres.Sql };
 
+/** A plain client of the first host of a URL. */
+export const client = (url: string, connections = 1): postgres.Sql =>
+  driver(url, hostsOf(url)[0] as Host, { max: connections });
+
 /** One session: statements and client share its connection, and may share a transaction. */
 export const session = (url: string): TestDb => {
-  const client = driver(url, hostsOf(url)[0] as Host);
+  const own = client(url);
   const db: TestDb = {
-    client,
+    client: own,
     deadlineMs: 60_000,
     run: async <Row extends object>(text: string, parameters: readonly unknown[]) =>
-      (await client.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
+      (await own.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
     until: () => db,
     within: () => db,
-    close: () => client.end(),
+    close: () => own.end(),
   };
   return db;
+};
+
+/** A pooler in transaction mode before the server of DATABASE_URL, if the tests are to go through one. */
+const POOLER_PORT = process.env["TEST_POOLER_PORT"];
+const pooled = (url: string): string => {
+  const changed = new URL(url);
+  if (POOLER_PORT !== undefined) changed.host = `127.0.0.1:${POOLER_PORT}`;
+  return changed.href;
 };
 
 export type TestDatabase = { url: string; db: TestDb; close(): Promise<void> };
@@ -96,13 +108,13 @@ export const testDatabase = async (options: { migrated?: boolean } = {}): Promis
   const name = uniqueName();
   const source = options.migrated === false ? "template0" : template;
   await admin.unsafe(`create database ${name} encoding 'UTF8' locale 'C' template ${source}`);
-  const db = connect(withDatabase(url, name));
-  const client = driver(withDatabase(url, name), hostsOf(url)[0] as Host, { max: 10 });
+  const db = connect(pooled(withDatabase(url, name)), { prepare: POOLER_PORT === undefined });
+  const own = client(withDatabase(url, name), 10);
   return {
     url: withDatabase(url, name),
-    db: { ...db, client },
+    db: { ...db, client: own },
     close: async () => {
-      await Promise.all([db.close(), client.end()]);
+      await Promise.all([db.close(), own.end()]);
       await admin.unsafe(`drop database ${name} with (force)`);
     },
   };

@@ -10,6 +10,7 @@ export type RunningProcess = {
   stderr(): string;
   /** Waits until standard output or standard error matches, and answers with the match. */
   waitFor(pattern: RegExp): Promise<RegExpMatchArray>;
+  pid: number;
   kill(signal: NodeJS.Signals): void;
   /** The exit code; 128 and more after a signal. */
   exited: Promise<number>;
@@ -63,6 +64,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
         await Bun.sleep(5);
       }
     },
+    pid: child.pid,
     kill: (signal) => child.kill(signal),
     exited,
   };

@@ -1,0 +1,106 @@
+/** A PostgreSQL of its own, durable as in production, that can be stopped, frozen and started again on the same port. */
+import { readFile, rm } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { type EmbeddedDatabase, openEmbedded } from "@realtime-avatar/db/embedded";
+import { migrate } from "@realtime-avatar/db/migrate";
+import { client, temporaryFolder } from "@realtime-avatar/db/testing";
+
+export const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+const isRunning = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+export type Cluster = {
+  port: number;
+  /** Where `data` of `openEmbedded` is. */
+  data: string;
+  /** The URL of a new, migrated database. */
+  newDatabase(): Promise<string>;
+  /** The same cluster, by the name of another of its databases. */
+  url(database: string): string;
+  start(): Promise<void>;
+  /** Whether the server runs: one that cannot write its log gives up. */
+  isRunning(): Promise<boolean>;
+  /** As `pg_ctl stop -m immediate`: no process of the server has the time to finish anything. */
+  stopAtOnce(): Promise<void>;
+  freeze(): Promise<void>;
+  thaw(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type ClusterOptions = {
+  settings?: Record<string, string>;
+  /** Where the data are to be, or are already. */
+  data?: string;
+  port?: number;
+};
+
+export const startCluster = async (options: ClusterOptions = {}): Promise<Cluster> => {
+  const folder = options.data === undefined ? await temporaryFolder() : null;
+  const data = options.data ?? join(folder ?? "", "data");
+  const port = options.port ?? (await freePort());
+  const settings = { port: String(port), max_connections: "60", ...options.settings };
+  const opened: EmbeddedDatabase[] = [];
+  const start = async (): Promise<void> => {
+    opened.push(await openEmbedded(data, { settings }));
+  };
+  await start();
+  const [first] = opened;
+  if (!first) throw new Error("the cluster did not start");
+  const pidFile = join(first.directory, "postmaster.pid");
+  const postmaster = async (): Promise<number> => Number((await readFile(pidFile, "utf8")).split("\n")[0]);
+  const url = (database: string): string => first.url.replace(/\/postgres$/, `/${database}`);
+  let frozen: number[] = [];
+  let databases = 0;
+  return {
+    port,
+    data,
+    url,
+    start,
+    newDatabase: async () => {
+      databases++;
+      const admin = client(url("postgres"));
+      await admin.unsafe(`create database faults_${databases} encoding 'UTF8' locale 'C' template template0`);
+      await admin.end();
+      await migrate(url(`faults_${databases}`));
+      return url(`faults_${databases}`);
+    },
+    isRunning: async () => {
+      const pid = await postmaster().catch(() => null);
+      return pid !== null && isRunning(pid);
+    },
+    stopAtOnce: async () => {
+      const pid = await postmaster();
+      process.kill(pid, "SIGQUIT");
+      while (isRunning(pid)) await Bun.sleep(5);
+    },
+    freeze: async () => {
+      const pid = await postmaster();
+      process.kill(pid, "SIGSTOP");
+      const children = await Bun.$`ps -o pid= --ppid ${pid}`.quiet().text();
+      frozen = [pid, ...children.split("\n").map(Number).filter(Boolean)];
+      for (const each of frozen) process.kill(each, "SIGSTOP");
+    },
+    thaw: async () => {
+      for (const each of frozen) if (isRunning(each)) process.kill(each, "SIGCONT");
+      frozen = [];
+    },
+    close: async () => {
+      for (const each of frozen) if (isRunning(each)) process.kill(each, "SIGCONT");
+      for (const each of opened) await each.close();
+      if (folder) await rm(folder, { recursive: true });
+    },
+  };
+};

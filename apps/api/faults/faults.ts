@@ -1,0 +1,526 @@
+/**
+ * What can go wrong around the service, done to it while it works: `bun run test:faults`. Real processes, a real
+ * PostgreSQL with its default durability, concurrent creates, and in the end a comparison of each answer with what is in
+ * the database. Prints a table.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtempSync, rmdirSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { client, random, seedKey, seedTenant, session, temporaryFolder } from "@realtime-avatar/db/testing";
+import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { readAnswer, requestInit } from "../src/testing.ts";
+import { type Cluster, freePort, startCluster } from "./cluster.ts";
+import { type Load, type Row, startLoad } from "./history.ts";
+import { type Network, startNetwork } from "./proxy.ts";
+
+setDefaultTimeout(120_000);
+
+/** The deadline of a request here: short, so that a server can be frozen for longer. */
+const DEADLINE_MS = 2000;
+/** A machine that is busy may answer this much later than it should. */
+const SLACK_MS = 2000;
+/** So soon after the database is back, the service serves again. */
+const BACK_MS = 2000;
+const CONNECTIONS = 10;
+
+const rows: (Row & { memory: string })[] = [];
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+});
+afterAll(async () => {
+  await cluster.close();
+  const columns = ["fault", "requests", "acknowledged", "refused", "unknown", "lost", "duplicated"] as const;
+  const seconds = (milliseconds: number | null): string =>
+    milliseconds === null ? "-" : `${(milliseconds / 1000).toFixed(2)} s`;
+  const cells = rows.map((row) => [
+    ...columns.map((column) => String(row[column])),
+    seconds(row.outageMs),
+    seconds(row.backMs),
+    seconds(row.slowestMs),
+    row.memory,
+  ]);
+  const table = [[...columns, "longest outage", "back after", "slowest answer", "memory"], ...cells];
+  const widths = (table[0] ?? []).map((_, index) => Math.max(...table.map((line) => (line[index] ?? "").length)));
+  const lines = table.map((line) => line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  "));
+  process.stdout.write(`\n${lines.join("\n")}\n`);
+});
+
+type Service = RunningProcess & { url: string };
+
+const services = new Set<RunningProcess>();
+afterEach(async () => {
+  for (const service of services) service.kill("SIGKILL");
+  await Promise.all([...services].map(({ exited }) => exited));
+  services.clear();
+});
+
+const startService = async (databaseUrl: string, variables: Record<string, string> = {}): Promise<Service> => {
+  const service = startProcess(bun("apps/api/src/main.ts"), {
+    PORT: "0",
+    DATABASE_URL: databaseUrl,
+    REQUEST_TIMEOUT_MS: String(DEADLINE_MS),
+    DATABASE_CONNECTIONS: String(CONNECTIONS),
+    ...variables,
+  });
+  services.add(service);
+  const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+  return { ...service, url };
+};
+
+/** A key that can do everything, made on the database itself. */
+const seedRoot = async (databaseUrl: string): Promise<string> => {
+  const db = session(databaseUrl);
+  const { secret } = await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] });
+  await db.close();
+  return secret.reveal();
+};
+
+const residentMiB = async (pid: number): Promise<number> =>
+  Number(await Bun.$`ps -o rss= -p ${pid}`.quiet().text()) / 1024;
+
+const connectionsOf = async (databaseUrl: string): Promise<number> => {
+  const sql = client(databaseUrl);
+  const [row] = await sql<{ count: number }[]>`
+    select count(*)::int as count from pg_stat_activity
+    where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+  await sql.end();
+  return row?.count ?? 0;
+};
+
+type Scene = { load: Load; service: Service; databaseUrl: string; rootKey: string };
+
+/**
+ * Lets `fault` happen while the load runs, and judges the history. `reach` is how the service gets to the database, if
+ * not straight; `after` is the database in the end, if it is another one.
+ */
+const under = async (
+  name: string,
+  fault: (scene: Scene) => Promise<void>,
+  options: {
+    databaseUrl?: string;
+    reach?: (databaseUrl: string) => string;
+    after?: () => string;
+    deadlineMs?: number;
+    variables?: Record<string, string>;
+    lanes?: number;
+  } = {},
+): Promise<Row> => {
+  const databaseUrl = options.databaseUrl ?? (await cluster.newDatabase());
+  const rootKey = await seedRoot(databaseUrl);
+  const service = await startService(options.reach?.(databaseUrl) ?? databaseUrl, options.variables);
+  const load = startLoad(name, [service.url], rootKey, options.lanes);
+  await load.untilSuccesses(200);
+  const before = await residentMiB(service.pid);
+  await fault({ load, service, databaseUrl, rootKey });
+  await load.untilSuccesses(200);
+  const { row, violations } = await load.finish(options.after?.() ?? databaseUrl, service.stdout() + service.stderr());
+  const later = await residentMiB(service.pid);
+  rows.push({ ...row, memory: `${before.toFixed(0)} to ${later.toFixed(0)} MiB` });
+  expect(violations.slice(0, 10)).toEqual([]);
+  expect([row.lost, row.duplicated]).toEqual([0, 0]);
+  expect(row.backMs ?? 0).toBeLessThanOrEqual(BACK_MS);
+  expect(row.slowestMs).toBeLessThanOrEqual((options.deadlineMs ?? DEADLINE_MS) + SLACK_MS);
+  // The process that was there is still there, no bigger, and holds no more connections than it may.
+  expect(await connectionsOf(options.after?.() ?? databaseUrl)).toBeLessThanOrEqual(CONNECTIONS);
+  expect(later).toBeLessThan(before + 150);
+  service.kill("SIGTERM");
+  expect(await service.exited).toBe(0);
+  return row;
+};
+
+describe("the service", () => {
+  test("killed and started again, many times", async () => {
+    const databaseUrl = await cluster.newDatabase();
+    const rootKey = await seedRoot(databaseUrl);
+    const PORT = String(await freePort());
+    let service = await startService(databaseUrl, { PORT });
+    const load = startLoad("service killed, 8 times", [service.url], rootKey);
+    for (let round = 0; round < 8; round++) {
+      await load.untilSuccesses(100);
+      service.kill("SIGKILL");
+      await service.exited;
+      service = await startService(databaseUrl, { PORT });
+      load.healed();
+    }
+    await load.untilSuccesses(100);
+    const { row, violations } = await load.finish(databaseUrl, service.stdout() + service.stderr());
+    rows.push({ ...row, memory: "-" });
+    expect(violations.slice(0, 10)).toEqual([]);
+    expect([row.lost, row.duplicated]).toEqual([0, 0]);
+    expect(row.unknown).toBeGreaterThan(0);
+  });
+});
+
+describe("the database", () => {
+  test("stopped at once, and started again", async () => {
+    await under("database stopped at once, 3 times", async ({ load }) => {
+      for (let round = 0; round < 3; round++) {
+        await cluster.stopAtOnce();
+        await load.untilFailure();
+        await Bun.sleep(500);
+        await cluster.start();
+        load.healed();
+        await load.untilSuccesses(100);
+      }
+    });
+  });
+
+  test("its backends terminated one by one", async () => {
+    await under("backends terminated, one by one", async ({ load, databaseUrl }) => {
+      const sql = client(databaseUrl);
+      for (let round = 0; round < 100; round++) {
+        await sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()
+          order by state = 'active' desc, random() limit 1`;
+        await Bun.sleep(10);
+      }
+      load.healed();
+      await sql.end();
+    });
+  });
+
+  test("frozen for longer than the deadline", async () => {
+    await under("database frozen for 5 s", async ({ load }) => {
+      await cluster.freeze();
+      await Bun.sleep(5000);
+      await cluster.thaw();
+      load.healed();
+    });
+  });
+});
+
+describe("the network to the database", () => {
+  let network: Network;
+  beforeAll(async () => {
+    network = await startNetwork(cluster.port);
+  });
+  afterAll(() => network.close());
+  const reach = (url: string): string => url.replace(String(cluster.port), String(network.port));
+
+  test("delayed", async () => {
+    await under(
+      "network delayed by 100 ms",
+      async ({ load }) => {
+        network.delayMs = 100;
+        await load.untilSuccesses(100);
+        network.delayMs = 0;
+        load.healed();
+      },
+      { reach },
+    );
+  });
+
+  test("cut in the middle of answers", async () => {
+    const row = await under(
+      "network cut within answers, 20 times",
+      async ({ load }) => {
+        for (let round = 0; round < 20; round++) {
+          network.cutAnswers = true;
+          await load.untilFailure();
+          network.cutAnswers = false;
+          load.healed();
+          await load.untilSuccesses(10);
+        }
+      },
+      { reach },
+    );
+    expect(row.unknown).toBeGreaterThan(0);
+  });
+
+  test("half-open: connections that are there are lost without a word", async () => {
+    await under(
+      "network half-open",
+      async ({ load }) => {
+        network.loseThose();
+        load.healed();
+        await load.untilSuccesses(100);
+        network.forgetThose();
+      },
+      { reach },
+    );
+  });
+
+  test("gone for longer than the deadline", async () => {
+    await under(
+      "network gone for 5 s",
+      async ({ load }) => {
+        network.isLost = true;
+        await Bun.sleep(5000);
+        network.isLost = false;
+        network.cut();
+        load.healed();
+      },
+      { reach },
+    );
+  });
+});
+
+describe("a failover", () => {
+  test("to a synchronous replica, with both hosts given", async () => {
+    const folder = await temporaryFolder();
+    const first = await startCluster({ data: join(folder, "a") });
+    const databaseUrl = await first.newDatabase();
+    const { pathname, password } = new URL(databaseUrl);
+    await first.close();
+    await Bun.$`cp -a ${join(folder, "a")} ${join(folder, "b")}`.quiet();
+    await writeFile(join(folder, "b/postgres/standby.signal"), "");
+    const { port } = first;
+    const settings = { synchronous_standby_names: "*" };
+    const primary = await startCluster({ data: join(folder, "a"), port, settings });
+    const primary_conninfo = `host=127.0.0.1 port=${port} user=postgres password=${password}`;
+    const standby = await startCluster({ data: join(folder, "b"), settings: { primary_conninfo } });
+    const admin = client(primary.url("postgres"));
+    while ((await admin`select 1 from pg_stat_replication where sync_state = 'sync'`).length === 0) await Bun.sleep(10);
+    await admin.end();
+    const after = standby.url(pathname.slice(1));
+    await under(
+      "failover to a synchronous replica",
+      async ({ load }) => {
+        await primary.stopAtOnce();
+        await load.untilFailure();
+        const promoting = client(standby.url("postgres"));
+        await promoting`select pg_promote()`;
+        await promoting.end();
+        load.healed();
+      },
+      {
+        databaseUrl,
+        // The one that takes no writes comes first.
+        reach: (url) => url.replace(`127.0.0.1:${port}`, `127.0.0.1:${standby.port},127.0.0.1:${port}`),
+        after: () => after,
+      },
+    );
+    await primary.close();
+    await standby.close();
+    await rm(folder, { recursive: true });
+  });
+});
+
+/** Whether this user may mount a small file system, so that a disk can be full. */
+const canMount = ((): boolean => {
+  const folder = mkdtempSync(join(tmpdir(), "realtime-avatar-test-"));
+  const mounted = Bun.spawnSync(["mount", "-t", "tmpfs", "-o", "size=1m", "none", folder]).exitCode === 0;
+  if (mounted) Bun.spawnSync(["umount", folder]);
+  rmdirSync(folder);
+  return mounted;
+})();
+
+describe("a server without room", () => {
+  test.skipIf(!canMount)("its disk full", async () => {
+    const disk = await temporaryFolder();
+    await Bun.$`mount -t tmpfs -o size=160m,mode=755 none ${disk}`.quiet();
+    const small = await startCluster({
+      data: join(disk, "data"),
+      settings: { max_wal_size: "32MB", min_wal_size: "32MB" },
+    });
+    const ballast = join(disk, "ballast");
+    await under(
+      "disk full",
+      async ({ load, databaseUrl }) => {
+        await Bun.$`dd if=/dev/zero of=${ballast} bs=64k`.quiet().nothrow();
+        await load.untilFailure();
+        // Without a next segment of its log, the server gives up, and with it every connection.
+        const sql = client(databaseUrl);
+        await sql`select pg_switch_wal()`.catch(() => {});
+        await Bun.sleep(1000);
+        await sql.end({ timeout: 0 });
+        await rm(ballast);
+        if (!(await small.isRunning())) await small.start();
+        const probe = client(small.url("postgres"));
+        while ((await probe`select 1`.catch(() => [])).length === 0) await Bun.sleep(10);
+        await probe.end();
+        load.healed();
+      },
+      { databaseUrl: await small.newDatabase() },
+    );
+    await small.close();
+    await Bun.$`umount ${disk}`.quiet();
+    await rm(disk, { recursive: true });
+  });
+
+  test("too many connections", async () => {
+    const crowded = await startCluster({ settings: { max_connections: "20" } });
+    await under(
+      "too many connections",
+      async ({ load, databaseUrl }) => {
+        const admin = client(databaseUrl);
+        await admin`select 1`;
+        const hogs: ReturnType<typeof client>[] = [];
+        const pids: string[] = [];
+        // Whatever the service loses, somebody else takes, until nothing is left to it.
+        for (let refused = 0; refused < 10; ) {
+          const hog = client(databaseUrl);
+          const [row] = await hog<{ pid: number }[]>`select pg_backend_pid() as pid`.catch(() => []);
+          if (row) {
+            refused = 0;
+            hogs.push(hog);
+            pids.push(String(row.pid));
+          } else {
+            refused++;
+            await hog.end({ timeout: 0 });
+            await admin`
+              select pg_terminate_backend(pid) from pg_stat_activity
+              where backend_type = 'client backend' and pid::text <> all(${pids}::text[]) and pid <> pg_backend_pid()`;
+          }
+        }
+        await load.untilFailure();
+        await Bun.sleep(1000);
+        await Promise.all([...hogs, admin].map((one) => one.end()));
+        load.healed();
+      },
+      { databaseUrl: await crowded.newDatabase() },
+    );
+    await crowded.close();
+  });
+});
+
+/** PgBouncer, where this machine has one: npm has none. */
+const PGBOUNCER = Bun.which("pgbouncer");
+
+describe.skipIf(PGBOUNCER === null)("a pooler in transaction mode", () => {
+  let folder = "";
+  let port = 0;
+  let pooler: RunningProcess;
+  const start = async (): Promise<RunningProcess> => {
+    // It refuses to run as root, as PostgreSQL does.
+    const user = process.getuid?.() === 0 ? ["-u", "postgres"] : [];
+    const running = startProcess([PGBOUNCER ?? "", ...user, join(folder, "pgbouncer.ini")]);
+    await running.waitFor(/listening on 127/);
+    return running;
+  };
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    port = await freePort();
+    const { password } = new URL(cluster.url("postgres"));
+    // None of the parameters that a client may send at its start is ignored.
+    const ini = `
+[databases]
+* = host=127.0.0.1 port=${cluster.port} user=postgres password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = 6
+server_idle_timeout = 2
+max_client_conn = 200
+ignore_startup_parameters =
+`;
+    await writeFile(join(folder, "pgbouncer.ini"), ini);
+    pooler = await start();
+  });
+  afterAll(async () => {
+    pooler.kill("SIGKILL");
+    await pooler.exited;
+    await rm(folder, { recursive: true });
+  });
+
+  test("serves all that the API promises", async () => {
+    const files = [
+      "routes",
+      "auth",
+      "api-keys",
+      "api-keys-life",
+      "avatars",
+      "avatars-life",
+      "idempotency",
+      "audit-events",
+    ];
+    const { code, stdout, stderr } = await runToEnd(
+      [process.execPath, "test", ...files.map((name) => `apps/api/src/${name}.test.ts`)],
+      { DATABASE_URL: cluster.url("postgres"), TEST_POOLER_PORT: String(port) },
+    );
+    expect([code, (stdout + stderr).match(/^\(fail\).*|^ *0 pass.*/gm)]).toEqual([0, null]);
+  });
+
+  test("killed and started again", async () => {
+    await under(
+      "pooler killed and started again",
+      async ({ load }) => {
+        pooler.kill("SIGKILL");
+        await pooler.exited;
+        await load.untilFailure();
+        pooler = await start();
+        load.healed();
+      },
+      {
+        reach: (url) => url.replace(String(cluster.port), String(port)),
+        variables: { PREPARED_STATEMENTS: "false" },
+      },
+    );
+  });
+});
+
+describe("a migration", () => {
+  test("not yet applied", async () => {
+    await under("migration not yet applied", async ({ load, databaseUrl }) => {
+      const sql = client(databaseUrl);
+      await sql`alter table idempotency_keys rename to not_yet`;
+      await load.untilFailure();
+      await Bun.sleep(500);
+      await sql`alter table not_yet rename to idempotency_keys`;
+      load.healed();
+      await sql.end();
+    });
+  });
+
+  test("of an empty database, with the service there already", async () => {
+    const empty = cluster.url("never_migrated");
+    const admin = client(cluster.url("postgres"));
+    await admin.unsafe("create database never_migrated encoding 'UTF8' locale 'C' template template0");
+    await admin.end();
+    const service = await startService(empty);
+    const ask = async (method: string, path: string, options: Parameters<typeof requestInit>[1]) =>
+      readAnswer(await fetch(service.url + path, requestInit(method, options)));
+    const key = generateApiKey("live", random).reveal();
+    const early = await ask("POST", "/api/v1/avatars", { key, body: { displayName: "x", sourceKind: "image" } });
+    expect([early.status, early.body.code, early.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+    const [unready, live] = [await ask("GET", "/readyz", {}), await ask("GET", "/healthz", {})];
+    expect([unready.status, unready.body.reason, live.status]).toEqual([503, "migrations_pending", 200]);
+    const { code } = await runToEnd(bun("apps/api/src/cli.ts", "migrate"), { DATABASE_URL: empty });
+    expect(code).toBe(0);
+    expect((await ask("GET", "/readyz", {})).status).toBe(200);
+    const late = await ask("POST", "/api/v1/avatars", {
+      key: await seedRoot(empty),
+      body: { displayName: "x", sourceKind: "image" },
+    });
+    expect(late.status).toBe(201);
+  });
+});
+
+describe("too much load", () => {
+  test("is refused at once, beyond what can wait; liveness answers throughout", async () => {
+    const network = await startNetwork(cluster.port);
+    let slowestProbe = 0;
+    const row = await under(
+      "overload: 250 callers, 2 connections",
+      async ({ load, service }) => {
+        network.delayMs = 10;
+        const end = performance.now() + 4000;
+        while (performance.now() < end) {
+          const startedAt = performance.now();
+          expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+          slowestProbe = Math.max(slowestProbe, performance.now() - startedAt);
+          await Bun.sleep(20);
+        }
+        network.delayMs = 0;
+        load.healed();
+      },
+      {
+        reach: (url) => url.replace(String(cluster.port), String(network.port)),
+        variables: { DATABASE_CONNECTIONS: "2" },
+        lanes: 250,
+      },
+    );
+    network.close();
+    expect(row.refused).toBeGreaterThan(0);
+    expect(slowestProbe).toBeLessThan(1000);
+  });
+});

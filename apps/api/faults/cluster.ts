@@ -47,6 +47,12 @@ export type ClusterOptions = {
   port?: number;
 };
 
+const running = new Set<Cluster>();
+/** A test that fails half-way must not leave its servers behind. */
+export const closeClusters = async (): Promise<void> => {
+  for (const cluster of running) await cluster.close();
+};
+
 export const startCluster = async (options: ClusterOptions = {}): Promise<Cluster> => {
   const folder = options.data === undefined ? await temporaryFolder() : null;
   const data = options.data ?? join(folder ?? "", "data");
@@ -64,7 +70,7 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
   const url = (database: string): string => first.url.replace(/\/postgres$/, `/${database}`);
   let frozen: number[] = [];
   let databases = 0;
-  return {
+  const cluster: Cluster = {
     port,
     data,
     url,
@@ -99,8 +105,11 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
     },
     close: async () => {
       for (const each of frozen) if (isRunning(each)) process.kill(each, "SIGCONT");
+      running.delete(cluster);
       for (const each of opened) await each.close();
       if (folder) await rm(folder, { recursive: true });
     },
   };
+  running.add(cluster);
+  return cluster;
 };

@@ -12,7 +12,7 @@ import { client, random, seedKey, seedTenant, session, temporaryFolder } from "@
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { readAnswer, requestInit } from "../src/testing.ts";
-import { type Cluster, freePort, startCluster } from "./cluster.ts";
+import { type Cluster, closeClusters, freePort, startCluster } from "./cluster.ts";
 import { type Load, type Row, startLoad } from "./history.ts";
 import { type Network, startNetwork } from "./proxy.ts";
 
@@ -33,7 +33,7 @@ beforeAll(async () => {
   cluster = await startCluster();
 });
 afterAll(async () => {
-  await cluster.close();
+  await closeClusters();
   const columns = ["fault", "requests", "acknowledged", "refused", "unknown", "lost", "duplicated"] as const;
   const seconds = (milliseconds: number | null): string =>
     milliseconds === null ? "-" : `${(milliseconds / 1000).toFixed(2)} s`;
@@ -311,37 +311,42 @@ const canMount = ((): boolean => {
   return mounted;
 })();
 
+const fillDisk = async (disk: string): Promise<void> => {
+  const settings = { max_wal_size: "32MB", min_wal_size: "32MB" };
+  const small = await startCluster({ data: join(disk, "data"), settings });
+  const ballast = join(disk, "ballast");
+  await under(
+    "disk full",
+    async ({ load, databaseUrl }) => {
+      await Bun.$`dd if=/dev/zero of=${ballast} bs=64k`.quiet().nothrow();
+      await load.untilFailure();
+      // Without a next segment of its log, the server gives up, and with it every connection.
+      const sql = client(databaseUrl);
+      await sql`select pg_switch_wal()`.catch(() => {});
+      await Bun.sleep(1000);
+      await sql.end({ timeout: 0 });
+      await rm(ballast);
+      if (!(await small.isRunning())) await small.start();
+      const probe = client(small.url("postgres"));
+      while ((await probe`select 1`.catch(() => [])).length === 0) await Bun.sleep(10);
+      await probe.end();
+      load.healed();
+    },
+    { databaseUrl: await small.newDatabase() },
+  );
+  await small.close();
+};
+
 describe("a server without room", () => {
   test.skipIf(!canMount)("its disk full", async () => {
     const disk = await temporaryFolder();
     await Bun.$`mount -t tmpfs -o size=160m,mode=755 none ${disk}`.quiet();
-    const small = await startCluster({
-      data: join(disk, "data"),
-      settings: { max_wal_size: "32MB", min_wal_size: "32MB" },
-    });
-    const ballast = join(disk, "ballast");
-    await under(
-      "disk full",
-      async ({ load, databaseUrl }) => {
-        await Bun.$`dd if=/dev/zero of=${ballast} bs=64k`.quiet().nothrow();
-        await load.untilFailure();
-        // Without a next segment of its log, the server gives up, and with it every connection.
-        const sql = client(databaseUrl);
-        await sql`select pg_switch_wal()`.catch(() => {});
-        await Bun.sleep(1000);
-        await sql.end({ timeout: 0 });
-        await rm(ballast);
-        if (!(await small.isRunning())) await small.start();
-        const probe = client(small.url("postgres"));
-        while ((await probe`select 1`.catch(() => [])).length === 0) await Bun.sleep(10);
-        await probe.end();
-        load.healed();
-      },
-      { databaseUrl: await small.newDatabase() },
-    );
-    await small.close();
-    await Bun.$`umount ${disk}`.quiet();
-    await rm(disk, { recursive: true });
+    try {
+      await fillDisk(disk);
+    } finally {
+      await Bun.$`umount -l ${disk}`.quiet();
+      await rm(disk, { recursive: true });
+    }
   });
 
   test("too many connections", async () => {

@@ -254,9 +254,44 @@ describe("the configuration", () => {
   });
 });
 
+describe("docs/security.md", () => {
+  test("names tests and files that exist", async () => {
+    const text = await read("docs/security.md");
+    const folders: Record<string, string> = {
+      api: "apps/api/src",
+      worker: "apps/worker/src",
+      faults: "apps/api/faults",
+      domain: "packages/domain/src",
+      db: "packages/db/src",
+      runtime: "packages/runtime/src",
+    };
+    const source = async (name: string): Promise<string> => {
+      const [folder = "", file] = name.split("/");
+      return readFile(join(REPOSITORY, folders[folder] ?? folder, file ?? ""), "utf8");
+    };
+    // `folder/file.test.ts` "a test", "another"
+    const cited = [
+      ...text.matchAll(/`((?:api|db|domain|faults|runtime|worker)\/[\w.-]+\.ts)`((?:,? "(?:[^"|]|\|)+?")*)/g),
+    ];
+    let tests = 0;
+    for (const [, name = "", words = ""] of cited) {
+      const code = (await source(name)).replaceAll('\\"', "'");
+      for (const [, title = ""] of words.matchAll(/"([^"]+)"/g)) {
+        tests++;
+        if (!code.includes(title)) throw new Error(`${name} has no test "${title}"`);
+      }
+    }
+    expect(tests).toBeGreaterThan(150);
+  });
+});
+
 describe("links", () => {
   test("of the documents lead somewhere", async () => {
-    const documents = ["README.md", ...(await readdir(join(REPOSITORY, "docs"))).map((name) => `docs/${name}`)];
+    const documents = [
+      "README.md",
+      "SECURITY.md",
+      ...(await readdir(join(REPOSITORY, "docs"))).map((name) => `docs/${name}`),
+    ];
     for (const name of documents) {
       for (const [, target = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]+)(?:#[^)]*)?\)/g)) {
         const found = await Bun.file(join(REPOSITORY, name, "..", target)).exists();

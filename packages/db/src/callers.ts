@@ -7,8 +7,9 @@
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { ApiKeyId } from "@realtime-avatar/domain/id";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
-import { type SQL, sql } from "drizzle-orm";
+import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
+import type { Gatherable } from "./gather.ts";
 import type { Db } from "./pool.ts";
 import { GIVES_WAY, givingWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage } from "./schema.ts";
@@ -91,6 +92,8 @@ export const toRecord = (row: RecordRow): ApiKeyRecord => ({
 });
 
 type CredentialRow = RecordRow & {
+  /** To which of the look-ups it is the answer, from 1. */
+  position: number;
   digest: Uint8Array;
   retired: boolean;
   judgedAt: Date;
@@ -99,19 +102,57 @@ type CredentialRow = RecordRow & {
   givesWay: boolean;
 };
 
-const selectCredential = statement<CredentialRow>(sql`
+/** The credential, its key and the key that was asked for, for each row of `from`; `position` says for which. */
+const credentials = (position: SQL, from: SQL, targetId: SQL | Placeholder): SQL => sql`
   select
+    ${position} as "position",
     ${apiKeyCredentials.digest} as "digest",
     coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
     ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
     now() as "judgedAt",
     ${GIVES_WAY} as "givesWay",
     ${RECORD}
-  from ${apiKeyCredentials}
+  from ${from}
   join ${apiKeys} on ${apiKeys.tenantId} = ${apiKeyCredentials.tenantId}
-    and ${apiKeys.id} = any(array[${apiKeyCredentials.apiKeyId}, ${sql.placeholder("targetId")}])
-  ${LINE}
+    and ${apiKeys.id} = any(array[${apiKeyCredentials.apiKeyId}, ${targetId}])
+  ${LINE}`;
+
+const selectCredential = statement<CredentialRow>(sql`
+  ${credentials(sql`1`, sql`${apiKeyCredentials}`, sql.placeholder("targetId"))}
   where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")}`);
+
+const selectCredentials = statement<CredentialRow>(
+  credentials(
+    sql`asked.position::integer`,
+    sql`unnest(${sql.placeholder("keyIds")}::text[], ${sql.placeholder("targetIds")}::text[])
+      with ordinality asked (key_id, target_id, position)
+    join ${apiKeyCredentials} on ${apiKeyCredentials.keyId} = asked.key_id collate "C"`,
+    sql`asked.target_id collate "C"`,
+  ),
+);
+
+type LookUp = { keyId: string; targetId: ApiKeyId | null };
+
+/** Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. */
+const LOOK_UPS: Gatherable<LookUp, readonly CredentialRow[]> = {
+  inFlight: 2,
+  run: async (db, lookUps) => {
+    const nameOf = ({ keyId, targetId }: LookUp): string => `${keyId} ${targetId}`;
+    const different = [...new Map(lookUps.map((lookUp) => [nameOf(lookUp), lookUp])).values()];
+    const [first] = different;
+    if (first && different.length === 1) {
+      const rows = await selectCredential(db, first);
+      return lookUps.map(() => rows);
+    }
+    const keyIds = different.map(({ keyId }) => keyId);
+    const targetIds = different.map(({ targetId }) => targetId);
+    const found = new Map<string, CredentialRow[]>(different.map((lookUp) => [nameOf(lookUp), []]));
+    for (const row of await selectCredentials(db, { keyIds, targetIds })) {
+      found.get(nameOf(different[row.position - 1] as LookUp))?.push(row);
+    }
+    return lookUps.map((lookUp) => found.get(nameOf(lookUp)) ?? []);
+  },
+};
 
 /**
  * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
@@ -123,7 +164,7 @@ export const findCredential = async (
   targetId: ApiKeyId | null = null,
 ): Promise<StoredCredential | null> => {
   const rows = await givingWay(
-    () => selectCredential(db, { keyId, targetId }),
+    () => db.gather(LOOK_UPS, { keyId, targetId }, keyId),
     (found) => found.some(({ isCaller, givesWay }) => isCaller && givesWay),
   );
   const own = rows.find(({ isCaller }) => isCaller);
@@ -172,6 +213,43 @@ export const CALLER: SQL = sql`
   standing as materialized (${standing(sql`true`)}),
   caller as materialized (${CREDENTIAL})`;
 
+/**
+ * As `CALLER`, for rows of `asked` that may have different callers: those whose caller is what it was when it was looked
+ * up are in `allowed`. A caller that is being changed at the moment is not waited for, since others would wait with it:
+ * its rows are not in `allowed` either, and have to be written by themselves.
+ */
+export const CALLERS: SQL = sql`
+  lines as materialized (
+    select distinct "caller.tenantId" collate "C" as tenant_id, unnest("caller.line"::text[]) collate "C" as id from asked
+  ),
+  standing as materialized (
+    select ${apiKeys.tenantId}, ${apiKeys.id}, ${apiKeys.version} from ${apiKeys}
+    where (${apiKeys.tenantId}, ${apiKeys.id}) in (select tenant_id, id from lines) and ${IS_VALID}
+    order by ${apiKeys.tenantId}, ${apiKeys.id}
+    for share of ${apiKeys} skip locked
+  ),
+  credential as materialized (
+    select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
+    where ${apiKeyCredentials.keyId} in (select "caller.credentialKeyId" collate "C" from asked)
+      and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
+      and (select count(*) from standing) >= 0
+    order by ${apiKeyCredentials.keyId}
+    for share of ${apiKeyCredentials} skip locked
+  ),
+  allowed as materialized (
+    select * from asked
+    where (
+        select count(*) from standing
+        where standing.tenant_id = asked."caller.tenantId" and standing.id = any("caller.line"::text[])
+      ) = cardinality("caller.line"::text[])
+      and exists (
+        select from standing
+        where standing.tenant_id = asked."caller.tenantId" and standing.id = asked."caller.id"
+          and standing.version = "caller.version"::integer
+      )
+      and exists (select from credential where credential.key_id = asked."caller.credentialKeyId")
+  )`;
+
 /** The values for `CALLER`. */
 export const callerValues = (caller: Caller): Record<string, unknown> => ({
   "caller.tenantId": caller.tenantId,
@@ -180,6 +258,7 @@ export const callerValues = (caller: Caller): Record<string, unknown> => ({
   "caller.credentialKeyId": caller.credentialKeyId,
   "caller.line": [...caller.lineage, caller.id],
 });
+export const CALLER_NAMES = ["caller.tenantId", "caller.id", "caller.version", "caller.credentialKeyId", "caller.line"];
 
 /** The key that a write is about, while it is valid and in the version that is expected; locked to be changed. */
 const target = (and: SQL): SQL => sql`

@@ -49,7 +49,7 @@ class Unusable extends Error {
  * `text[]`. What is written may be anything, and is quoted; what is read is scopes, ids and names of fields, and hold
  * nothing that PostgreSQL would quote.
  */
-const TEXT_ARRAY = {
+export const TEXT_ARRAY = {
   to: 1009,
   from: [1009],
   serialize: (list: readonly (string | null)[]): string =>

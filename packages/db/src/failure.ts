@@ -8,6 +8,9 @@ export type DatabaseFailure =
   /** The connection was lost on the way: it may have been executed. */
   | "outcome_unknown";
 
+/** A statement that takes longer may wait for ever: its connection may have silently gone, or it may wait for a lock. */
+export const HANGS_MS = 1000;
+
 /** A statement that the database has not executed, or perhaps has. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";

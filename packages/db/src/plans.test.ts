@@ -8,6 +8,7 @@ import { listAuditEvents } from "./audit.ts";
 import { findAvatar, insertAvatar, listAvatars, updateAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { findAnswer, sweepIdempotencyKeys } from "./idempotency.ts";
+import { connect, type Db } from "./pool.ts";
 import {
   operatorOrigin,
   random,
@@ -230,6 +231,48 @@ describe("one statement, by its index", () => {
       const isBefore = index === "api_key_credentials_pkey" || index === "idempotency_keys_created_at_index";
       if (!isBefore) expect(condition).toContain("tenant_id");
     }
+  });
+});
+
+describe("what is gathered", () => {
+  /** The generic plans of the statements for several at once. */
+  const plansOfMany = async (work: (pool: Db) => Promise<unknown>[]): Promise<string[]> => {
+    // One connection: what it has prepared can be looked at through the pool itself.
+    const pool = connect(database.url, { connections: 1 });
+    await Promise.all(work(pool));
+    const prepared = await pool.run<{ name: string; count: number }>(
+      `select name, cardinality(parameter_types) as count from pg_prepared_statements where statement like '%ordinality%'`,
+      [],
+    );
+    await pool.run("set plan_cache_mode = force_generic_plan", []);
+    const plans: string[] = [];
+    for (const { name, count } of prepared) {
+      const values = Array(count).fill("null").join(", ");
+      const rows = await pool.run<{ "QUERY PLAN": string }>(`explain execute "${name}"(${values})`, []);
+      plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+    }
+    await pool.close();
+    return plans;
+  };
+
+  test("look-ups go by the same indexes", async () => {
+    const keyIds = [1, 2, 3, 4, 5, 6].map((index) => String(index).padStart(16, "0"));
+    const plans = await plansOfMany((pool) => keyIds.map((keyId) => findCredential(pool, keyId)));
+    expect(plans).toHaveLength(1);
+    expect(plans[0]).not.toContain("Seq Scan");
+    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
+  });
+
+  test("creates go by the same indexes", async () => {
+    const create = (pool: Db) => {
+      const now = new Date();
+      const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
+      return insertAvatar(pool, newAvatar({ displayName: "x", sourceKind: "image" }, of), caller, operatorOrigin());
+    };
+    const plans = await plansOfMany((pool) => Array.from({ length: 6 }, () => create(pool)));
+    expect(plans).toHaveLength(1);
+    expect(plans[0]).not.toContain("Seq Scan");
+    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
   });
 });
 

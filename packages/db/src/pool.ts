@@ -8,7 +8,8 @@
  * in the background but the opening of a connection that somebody waits for.
  */
 import { type Connection, type ConnectionOptions, type Host, hostsOf, openConnection } from "./connection.ts";
-import { DatabaseError, isSound, notExecuted, sentFailure } from "./failure.ts";
+import { DatabaseError, HANGS_MS, isSound, notExecuted, sentFailure } from "./failure.ts";
+import { createGatherer, type Gatherable, type Gatherer } from "./gather.ts";
 
 /** By when something has to be done, as of `performance.now()`, in milliseconds. */
 export type Limit = { deadline: number };
@@ -19,6 +20,8 @@ export type Db = {
   readonly deadlineMs: number;
   /** Runs one statement. Throws a `DatabaseError` where it was not executed, or may have been, for no fault of its own. */
   run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
+  /** Has `input` done together with what else of its kind is to be done at the moment, for whichever `owner`. */
+  gather<Input, Output>(kind: Gatherable<Input, Output>, input: Input, owner: string): Promise<Output>;
   /** The same database for one request: all of its statements have until `limit`, which may be moved meanwhile. */
   until(limit: Limit): Db;
   /** The same database for work of our own: each statement has so long, and is let in as if it had begun. */
@@ -39,8 +42,6 @@ export type PoolOptions = Partial<ConnectionOptions> & {
 const RETRY_MS = 250;
 /** A connection that is older is replaced when it is free: its server's memory is not kept for ever. */
 const LIFETIME_MS = 30 * 60_000;
-/** A statement that takes longer may wait for ever: its connection may have silently gone, or it may wait for a lock. */
-const HANGS_MS = 1000;
 /** So often somebody looks, while there are those who wait and no connection can be opened for them. */
 const LOOK_MS = 100;
 /** So many wait for each connection, unless it is said otherwise: as long as fifty statements take. */
@@ -236,10 +237,19 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
       }
     });
 
+  // biome-ignore lint/suspicious/noExplicitAny: of each kind, what it takes and gives
+  const gatherers = new Map<Gatherable<any, any>, Gatherer<any, any>>();
+  const gathererOf = <Input, Output>(kind: Gatherable<Input, Output>): Gatherer<Input, Output> => {
+    const gatherer = gatherers.get(kind) ?? createGatherer(kind, within, maxWaiting);
+    gatherers.set(kind, gatherer);
+    return gatherer;
+  };
+
   const within = (milliseconds: number): Db => ({
     deadlineMs,
     run: <Row extends object>(text: string, parameters: readonly unknown[]) =>
       submit(text, parameters, begun, performance.now() + milliseconds) as Promise<Row[]>,
+    gather: (kind, input, owner) => gathererOf(kind)(input, owner, performance.now() + milliseconds),
     until,
     within,
     close,
@@ -252,6 +262,11 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
         const rows = await submit(text, parameters, hasBegun ? begun : fresh, limit.deadline);
         hasBegun = true;
         return rows as Row[];
+      },
+      gather: async (kind, input, owner) => {
+        const output = await gathererOf(kind)(input, owner, limit.deadline);
+        hasBegun = true;
+        return output;
       },
       until,
       within,

@@ -4,6 +4,7 @@
  */
 import { type Column, fillPlaceholders, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
 import { PgDialect, type PgTable } from "drizzle-orm/pg-core";
+import { TEXT_ARRAY } from "./connection.ts";
 import type { Db } from "./pool.ts";
 
 const dialect = new PgDialect();
@@ -67,6 +68,40 @@ export const placeholders = <Table extends PgTable>(
   Object.fromEntries(
     Object.keys(getTableColumns(table)).map((key) => [key, sql.placeholder(`${prefix}.${key}`)]),
   ) as Record<keyof Table["_"]["columns"], Placeholder>;
+
+/**
+ * `asked`, a table of rows that are given: each column a list, as text, under one of these names; `given` with the same
+ * names gives the lists. What a column holds is cast where it is used.
+ */
+export const askedRows = (names: readonly string[]): SQL => {
+  const lists = names.map((name) => sql`${sql.placeholder(name)}::text[]`);
+  const columns = names.map((name) => sql.identifier(name));
+  return sql`unnest(${sql.join(lists, sql`, `)}) with ordinality asked (${sql.join(columns, sql`, `)}, position)`;
+};
+
+/** For each column of `table`, what `askedRows` has of it under `prefix`. */
+export const askedColumns = <Table extends PgTable>(
+  table: Table,
+  prefix: string,
+): Record<keyof Table["_"]["columns"], SQL> =>
+  Object.fromEntries(
+    Object.keys(getTableColumns(table)).map((key) => [key, sql`asked.${sql.identifier(`${prefix}.${key}`)}`]),
+  ) as Record<keyof Table["_"]["columns"], SQL>;
+
+/** A value as PostgreSQL reads it from text. */
+const asText = (value: unknown): string | null => {
+  if (value === null || value === undefined) return null;
+  if (value instanceof Date) return value.toISOString();
+  if (Array.isArray(value)) return TEXT_ARRAY.serialize(value);
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+};
+
+/** The values for `askedRows(names)`. */
+export const asked = (
+  names: readonly string[],
+  rows: readonly Record<string, unknown>[],
+): Record<string, (string | null)[]> =>
+  Object.fromEntries(names.map((name) => [name, rows.map((row) => asText(row[name]))]));
 
 /** The values for `placeholders(table, prefix)`. */
 export const rowValues = (prefix: string, row: object): Record<string, unknown> =>

@@ -84,6 +84,10 @@ export const session = (url: string): TestDb => {
     deadlineMs: 60_000,
     run: async <Row extends object>(text: string, parameters: readonly unknown[]) =>
       (await own.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
+    gather: async (kind, input) => {
+      const [output] = await kind.run(db, [input]);
+      return output as never;
+    },
     until: () => db,
     within: () => db,
     close: () => own.end(),

@@ -1,0 +1,290 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId } from "@realtime-avatar/domain/id";
+import { insertAvatar } from "./avatars.ts";
+import { type Caller, findCredential } from "./callers.ts";
+import { DatabaseError } from "./failure.ts";
+import { createGatherer, type Gatherable, MAX_BATCH, type Runner } from "./gather.ts";
+import { connect, type Db } from "./pool.ts";
+import { operatorOrigin, random, seedKey, seedTenant, session, type TestDatabase, testDatabase } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const soon = (): number => performance.now() + 60_000;
+const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("nothing here asks the database")) });
+
+/** Work that ends when the test says so; each batch that was sent, in order. */
+const controlled = (inFlight = 1) => {
+  const batches: { inputs: readonly string[]; end(outputs?: readonly string[]): void; fail(error: unknown): void }[] =
+    [];
+  const kind: Gatherable<string, string> = {
+    inFlight,
+    run: (_, inputs) =>
+      new Promise((resolve, reject) => {
+        batches.push({
+          inputs,
+          end: (outputs = inputs.map((input) => input.toUpperCase())) => resolve(outputs),
+          fail: reject,
+        });
+      }),
+  };
+  return { kind, batches };
+};
+const settled = (): Promise<void> => Bun.sleep(0);
+const kindOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => null,
+    (error: unknown) => (error instanceof DatabaseError ? [error.failure, error.code] : String(error)),
+  );
+
+describe("what is gathered", () => {
+  test("goes at once when nothing is under way, and together when something is; each gets its own answer", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 100);
+    const answers = ["a", "b", "c"].map((input) => gather(input, "owner", soon()));
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["a"]]);
+    batches[0]?.end();
+    await settled();
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["a"], ["b", "c"]]);
+    batches[1]?.end();
+    expect(await Promise.all(answers)).toEqual(["A", "B", "C"]);
+  });
+
+  test("never joins what has been sent already", async () => {
+    const { kind, batches } = controlled(2);
+    const gather = createGatherer(kind, nowhere, 100);
+    const first = gather("first", "owner", soon());
+    const second = gather("second", "owner", soon());
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["first"], ["second"]]);
+    for (const batch of batches) batch.end();
+    expect(await Promise.all([first, second])).toEqual(["FIRST", "SECOND"]);
+  });
+
+  test("goes in batches of a bounded size, in order", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 1000);
+    const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => gather(`${index}`, "owner", soon()));
+    for (let sent = 0; sent < 4; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH, MAX_BATCH, 1]);
+    expect(await Promise.all(answers)).toEqual(Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => `${index}`));
+  });
+
+  test("of one owner's flood leaves each other owner its turn in the very next batch", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 1000);
+    const flood = Array.from({ length: 500 }, (_, index) => gather(`flood ${index}`, "flooder", soon()));
+    const others = ["x", "y", "z"].map((name) => gather(name, name, soon()));
+    batches[0]?.end();
+    await settled();
+    expect(batches[1]?.inputs.slice(0, 4)).toEqual(["flood 1", "x", "y", "z"]);
+    for (let sent = 1; sent < batches.length; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    expect(await Promise.all(others)).toEqual(["X", "Y", "Z"]);
+    expect(await Promise.all(flood)).toHaveLength(500);
+  });
+
+  test("and refused for what is in it, is done one by one: only the culprit fails", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 100);
+    const first = gather("first", "owner", soon());
+    const answers = ["good", "bad", "better"].map((input) => gather(input, "owner", soon()));
+    const outcomes = Promise.allSettled(answers);
+    batches[0]?.end();
+    await settled();
+    batches[1]?.fail(new TypeError("a mistake"));
+    await settled();
+    expect(batches.slice(2).map(({ inputs }) => inputs)).toEqual([["good"], ["bad"], ["better"]]);
+    batches[2]?.end();
+    batches[3]?.fail(new TypeError("a mistake"));
+    batches[4]?.end();
+    expect((await outcomes).map((outcome) => (outcome.status === "fulfilled" ? outcome.value : "failed"))).toEqual([
+      "GOOD",
+      "failed",
+      "BETTER",
+    ]);
+    expect(await first).toBe("FIRST");
+  });
+
+  test("and lost on its way, is not done again: nobody knows whether it was", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 100);
+    const first = gather("first", "owner", soon());
+    const answers = ["a", "b"].map((input) => kindOf(gather(input, "owner", soon())));
+    batches[0]?.end();
+    await settled();
+    batches[1]?.fail(new DatabaseError("outcome_unknown", "CONNECTION_CLOSED", "lost"));
+    expect(await Promise.all(answers)).toEqual(Array(2).fill(["outcome_unknown", "CONNECTION_CLOSED"]));
+    expect(batches).toHaveLength(2);
+    await first;
+  });
+
+  test("waits until its deadline and no longer: not executed before it was sent, unknown after", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 100);
+    const sent = kindOf(gather("sent", "owner", performance.now() + 50));
+    const waiting = kindOf(gather("waiting", "owner", performance.now() + 20));
+    const patient = gather("patient", "owner", soon());
+    expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+    expect(await sent).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
+    expect(await kindOf(gather("late", "owner", performance.now() - 1))).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+    batches[0]?.end();
+    await settled();
+    expect(batches[1]?.inputs).toEqual(["patient"]);
+    batches[1]?.end();
+    expect(await patient).toBe("PATIENT");
+  });
+
+  test("is refused at once, when too much waits", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 2);
+    const answers = ["sent", "one", "two"].map((input) => gather(input, "owner", soon()));
+    expect(await kindOf(gather("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
+    batches[0]?.end();
+    await settled();
+    batches[1]?.end();
+    expect(await Promise.all(answers)).toEqual(["SENT", "ONE", "TWO"]);
+  });
+
+  test("does not wait behind what hangs", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 100);
+    const hanging = gather("hanging", "owner", soon());
+    const next = gather("next", "owner", soon());
+    while (batches.length < 2) await Bun.sleep(10);
+    batches[1]?.end();
+    expect(await next).toBe("NEXT");
+    batches[0]?.end();
+    expect(await hanging).toBe("HANGING");
+    // Whatever has hung is over: it counts neither twice nor for ever.
+    const [one, two] = [gather("one", "owner", soon()), gather("two", "owner", soon())];
+    expect(batches.map(({ inputs }) => inputs).slice(2)).toEqual([["one"]]);
+    batches[2]?.end();
+    await settled();
+    batches[3]?.end();
+    expect(await Promise.all([one, two])).toEqual(["ONE", "TWO"]);
+  });
+});
+
+describe("at the database", () => {
+  let database: TestDatabase;
+  let db: Db;
+  beforeAll(async () => {
+    database = await testDatabase();
+    db = connect(database.url, { connections: 4 });
+  });
+  afterAll(async () => {
+    await db.close();
+    await database.close();
+  });
+
+  const seedCaller = async (): Promise<Caller> => {
+    const { secret } = await seedKey(database.db, await seedTenant(database.db), {
+      environment: "live",
+      scopes: ["*"],
+    });
+    const found = await findCredential(database.db, secret.keyId);
+    if (!found) throw new Error("no caller");
+    return found.caller;
+  };
+  const create = (caller: Caller, name: string) => {
+    const now = new Date();
+    const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
+    const body = { displayName: name, sourceKind: "image", metadata: { name, quote: '"{\\,}' } } as const;
+    return insertAvatar(db, newAvatar(body, of), caller, { ...operatorOrigin(), actor: caller });
+  };
+  const names = async ({ tenantId }: Caller) => {
+    const rows = await database.db.client<{ name: string; metadata: { name: string }; actor: string }[]>`
+      select display_name as name, metadata, actor_id as actor
+      from avatars join audit_events on target_id = avatars.id and audit_events.tenant_id = avatars.tenant_id
+      where avatars.tenant_id = ${tenantId} order by display_name`;
+    return rows;
+  };
+
+  test("look-ups that come together each find their own credential, or none", async () => {
+    const callers = await Promise.all([seedCaller(), seedCaller(), seedCaller()]);
+    const asked = Array.from({ length: 60 }, (_, index) => callers[index % 4]);
+    const found = await Promise.all(
+      asked.map((caller, index) =>
+        findCredential(db, caller?.keyId ?? "0000000000000000", index % 2 ? (callers[0]?.id ?? null) : null),
+      ),
+    );
+    for (const [index, credential] of found.entries()) {
+      expect(credential?.caller.id).toBe(asked[index]?.id as never);
+      const isOfOneTenant = asked[index] === callers[0];
+      expect(credential?.target?.id ?? null).toBe(index % 2 && isOfOneTenant ? (callers[0]?.id as never) : null);
+    }
+  });
+
+  test("creates that come together are each written as they are, with their own event, whoever else is among them", async () => {
+    const [one, two] = [await seedCaller(), await seedCaller()];
+    const made = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => create(index % 2 ? one : two, `name ${index} "ü\\`)),
+    );
+    expect(made).toEqual(Array(40).fill(true));
+    for (const caller of [one, two]) {
+      const rows = await names(caller);
+      expect(rows).toHaveLength(20);
+      for (const { name, metadata, actor } of rows) expect([metadata.name, actor]).toEqual([name, caller.id]);
+    }
+  });
+
+  test("one that the database refuses fails alone", async () => {
+    const caller = await seedCaller();
+    const wanted = Array.from({ length: 20 }, (_, index) => (index === 7 ? "x".repeat(1000) : `name ${index}`));
+    const outcomes = await Promise.allSettled(wanted.map((name) => create(caller, name)));
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(wanted.map((_, index) => index !== 7));
+    expect(await names(caller)).toHaveLength(19);
+  });
+
+  test("one whose caller has been revoked is not written, and its neighbours are", async () => {
+    const [good, revoked] = [await seedCaller(), await seedCaller()];
+    await database.db.client`update api_keys set revoked_at = now(), version = 2 where id = ${revoked.id}`;
+    const made = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => create(index % 5 ? good : revoked, `name ${index}`)),
+    );
+    expect(made).toEqual(Array.from({ length: 20 }, (_, index) => index % 5 !== 0));
+    expect(await names(revoked)).toHaveLength(0);
+  });
+
+  test("one whose caller is being changed waits alone; its neighbours do not wait with it", async () => {
+    const [good, changing] = [await seedCaller(), await seedCaller()];
+    const holder = session(database.url);
+    await holder.client`begin`;
+    await holder.client`update api_keys set revoked_at = now(), version = 2 where id = ${changing.id}`;
+    // The first two go alone; of the others, one cannot have its lock.
+    const first = [create(good, "first"), create(good, "second")];
+    const held = create(changing, "held");
+    const others = Array.from({ length: 10 }, (_, index) => create(good, `name ${index}`));
+    expect(await Promise.all([...first, ...others])).toEqual(Array<true>(12).fill(true));
+    await holder.client`commit`;
+    expect(await held).toBe(false);
+    await holder.close();
+    expect(await names(changing)).toHaveLength(0);
+  });
+
+  test("what has been accepted is written, though the pool is closed meanwhile", async () => {
+    const caller = await seedCaller();
+    const closing = connect(database.url, { connections: 1 });
+    const now = new Date();
+    const creates = Array.from({ length: 30 }, (_, index) => {
+      const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
+      const avatar = newAvatar({ displayName: `name ${index}`, sourceKind: "image" }, of);
+      return insertAvatar(closing, avatar, caller, { ...operatorOrigin(), actor: caller });
+    });
+    const outcomes = Promise.allSettled(creates);
+    await Promise.race(creates);
+    await closing.close();
+    const answered = await outcomes;
+    const written = answered.filter((outcome) => outcome.status === "fulfilled" && outcome.value === true).length;
+    expect(await names(caller)).toHaveLength(written);
+    for (const outcome of answered) {
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ failure: "not_executed" });
+    }
+  });
+});

@@ -1,0 +1,134 @@
+/**
+ * Concurrent work of one kind, gathered: while a batch is at the database, what comes meanwhile waits together, and goes
+ * as the next. So the busier it is, the more each round trip carries; and on an idle service nothing waits.
+ *
+ * Owners take turns: of each that waits, one goes at a time, so that the flood of one does not hold up another. A batch
+ * that the database refuses for what is in it is done again one by one, so that what is wrong with one does not befall
+ * its neighbours.
+ */
+import { DatabaseError, HANGS_MS, notExecuted } from "./failure.ts";
+
+/** A kind of work that can be gathered, as one statement. */
+export type Gatherable<Input, Output> = {
+  /** Does all of it, and answers each in its place. */
+  run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
+  /** How many batches are at the database at once. */
+  inFlight: number;
+};
+
+/** What a statement needs of the database. */
+export type Runner = {
+  run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
+};
+
+/** So much goes in one batch at most. */
+export const MAX_BATCH = 64;
+
+type Item<Input, Output> = {
+  input: Input;
+  isSent: boolean;
+  resolve(output: Output): void;
+  reject(error: unknown): void;
+};
+
+export type Gatherer<Input, Output> = (input: Input, owner: string, deadline: number) => Promise<Output>;
+
+/**
+ * Gathers what is given to it. `within` is the database with so many milliseconds for a statement; at most `maxWaiting`
+ * wait. Throws a `DatabaseError` for each that was not executed, or may have been.
+ */
+export const createGatherer = <Input, Output>(
+  { run, inFlight }: Gatherable<Input, Output>,
+  within: (milliseconds: number) => Runner,
+  maxWaiting: number,
+): Gatherer<Input, Output> => {
+  /** Those who wait, by owner; the owner whose turn it is comes first. */
+  const waiting = new Map<string, Set<Item<Input, Output>>>();
+  let count = 0;
+  let running = 0;
+  let latest = 0;
+
+  const take = (): Item<Input, Output>[] => {
+    const batch: Item<Input, Output>[] = [];
+    for (const [owner, items] of waiting) {
+      if (batch.length === MAX_BATCH) break;
+      const [item] = items;
+      waiting.delete(owner);
+      if (!item) continue;
+      items.delete(item);
+      count--;
+      batch.push(item);
+      // Behind all others, where this loop comes by again.
+      if (items.size > 0) waiting.set(owner, items);
+    }
+    return batch;
+  };
+
+  const send = async (batch: readonly Item<Input, Output>[]): Promise<void> => {
+    const db = within(Math.max(1, latest - performance.now()));
+    try {
+      const outputs = await run(
+        db,
+        batch.map(({ input }) => input),
+      );
+      for (const [index, item] of batch.entries()) item.resolve(outputs[index] as Output);
+    } catch (error) {
+      if (batch.length === 1 || error instanceof DatabaseError) for (const item of batch) item.reject(error);
+      else await Promise.all(batch.map((item) => send([item])));
+    }
+  };
+
+  const flush = (): void => {
+    while (running < inFlight && count > 0) {
+      const batch = take();
+      for (const item of batch) item.isSent = true;
+      running++;
+      let counts = true;
+      const end = (): void => {
+        if (counts) running--;
+        counts = false;
+        flush();
+      };
+      // One that hangs, as its connection may have silently gone, does not hold up those behind it.
+      const timer = setTimeout(end, HANGS_MS);
+      void send(batch).finally(() => {
+        clearTimeout(timer);
+        end();
+      });
+    }
+  };
+
+  return (input, owner, deadline) =>
+    new Promise((resolve, reject) => {
+      const left = deadline - performance.now();
+      if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
+      if (count >= maxWaiting) throw notExecuted("QUEUE_FULL", "too many wait already");
+      const timer = setTimeout(() => {
+        if (item.isSent) {
+          reject(new DatabaseError("outcome_unknown", "DEADLINE_EXCEEDED", "the database did not answer in time"));
+          return;
+        }
+        waiting.get(owner)?.delete(item);
+        count--;
+        reject(notExecuted("DEADLINE_EXCEEDED", "there was no turn in time"));
+      }, left);
+      const item: Item<Input, Output> = {
+        input,
+        isSent: false,
+        resolve: (output) => {
+          clearTimeout(timer);
+          resolve(output);
+        },
+        reject: (error) => {
+          clearTimeout(timer);
+          reject(error);
+        },
+      };
+      latest = Math.max(latest, deadline);
+      const items = waiting.get(owner);
+      if (items) items.add(item);
+      else waiting.set(owner, new Set([item]));
+      count++;
+      flush();
+    });
+};

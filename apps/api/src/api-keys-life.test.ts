@@ -374,7 +374,12 @@ describe("revoking a key", () => {
     const first = await revoke(root, child.id);
     expect([first.status, first.headers.get("etag")]).toEqual([200, '"2"']);
     expect(first.body).toEqual({ ...withoutSecret(child), status: "revoked" });
+    const versionOfRow = async () =>
+      (await api.database.db.client`select xmin::text from api_keys where id = ${child.id}`)[0]?.["xmin"];
+    const before = await versionOfRow();
     const second = await revoke(root, child.id);
+    // It is confirmed by a write, which a synchronous replica has to have, and not by what could be read.
+    expect(await versionOfRow()).not.toBe(before);
     expect([second.status, second.body, second.headers.get("etag")]).toEqual([200, first.body, '"2"']);
     expect(await Promise.all([parent, child, grandchild, sibling].map(({ apiKey }) => works(apiKey)))).toEqual([
       true,

@@ -106,7 +106,6 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS, errors);
         const key = await act(async (caller, found) => {
           const target = revocableApiKey(found, caller, matches);
-          if (target.status !== "active") return target;
           const expected = { version: versions === null ? null : target.version };
           return revokeApiKey(db, target, expected, caller, originOf(dependencies, caller, trace));
         });

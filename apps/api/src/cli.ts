@@ -263,7 +263,7 @@ ofTenant(keys.command("revoke <id>"))
     await withDatabase(async ({ db }) => {
       const key = await untilDone(async () => {
         const target = await findKey(db, tenantId, named);
-        return target.status === "active" ? revokeApiKey(db, target, { version: null }, null, originNow()) : target;
+        return revokeApiKey(db, target, { version: null }, null, originNow());
       });
       print(options, presentApiKey(key), `${key.id} is ${key.status}.`);
     });

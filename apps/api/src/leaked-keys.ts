@@ -35,7 +35,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
     const stored = await findCredential(db, secret.keyId);
     if (!stored || !verifyApiKey(secret, stored.digest)) return true;
     // An old secret in the history of a repository must not end the key that has replaced it.
-    if (stored.retired || stored.caller.status !== "active") return true;
+    if (stored.retired) return true;
     const origin = originOf(dependencies, null, trace);
     const holder = { credentialKeyId: secret.keyId };
     const revoke = () => revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked");

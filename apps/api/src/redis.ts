@@ -55,6 +55,14 @@ export const createRedisStore = (url: string, log: Logger): RedisStore => {
   client.onclose = lose;
   open();
 
+  /** Such as a replica that takes no writes, or a server without memory. */
+  let isRefused = false;
+  const refuse = (error: Error): never => {
+    if (!isRefused && status === "ready") log.warn("REDIS_URL refuses to count: rate limits are of each process");
+    isRefused = true;
+    throw error;
+  };
+
   const send = async (command: string, args: string[]): Promise<unknown> => {
     const hangUp = (): void => {
       lose();
@@ -79,11 +87,15 @@ export const createRedisStore = (url: string, log: Logger): RedisStore => {
     },
     rlflxIncr: async ([key, ...rest]) => {
       const args = ["1", key, ...rest.map(String)];
-      return send("EVALSHA", [script.sha, ...args]).catch((error: Error) => {
-        // A server that has just started does not know the script.
-        if (!error.message.startsWith("NOSCRIPT")) throw error;
-        return send("EVAL", [script.lua, ...args]);
-      });
+      const counted = await send("EVALSHA", [script.sha, ...args])
+        .catch((error: Error) => {
+          // A server that has just started does not know the script.
+          if (!error.message.startsWith("NOSCRIPT")) throw error;
+          return send("EVAL", [script.lua, ...args]);
+        })
+        .catch(refuse);
+      isRefused = false;
+      return counted;
     },
     close: () => {
       status = "closed";

@@ -282,8 +282,21 @@ export const rotateApiKey = async (
 
 const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${NOW}`, sql`true`)})`);
 
+/** Changes nothing, and waits, as each write does, until it is where the server is told to keep it. */
+const confirmRevocation = statement(sql`
+  update ${apiKeys} set revoked_at = ${apiKeys.revokedAt}
+  where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")} and ${apiKeys.id} = (
+    select ${apiKeys.id} from ${apiKeys}
+    where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")}
+      and ${apiKeys.id} = any(${sql.placeholder("line")}::text[] collate "C") and ${apiKeys.revokedAt} is not null
+    order by ${apiKeys.id} limit 1
+  )`);
+
 /**
- * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Answers with the key
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. One that is expired,
+ * or revoked already, stays as it is. But it is not taken for revoked because it looks so: a revocation that was given up
+ * while it waited for a synchronous replica can be read, and be undone by a failover. It is confirmed by a write, which
+ * the replica gets after it. Answers with the key
  * as it is then. `false`, with nothing written, when the caller is no longer what it was, or the secret is retired that
  * its holder has shown, when the target is revoked or
  * expired, or when it is not in the version that is expected, if one is: otherwise whoever changes it without a pause
@@ -297,6 +310,10 @@ export const revokeApiKey = async (
   origin: Origin,
   action: AuditAction = "api_key.revoked",
 ): Promise<ApiKeyRecord | false> => {
+  if (target.status === "revoked") {
+    await confirmRevocation(db, { tenantId: target.tenantId, line: [...target.lineage, target.id] });
+  }
+  if (target.status !== "active") return target;
   const values = auditValues(action, target, origin, ["status"]);
   const key = await revoke(db, target, expected.version, changer, values);
   return key !== null && { ...key, status: "revoked" };

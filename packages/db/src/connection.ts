@@ -11,6 +11,8 @@
  * - A socket that closes while the driver writes, or just after, can end the process by a TypeError (issues 1066, 1154,
  *   1208): it then writes what is left to the next socket, which is not there yet. Here there is no next one; for the one
  *   client that does connect again, the lease of the embedded server, `patches/` has what is left forgotten.
+ * - A statement that the server has forgotten it sends again by itself, with parameters that it has serialized twice.
+ *   `patches/` has that switched off; the pool does it.
  * - `begin()` can run the rest of one block inside another's transaction (issues 1215, 1216). Nothing here uses it: what
  *   belongs together is one statement.
  */
@@ -24,7 +26,7 @@ export type Connection = {
   readonly host: Host;
   /** Runs one statement; nothing else may run meanwhile. An answer of the server's that is an error is thrown. */
   run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
-  /** Asks the server to stop what runs here, and hangs up. Waits for neither. */
+  /** Asks the server to stop what runs here, and hangs up then. Waits for neither. */
   abandon(): void;
 };
 
@@ -86,7 +88,16 @@ type Driver = postgres.Options<Record<string, postgres.PostgresType>>;
 /** The driver, for what needs it whole: it connects to `host`, as the user and to the database of `url`. */
 export const driver = (url: string, { host, port }: Host, options: object = {}): postgres.Sql =>
   // Its types know neither lists of hosts nor sockets of our own, which it takes.
-  postgres(url, { ...DRIVER, host: [host], port: [port], ...options } as unknown as Driver);
+  // Nor can it read every list of hosts that is one.
+  postgres(
+    url.replace(HOSTS, (start, hosts: string) => `${start.slice(0, -hosts.length)}localhost`),
+    {
+      ...DRIVER,
+      host: [host],
+      port: [port],
+      ...options,
+    } as unknown as Driver,
+  );
 
 /** Opens a socket; `keep` is given it at once, so that it can be destroyed while it connects. */
 const dial = ({ host, port }: Host, keep: (socket: Socket) => void): Promise<Socket> =>
@@ -104,20 +115,28 @@ const dial = ({ host, port }: Host, keep: (socket: Socket) => void): Promise<Soc
 type Backend = { pid: number; secret: number };
 
 /**
- * Asks the server to stop what it runs for a connection (PostgreSQL's CancelRequest), on another connection that ends
- * after `milliseconds` at the latest. A server that is frozen, or not there, is left alone. The request goes unencrypted,
- * as it may, and holds no secret that is worth anything once the connection has ended.
+ * Asks the server to stop what it runs for a connection (PostgreSQL's CancelRequest), on another connection, and calls
+ * `done` when the server has ended that, or after `milliseconds`. As libpq does, nothing is ended on our side before: to
+ * PgBouncer, a client that has gone has nothing to cancel, and one that hangs up behind its request ends PgBouncer 1.18
+ * (pgbouncer/pgbouncer, issue 801). The request goes unencrypted, as it may, and holds no secret that is worth anything
+ * once the connection has ended.
  */
-const cancel = (host: Host, { pid, secret }: Backend, milliseconds: number): void => {
+const cancel = (host: Host, { pid, secret }: Backend, milliseconds: number, done: () => void): void => {
   const request = Buffer.alloc(16);
   for (const [index, word] of [16, 80_877_102, pid, secret].entries()) request.writeInt32BE(word | 0, index * 4);
   let socket: Socket | null = null;
-  const timer = setTimeout(() => socket?.destroy(), milliseconds);
+  let isDone = false;
+  const finish = (): void => {
+    if (isDone) return;
+    isDone = true;
+    clearTimeout(timer);
+    socket?.destroy();
+    done();
+  };
+  const timer = setTimeout(finish, milliseconds);
   dial(host, (opened) => {
-    socket = opened.once("close", () => clearTimeout(timer));
-  })
-    .then((opened) => opened.on("error", () => {}).end(request))
-    .catch(() => {});
+    socket = opened;
+  }).then((opened) => opened.on("error", finish).on("close", finish).resume().write(request), finish);
 };
 
 /**
@@ -181,8 +200,13 @@ export const openConnection = async (
       }
     },
     abandon: () => {
-      if (isRunning) cancel(host, backend, connectMs);
-      hangUp();
+      if (!isRunning || !socket || socket.destroyed) {
+        hangUp();
+        return;
+      }
+      // The very server that this connection has, whatever its name has come to mean since.
+      const server = { host: socket.remoteAddress ?? host.host, port: host.port };
+      cancel(server, backend, connectMs, hangUp);
     },
   };
   return connection;

@@ -20,8 +20,9 @@ export class DatabaseError extends Error {
     /** What went wrong, for a log: an SQLSTATE, an error code of the system's, or one of ours. */
     readonly code: string,
     message: string,
+    options: { cause?: unknown } = {},
   ) {
-    super(message);
+    super(message, options);
   }
 }
 
@@ -32,6 +33,8 @@ export const notExecuted = (code: string, message: string): DatabaseError =>
 export const databaseFailure = (error: unknown): DatabaseFailure | null =>
   error instanceof DatabaseError ? error.failure : null;
 
+/** What the driver refuses before it sends anything: mistakes of ours. */
+const NEVER_SENT = new Set(["UNDEFINED_VALUE", "MAX_PARAMETERS_EXCEEDED", "NOT_TAGGED_CALL"]);
 /** SQLSTATEs and their classes (PostgreSQL's appendix A) that tell of the server's state, not of a mistake of ours. */
 const LOST_STATE = /^(08|57P0[12]|40003)/;
 const REFUSED_STATE = /^(28|3D000|25006|40|42P01|42703|53|55P03|57|58)/;
@@ -39,12 +42,15 @@ const REFUSED_STATE = /^(28|3D000|25006|40|42P01|42703|53|55P03|57|58)/;
 /** The error of a statement that was sent: one of the database's own, or else one of the way to it. */
 export const sentFailure = (error: unknown): unknown => {
   if (!(error instanceof postgres.PostgresError)) {
-    // The driver's own mistakes have no code.
-    if (!(error instanceof Error && "code" in error)) return error;
-    return new DatabaseError("outcome_unknown", String(error.code), "the connection was lost");
+    const code = error instanceof Error && "code" in error ? String(error.code) : "UNREADABLE";
+    if (NEVER_SENT.has(code)) return error;
+    return new DatabaseError("outcome_unknown", code, "the connection was lost", { cause: error });
   }
-  const { code } = error;
-  if (LOST_STATE.test(code)) return new DatabaseError("outcome_unknown", code, "the connection was lost");
+  const { code, severity } = error;
+  // With a FATAL the connection ends, and nobody says how far the statement has come.
+  if (LOST_STATE.test(code) || severity !== "ERROR") {
+    return new DatabaseError("outcome_unknown", code, "the connection was lost");
+  }
   if (REFUSED_STATE.test(code)) return new DatabaseError("not_executed", code, "the database refuses the statement");
   return error;
 };
@@ -52,6 +58,14 @@ export const sentFailure = (error: unknown): unknown => {
 /** Whether a connection can be used again after this: only the server's answer to a statement leaves it whole. */
 export const isSound = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.severity === "ERROR" && error.code !== "25006";
+
+/**
+ * Whether the server has forgotten the statement, or its plan is of a schema that is no more: it was not executed, and
+ * can be on another connection.
+ */
+export const isStale = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError &&
+  (error.code === "26000" || (error.code === "0A000" && error.routine === "RevalidateCachedQuery"));
 
 /** What may be said of an error in a log. A PostgreSQL error's own words can hold the values of a row. */
 export const describeError = (error: unknown): Record<string, unknown> => {

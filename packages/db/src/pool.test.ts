@@ -132,6 +132,36 @@ describe("prepared statements", () => {
   });
 });
 
+describe("a statement that the server has forgotten, or whose table has changed", () => {
+  const echo = statement<{ bytes: Uint8Array; json: unknown; list: string[] }>(sql`
+    select ${sql.placeholder("bytes")}::bytea as bytes, ${sql.placeholder("json")}::json as json,
+      ${sql.placeholder("list")}::text[] as list, * from changing`);
+
+  test("is run again elsewhere, with the very values that were given", async () => {
+    await withPool({ connections: 1 }, async (db) => {
+      await client`create table changing (a integer)`;
+      await client`insert into changing values (1)`;
+      const values = { bytes: Buffer.from("hello"), json: { a: 1 }, list: ["x", "y"] };
+      const expected = { json: { a: 1 }, list: ["x", "y"] };
+      for (const change of ["deallocate all", "alter table changing add column b integer", "deallocate all"]) {
+        expect(await echo(db, values)).toMatchObject([expected]);
+        await db.run(change, []);
+        const [row] = await echo(db, values);
+        expect(row).toMatchObject(expected);
+        expect(Buffer.from(row?.bytes ?? []).toString()).toBe("hello");
+      }
+      await client`drop table changing`;
+    });
+  });
+
+  test("a value that is missing is a mistake of ours, and no failure of the database's", async () => {
+    await withPool({ connections: 1 }, async (db) => {
+      expect(databaseFailure(await failureOf(db.run("select $1::text", [undefined])))).toBeNull();
+      expect(await now(db)).toHaveLength(1);
+    });
+  });
+});
+
 describe("the deadline", () => {
   test("of a statement that runs leaves its outcome unknown; the server is told to stop, and the next is served", async () => {
     await withPool({ connections: 1, deadlineMs: 300 }, async (db) => {

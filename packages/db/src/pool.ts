@@ -8,7 +8,7 @@
  * in the background but the opening of a connection that somebody waits for.
  */
 import { type Connection, type ConnectionOptions, type Host, hostsOf, openConnection } from "./connection.ts";
-import { DatabaseError, HANGS_MS, isSound, notExecuted, sentFailure } from "./failure.ts";
+import { DatabaseError, HANGS_MS, isSound, isStale, notExecuted, sentFailure } from "./failure.ts";
 import { createGatherer, type Gatherable, type Gatherer } from "./gather.ts";
 
 /** By when something has to be done, as of `performance.now()`, in milliseconds. */
@@ -60,9 +60,17 @@ type Job = {
   reject(error: unknown): void;
   /** Where it runs; null while it waits. */
   lane: Lane | null;
+  /** Whether the server has forgotten it once. */
+  isAgain: boolean;
 };
 
-/** Opens a connection to whichever of `hosts` takes writes and answers first. */
+/** A host gets so much time before the next one of the list is tried as well. */
+const HEAD_START_MS = 250;
+
+/**
+ * Opens a connection to the first of `hosts` that takes writes. The next is tried when one has failed, or has not
+ * answered for a while.
+ */
 const openAny = async (
   url: string,
   hosts: readonly Host[],
@@ -70,12 +78,24 @@ const openAny = async (
   onClose: () => void,
 ): Promise<Connection> => {
   let chosen: Connection | null = null;
-  const attempts = hosts.map(async (host) => {
+  const attempt = async (host: Host): Promise<Connection> => {
     const connection = await openConnection(url, host, options, (closed) => closed === chosen && onClose());
     if (chosen) connection.abandon();
     chosen ??= connection;
     return connection;
-  });
+  };
+  const attempts: Promise<Connection>[] = [];
+  for (const host of hosts) {
+    const opening = attempt(host);
+    attempts.push(opening);
+    let timer: Timer | undefined;
+    const patience = new Promise((resolve) => {
+      timer = setTimeout(resolve, HEAD_START_MS);
+    });
+    if (hosts.length > 1) await Promise.race([opening.catch(() => {}), patience]);
+    clearTimeout(timer);
+    if (chosen) break;
+  }
   return Promise.any(attempts).catch(({ errors }: AggregateError) => {
     // The most telling of them: a standby answers, but is of no use.
     throw errors.find(({ code }) => code !== "STANDBY") ?? errors[0];
@@ -131,8 +151,12 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     try {
       job.resolve(await lane.connection.run(job.text, job.parameters));
     } catch (error) {
-      job.reject(sentFailure(error));
-      if (!isSound(error)) discard(lane);
+      if (isStale(error) && !job.isAgain) {
+        job.isAgain = true;
+        job.lane = null;
+        begun.add(job);
+      } else job.reject(sentFailure(error));
+      if (!isSound(error) || isStale(error)) discard(lane);
     }
     lane.busySince = null;
     if (lanes.has(lane)) release(lane);
@@ -214,6 +238,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
           discard(job.lane);
         } else {
           queue.delete(job);
+          begun.delete(job);
           reject(notExecuted("DEADLINE_EXCEEDED", "no connection was free in time"));
         }
       }, left);
@@ -221,6 +246,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
         text,
         parameters,
         lane: null,
+        isAgain: false,
         resolve: (rows) => {
           clearTimeout(timer);
           resolve(rows);

@@ -29,6 +29,12 @@ export const runProcess = (start: (atExit: AtExit) => Promise<void>): void => {
         () => process.exit(1),
       );
   };
+  // What no code of ours waits for, such as the driver's answer to a server that talks nonsense, ends nothing. The words of
+  // an error may hold anything: its name and code will do.
+  process.on("unhandledRejection", (reason) => {
+    const { name = "unknown", code = "none" } = reason instanceof Error ? (reason as Error & { code?: string }) : {};
+    console.error(`An error that nobody waited for: ${name} (code ${code}).`);
+  });
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
 };

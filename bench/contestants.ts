@@ -1,0 +1,63 @@
+/**
+ * What the service is measured against, each doing honest work of the same kind: `bun bench/contestants.ts above` is the
+ * smallest route that judges the same body and answers, without a database; `first` is what one writes first, one SELECT
+ * for the key and one INSERT for the avatar. They print their address.
+ */
+import { createHash } from "node:crypto";
+import { CreateAvatar } from "@realtime-avatar/domain/avatar";
+import { newId } from "@realtime-avatar/domain/id";
+import { Elysia } from "elysia";
+import postgres from "postgres";
+
+const random = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
+const [name = "", databaseUrl = ""] = process.argv.slice(2);
+
+const above = () =>
+  new Elysia().post(
+    "/api/v1/avatars",
+    ({ body, set }) => {
+      set.status = 201;
+      return { id: newId("ava", new Date(), random), ...body };
+    },
+    { body: CreateAvatar },
+  );
+
+const first = () => {
+  const sql = postgres(databaseUrl);
+  return new Elysia().post(
+    "/api/v1/avatars",
+    async ({ body, headers, set, status }) => {
+      const secret = headers["authorization"]?.slice("Bearer ".length) ?? "";
+      const digest = createHash("sha256").update(secret).digest();
+      const [key] = await sql`
+      select api_keys.tenant_id, environment from api_key_credentials
+      join api_keys on api_keys.tenant_id = api_key_credentials.tenant_id and api_keys.id = api_key_id
+      where api_key_credentials.key_id = ${secret.split("_")[2] ?? ""} and digest = ${digest}`;
+      if (!key) return status(401);
+      const now = new Date();
+      const avatar = {
+        tenant_id: key["tenant_id"],
+        id: newId("ava", now, random),
+        environment: key["environment"],
+        display_name: body.displayName,
+        source_kind: body.sourceKind,
+        model_id: body.modelId ?? "m",
+        status: "draft",
+        settings: sql.json((body.settings ?? {}) as never),
+        metadata: sql.json((body.metadata ?? {}) as never),
+        cache_version: 0,
+        version: 1,
+        created_at: now,
+        updated_at: now,
+      };
+      await sql`insert into avatars ${sql(avatar)}`;
+      set.status = 201;
+      return avatar;
+    },
+    { body: CreateAvatar },
+  );
+};
+
+const app = name === "above" ? above() : first();
+const server = Bun.serve({ port: 0, hostname: "127.0.0.1", development: false, fetch: app.fetch });
+process.stdout.write(`"url":"${server.url.href.replace(/\/$/, "")}"\n`);

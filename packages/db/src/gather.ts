@@ -21,6 +21,7 @@ export type Runner = {
   run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
 };
 
+const NOTICED_MS = 50;
 /** So much goes in one batch at most. */
 export const MAX_BATCH = 64;
 
@@ -89,8 +90,9 @@ export const createGatherer = <Input, Output>(
         counts = false;
         flush();
       };
-      // One that hangs, as its connection may have silently gone, does not hold up those behind it.
-      const timer = setTimeout(end, HANGS_MS);
+      // One that hangs, as its connection may have silently gone, does not hold up those behind it. By then the pool has
+      // noticed as well, and gives them no connection that may have gone the same way.
+      const timer = setTimeout(end, HANGS_MS + NOTICED_MS);
       void send(batch).finally(() => {
         clearTimeout(timer);
         end();

@@ -309,6 +309,26 @@ describe("a server that hangs up while a connection is being made", () => {
   });
 });
 
+describe("a network that loses what is said on the connections that are there", () => {
+  test("costs those who use one their time; the next is served, though the idle ones are lost as well", async () => {
+    let isLost = false;
+    const proxy = await startProxy((socket, upstream) => {
+      const born = isLost;
+      socket.on("data", (chunk) => isLost === born && upstream.write(chunk));
+      upstream.on("data", (chunk) => isLost === born && socket.write(chunk));
+    });
+    await withPool({ url: proxy.url, connections: 6, deadlineMs: 60_000 }, async (db) => {
+      await Promise.all(Array.from({ length: 6 }, () => sleep(db, { seconds: 0.05 })));
+      isLost = true;
+      const hanging = failureOf(now(db.within(3000)));
+      await Bun.sleep(1100);
+      for (let count = 0; count < 5; count++) expect(await now(db.within(1000))).toHaveLength(1);
+      expect(databaseFailure(await hanging)).toBe("outcome_unknown");
+    });
+    proxy.close();
+  });
+});
+
 describe("a server that takes connections and says nothing", () => {
   test("is given up in time; all who wait are told so", async () => {
     const proxy = await startProxy((_, upstream) => upstream.destroy());

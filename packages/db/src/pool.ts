@@ -50,8 +50,8 @@ const CLOSE_MS = 1000;
 /** How long it may take to connect. A server that is frozen, or cut off, is found to be back as soon. */
 const CONNECT_MS = 2000;
 
-/** A connection, since when there is one, and since when it runs a statement; as of `performance.now()`. */
-type Lane = { connection: Connection; openedAt: number; busySince: number | null };
+/** A connection; as of `performance.now()`, when it was opened, last answered, and began what it runs. */
+type Lane = { connection: Connection; openedAt: number; heardAt: number; busySince: number | null };
 
 type Job = {
   text: string;
@@ -159,15 +159,33 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
       if (!isSound(error) || isStale(error)) discard(lane);
     }
     lane.busySince = null;
+    lane.heardAt = performance.now();
     if (lanes.has(lane)) release(lane);
   };
 
+  /** How many connections hang, and since when the first of them does. */
+  const hanging = (): { count: number; since: number } => {
+    const late = performance.now() - HANGS_MS;
+    let [count, since] = [0, 0];
+    for (const { busySince } of lanes) {
+      if (busySince === null || busySince >= late) continue;
+      count++;
+      since = since === 0 ? busySince : Math.min(since, busySince);
+    }
+    return { count, since };
+  };
+
   /** How many connections there may be: for those that hang, as many again. */
-  const bound = (): number => {
-    const since = performance.now() - HANGS_MS;
-    let hanging = 0;
-    for (const { busySince } of lanes) if (busySince !== null && busySince < since) hanging++;
-    return connections + Math.min(hanging, connections);
+  const bound = (): number => connections + Math.min(hanging().count, connections);
+
+  /** A connection that is free. Of those that have not answered since another began to hang, none is trusted. */
+  const takeFree = (): Lane | undefined => {
+    const { since } = free.length > 0 ? hanging() : { since: 0 };
+    for (let lane = free.pop(); lane; lane = free.pop()) {
+      if (lane.heardAt >= since) return lane;
+      discard(lane);
+    }
+    return undefined;
   };
 
   const release = (lane: Lane): void => {
@@ -205,7 +223,8 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
         .then(
           (connection) => {
             retryAt = 0;
-            lane = { connection, openedAt: performance.now(), busySince: null };
+            const now = performance.now();
+            lane = { connection, openedAt: now, heardAt: now, busySince: null };
             lanes.add(lane);
             release(lane);
           },
@@ -229,7 +248,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
       if (isClosed) throw notExecuted("CONNECTION_ENDED", "the database has been closed");
       const left = deadline - performance.now();
       if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
-      const lane = free.pop();
+      const lane = takeFree();
       if (!lane && queue.size >= maxWaiting) throw notExecuted("QUEUE_FULL", "too many wait already");
       const timer = setTimeout(() => {
         if (job.lane) {

@@ -163,26 +163,23 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     if (lanes.has(lane)) release(lane);
   };
 
-  /** How many connections hang, and since when the first of them does. */
-  const hanging = (): { count: number; since: number } => {
-    const late = performance.now() - HANGS_MS;
-    let [count, since] = [0, 0];
-    for (const { busySince } of lanes) {
-      if (busySince === null || busySince >= late) continue;
-      count++;
-      since = since === 0 ? busySince : Math.min(since, busySince);
-    }
-    return { count, since };
+  /** How many connections hang. */
+  const hanging = (late = performance.now() - HANGS_MS): number => {
+    let count = 0;
+    for (const { busySince } of lanes) if (busySince !== null && busySince < late) count++;
+    return count;
   };
 
   /** How many connections there may be: for those that hang, as many again. */
-  const bound = (): number => connections + Math.min(hanging().count, connections);
+  const bound = (): number => connections + Math.min(hanging(), connections);
 
-  /** A connection that is free. Of those that have not answered since another began to hang, none is trusted. */
+  /** A connection that is free. While one hangs, those are not trusted that have not answered for as long. */
   const takeFree = (): Lane | undefined => {
-    const { since } = free.length > 0 ? hanging() : { since: 0 };
+    if (free.length === 0) return undefined;
+    const late = performance.now() - HANGS_MS;
+    const isDubious = hanging(late) > 0;
     for (let lane = free.pop(); lane; lane = free.pop()) {
-      if (lane.heardAt >= since) return lane;
+      if (!isDubious || lane.heardAt >= late) return lane;
       discard(lane);
     }
     return undefined;

@@ -312,7 +312,8 @@ describe("the network to the database", () => {
         await load.untilSuccesses(100);
         network.forgetThose();
       },
-      { reach },
+      // So many that some ask anew while others still wait for what is lost.
+      { reach, lanes: 40 },
     );
   });
 

@@ -12,7 +12,7 @@ export const writing = async <Result>(write: () => Promise<Result>, isRepeatable
   } catch (error) {
     if (databaseFailure(error) !== "outcome_unknown") throw error;
     const what = isRepeatable ? "Send the request again, with its Idempotency-Key." : "Look whether it took effect.";
-    const detail = `The connection to the database was lost on the way. ${what}`;
+    const detail = `The database has not answered, or the connection to it was lost. ${what}`;
     throw new Problem("outcome_unknown", detail, { retryable: isRepeatable }, { cause: error });
   }
 };

@@ -293,14 +293,14 @@ const confirmRevocation = statement(sql`
   )`);
 
 /**
- * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. One that is expired,
- * or revoked already, stays as it is. But it is not taken for revoked because it looks so: a revocation that was given up
- * while it waited for a synchronous replica can be read, and be undone by a failover. It is confirmed by a write, which
- * the replica gets after it. Answers with the key
- * as it is then. `false`, with nothing written, when the caller is no longer what it was, or the secret is retired that
- * its holder has shown, when the target is revoked or
- * expired, or when it is not in the version that is expected, if one is: otherwise whoever changes it without a pause
- * could keep it alive. One statement.
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Answers with the key
+ * as it is then. `false`, with nothing written, when the caller is no longer what it was, the secret is retired that its
+ * holder has shown, the target has been revoked or has expired meanwhile, or it is not in the version that is expected,
+ * if one is: otherwise whoever changes it without a pause could keep it alive. One statement.
+ *
+ * A target that is expired, or revoked already, stays as it is. But it is not taken for revoked because it looks so: a
+ * revocation that was given up while it waited for a synchronous replica can be read, and be undone by a failover. It is
+ * confirmed by a write, which the replica gets after it.
  */
 export const revokeApiKey = async (
   db: Db,

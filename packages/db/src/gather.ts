@@ -21,6 +21,7 @@ export type Runner = {
   run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
 };
 
+/** So much later than the pool calls a connection hanging, what hangs is given up on here. */
 const NOTICED_MS = 50;
 /** So much goes in one batch at most. */
 export const MAX_BATCH = 64;

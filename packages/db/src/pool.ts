@@ -1,6 +1,6 @@
 /**
  * The way to the database: a bounded number of connections, each with one statement at a time, and a bounded queue
- * before them. What waits has a deadline, and so has what runs; beyond the bound nobody waits, so that under too much
+ * before them (and before what is gathered: `gather.ts`). What waits has a deadline, and so has what runs; beyond the bound nobody waits, so that under too much
  * load the answers stay quick, and some of them are refusals. A request that has begun goes before one that has not:
  * otherwise, under load, most would be looked up in vain.
  *

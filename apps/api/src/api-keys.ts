@@ -55,7 +55,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           },
         );
       },
-      { scope: "api_keys:write", response: { 201: ApiKeyWithSecret } },
+      { scope: "api_keys:write" },
     )
     .get(
       "",
@@ -129,6 +129,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
             const { record } = rotated;
             const answer = {
               status: 200,
+              location: null,
               etag: entityTag(record),
               body: presentApiKeyWithSecret(record, rotated.secret),
             } as const;
@@ -139,6 +140,6 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           },
         );
       },
-      { scope: "api_keys:write", response: { 200: ApiKeyWithSecret } },
+      { scope: "api_keys:write" },
     );
 };

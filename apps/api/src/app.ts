@@ -12,7 +12,7 @@ import { auditEventRoutes } from "./audit-events.ts";
 import { avatarRoutes } from "./avatars.ts";
 import type { ApiConfig } from "./config.ts";
 import { leakedKeyRoutes } from "./leaked-keys.ts";
-import { problemResponse, toProblem } from "./problem.ts";
+import { toProblem, writeProblem } from "./problem.ts";
 import type { RedisStore } from "./redis.ts";
 import { requestIdFor, tracing } from "./trace.ts";
 
@@ -88,8 +88,7 @@ export const createApp = (dependencies: Dependencies) => {
         if (error instanceof Problem) trace.error = error.cause;
         else trace.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
       }
-      set.status = problem.status;
-      return problemResponse(problem, trace.requestId);
+      return writeProblem(problem, trace.requestId, set);
     })
     .onAfterResponse(({ request, route, set, trace }) => {
       const { requestId, startedAt, tenantId, keyId, problem, error } = trace;

@@ -82,7 +82,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
           return [answer, await insertAvatar(db, avatar, caller, origin, claimOf(answer))];
         });
       },
-      { scope: "avatars:write", response: { 201: Avatar } },
+      { scope: "avatars:write" },
     )
     .get(
       "",

@@ -14,9 +14,10 @@ import { isValid } from "@realtime-avatar/domain/schema";
 import type { TSchema } from "@sinclair/typebox";
 import type { Dependencies } from "./app.ts";
 import type { Act } from "./auth.ts";
+import type { Answering } from "./trace.ts";
 
 /** An answer that is known before the statement runs. */
-export type Answer = { status: 200 | 201; location?: string; etag: string; body: object };
+export type Answer = { status: number; location: string | null; etag: string; body: object };
 
 /** What the domain refuses, as opposed to what fails. */
 const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
@@ -30,25 +31,31 @@ export const checkIdempotencyKey = ({ headers }: Request): void => {
 
 const respond = (
   text: string,
-  answer: Pick<StoredAnswer, "status" | "location" | "etag">,
-  isReplay: boolean,
-): Response => {
-  const headers = new Headers({ "content-type": "application/json", etag: answer.etag });
-  if (answer.location !== null) headers.set("location", answer.location);
-  if (isReplay) headers.set("idempotent-replayed", "true");
-  return new Response(text, { status: answer.status, headers });
+  { status, location, etag }: Pick<Answer, "status" | "location" | "etag">,
+  set: Answering,
+): string => {
+  set.status = status;
+  set.headers["content-type"] = "application/json";
+  set.headers["etag"] = etag;
+  if (location !== null) set.headers["location"] = location;
+  return text;
 };
 
 type Asked = { idempotencyKey: string; request: string; bodyHash: Uint8Array; secret: ApiKeySecret };
 
 /** The answer that an earlier attempt was given. */
-const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secret }: Asked): Response => {
+const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secret }: Asked, set: Answering): string => {
   if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
     throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
   }
-  if (stored.sealedFor === null) return respond(Buffer.from(stored.answer).toString(), stored, true);
-  const text = openAnswer(stored.answer, secret, idempotencyKey, request);
-  if (text !== null) return respond(text, stored, true);
+  const text =
+    stored.sealedFor === null
+      ? Buffer.from(stored.answer).toString()
+      : openAnswer(stored.answer, secret, idempotencyKey, request);
+  if (text !== null) {
+    set.headers["idempotent-replayed"] = "true";
+    return respond(text, stored, set);
+  }
   const detail = "The request was made before, with another secret of the calling key, which alone opens its answer.";
   throw new Problem("replay_unavailable", detail, stored.location === null ? {} : { location: stored.location });
 };
@@ -59,8 +66,7 @@ type Context = {
   path: string;
   request: Request;
   secret: ApiKeySecret;
-  /** Elysia's: the log reads the status there. */
-  set: { status?: number | string };
+  set: Answering;
 };
 
 /**
@@ -78,7 +84,7 @@ export const once = async (
     target: ApiKeyRecord | null,
     claimOf: (answer: Answer) => Claim | null,
   ) => Promise<[Answer, Outcome]>,
-): Promise<Response> => {
+): Promise<string> => {
   const idempotencyKey = request.headers.get("idempotency-key");
   const asked: Asked | null =
     idempotencyKey === null
@@ -95,13 +101,13 @@ export const once = async (
     return {
       ...claim,
       status: answer.status,
-      location: answer.location ?? null,
+      location: answer.location,
       etag: answer.etag,
       answer: isSecret ? sealAnswer(text, secret, claim.idempotencyKey, claim.request, random) : Buffer.from(text),
       sealedFor: isSecret ? secret.keyId : null,
     };
   };
-  const response = await act(
+  return act(
     async (caller, target) => {
       let made: [Answer, Outcome];
       try {
@@ -109,15 +115,13 @@ export const once = async (
       } catch (error) {
         const stored = asked !== null && isRefusal(error) ? await findAnswer(db, caller, asked) : null;
         if (asked === null || stored === null) throw error;
-        return replay(stored, asked);
+        return replay(stored, asked, set);
       }
       const [answer, outcome] = made;
       if (outcome === false) return false;
-      if (outcome === true) return respond(text, { ...answer, location: answer.location ?? null }, false);
-      return replay(outcome, asked as Asked);
+      if (outcome === true) return respond(text, answer, set);
+      return replay(outcome, asked as Asked, set);
     },
     { isRepeatable: asked !== null },
   );
-  set.status = response.status;
-  return response;
 };

@@ -1,6 +1,7 @@
 /** Errors as answers: `application/problem+json` (RFC 9457), in fixed words, with nothing internal and no echo. */
 import { databaseFailure } from "@realtime-avatar/db/failure";
 import { PROBLEMS, Problem } from "@realtime-avatar/domain/problem";
+import type { Answering } from "./trace.ts";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
 const RETRY_AFTER_SECONDS = 1;
@@ -23,15 +24,17 @@ const challenge = ({ code, status, extras }: Problem): string | null => {
   return null;
 };
 
-/** Writes a problem as the answer to the request `requestId`. */
-export const problemResponse = (problem: Problem, requestId: string): Response => {
-  const headers = new Headers({ "content-type": "application/problem+json" });
+/** Makes a problem the answer to the request `requestId`: sets its status and headers, and gives its body. */
+export const writeProblem = (problem: Problem, requestId: string, set: Answering): string => {
+  const { headers } = set;
+  set.status = problem.status;
+  headers["content-type"] = "application/problem+json";
   const wanted = challenge(problem);
-  if (wanted) headers.set("www-authenticate", wanted);
+  if (wanted) headers["www-authenticate"] = wanted;
   const retryAfter = problem.extras.retryAfterSeconds ?? (problem.status === 503 ? RETRY_AFTER_SECONDS : undefined);
-  if (retryAfter !== undefined) headers.set("retry-after", String(retryAfter));
-  if (problem.extras.hangUp) headers.set("connection", "close");
-  if (problem.extras.location !== undefined) headers.set("location", problem.extras.location);
+  if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
+  if (problem.extras.hangUp) headers["connection"] = "close";
+  if (problem.extras.location !== undefined) headers["location"] = problem.extras.location;
   const body = {
     type: `/problems/${problem.code}`,
     title: PROBLEMS[problem.code].title,
@@ -46,5 +49,5 @@ export const problemResponse = (problem: Problem, requestId: string): Response =
     currentStatus: problem.extras.currentStatus,
     allowedStatuses: problem.extras.allowedStatuses,
   };
-  return new Response(JSON.stringify(body), { status: problem.status, headers });
+  return JSON.stringify(body);
 };

@@ -18,6 +18,12 @@ export type Trace = {
   error?: unknown;
 };
 
+/**
+ * Elysia's `set`: the status and the headers of the answer. Whoever answers with text sets them here: a `Response` would
+ * be made twice, since Elysia copies it, header by header, to add what is here.
+ */
+export type Answering = { status?: number | string; headers: Record<string, string | number> };
+
 const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 
 /** The caller's own request id, if it is harmless in headers and logs and no key by mistake; else a new one. */

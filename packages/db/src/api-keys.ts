@@ -6,9 +6,8 @@ import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest } from "@realtime-avatar/domain/page";
 import type { TenantRecord } from "@realtime-avatar/domain/tenant";
 import { type SQL, sql } from "drizzle-orm";
-import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
+import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit.ts";
 import {
-  CALLER,
   CALLER_AND_TARGET,
   type Caller,
   callerValues,
@@ -21,40 +20,69 @@ import {
   targetValues,
   toRecord,
 } from "./callers.ts";
+import { type Creation, creationOf } from "./creation.ts";
 import {
   CLAIM_ROW,
   type Claim,
-  type ClaimRow,
   claimFrom,
   claimValues,
+  type MaybeStored,
   type Outcome,
   outcomeOf,
 } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
 import { withRightOfWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
-import { columnsOf, insertFrom, placeholders, rowValues, statement } from "./statement.ts";
+import {
+  type ColumnValues,
+  columnsOf,
+  columnValues,
+  givenColumns,
+  insertFrom,
+  placeholders,
+  rowValues,
+  statement,
+} from "./statement.ts";
 
-const insertCredential = (from: SQL): SQL =>
-  insertFrom(apiKeyCredentials, { ...placeholders(apiKeyCredentials, "credential"), retiredAt: sql`null` }, from);
+type KeyColumns = Omit<ColumnValues<typeof apiKeys>, "revokedAt">;
+type CredentialColumns = Omit<ColumnValues<typeof apiKeyCredentials>, "retiredAt">;
 
-/** Writes a key, its credential and its audit event, for each row of `from`. */
-const insertKeyFrom = (from: SQL): SQL => sql`
+const insertCredential = (from: SQL, values: CredentialColumns = placeholders(apiKeyCredentials, "credential")): SQL =>
+  insertFrom(apiKeyCredentials, { ...values, retiredAt: sql`null` }, from);
+
+/** Writes a key and its credential, for each row of `from`. */
+const insertKeys = (from: SQL, key?: KeyColumns, credential?: CredentialColumns): SQL => sql`
   api_key as (
-    ${insertFrom(apiKeys, { ...placeholders(apiKeys, "key"), revokedAt: sql`null` }, from)} returning tenant_id
+    ${insertFrom(apiKeys, { ...(key ?? placeholders(apiKeys, "key")), revokedAt: sql`null` }, from)} returning tenant_id
   ),
-  credential as (${insertCredential(sql`api_key`)}),
-  audit as (${insertAuditEvent(sql`api_key`)})`;
+  credential as (${insertCredential(from, credential)})`;
 
-/** The caller was looked up before the body was read: the new key may have expired while it was on its way. */
-const IN_TIME = sql`(
-  select from caller where coalesce(${sql.placeholder("key.expiresAt")}::timestamp with time zone > now(), true)
-) in_time`;
+const KEY_COLUMNS = [
+  "tenantId",
+  "id",
+  "keyId",
+  "environment",
+  "name",
+  "scopes",
+  "spendLimitCreditMicros",
+  "expiresAt",
+  "lineage",
+  "version",
+  "createdAt",
+] as const satisfies (keyof KeyColumns)[];
 
-const insertByCaller = statement(sql`with ${CALLER}, ${insertKeyFrom(IN_TIME)} select from api_key`);
-const insertByCallerOnce = statement<ClaimRow>(
-  sql`with ${CALLER}, ${claimFrom(IN_TIME)}, ${insertKeyFrom(sql`claimed`)} select ${CLAIM_ROW}`,
+const create = creationOf<Creation & { record: ApiKeyRecord; digest: Uint8Array }>(
+  { ...givenColumns("key", KEY_COLUMNS, ({ record }) => record), digest: ({ digest }) => digest },
+  ({ from, column }) => {
+    const key = columnValues(apiKeys, "key", column);
+    const { keyId, tenantId, id: apiKeyId, createdAt } = key;
+    return insertKeys(from, key, { keyId, tenantId, apiKeyId, digest: column("digest"), createdAt });
+  },
+  // The caller was looked up before the body was read: the new key may have expired while it was on its way.
+  ({ column }) => sql`coalesce(${column("key.expiresAt")}::timestamp with time zone > now(), true)`,
 );
+
+const insertKeyFrom = (from: SQL): SQL => sql`${insertKeys(from)}, audit as (${insertAuditEvent(from)})`;
 
 const insertByOperator = statement(sql`
   with tenant as materialized (
@@ -100,11 +128,10 @@ export const insertApiKey = async (
   origin: Origin,
   claim: Claim | null = null,
 ): Promise<Outcome> => {
-  const values = keyValues(record, secret, origin);
-  if (caller === null) return outcomeOf(await insertByOperator(db, values));
-  const all = { ...callerValues(caller), ...values };
-  if (claim === null) return outcomeOf(await insertByCaller(db, all));
-  return outcomeOf(await insertByCallerOnce(db, { ...all, ...claimValues(claim, caller, values) }));
+  if (caller === null) return outcomeOf(await insertByOperator(db, keyValues(record, secret, origin)));
+  const audit = auditEvent("api_key.created", record, origin);
+  // The secret itself stays here.
+  return create(db, { record, digest: digestApiKey(secret), caller, audit, claim });
 };
 
 /** Writes a tenant with a key, if there is no tenant yet; `false`, with nothing written, otherwise. One statement. */
@@ -245,7 +272,7 @@ const rotateTarget = (gate: SQL): SQL => sql`
   credential as (${insertCredential(sql`changed`)})`;
 
 const rotate = changeOfTarget(rotateTarget(sql`caller`));
-const rotateOnce = statement<ClaimRow>(sql`
+const rotateOnce = statement<MaybeStored>(sql`
   with ${CALLER_AND_TARGET}, ${claimFrom(sql`target, caller`)}, ${rotateTarget(sql`claimed`)},
   audit as (${insertAuditEvent(sql`changed`)})
   select ${CLAIM_ROW}`);

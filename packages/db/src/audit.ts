@@ -22,25 +22,28 @@ export type Origin = {
 export const insertAuditEvent = (from: SQL, values: { changedFields?: SQL } = {}): SQL =>
   insertFrom(auditEvents, { ...placeholders(auditEvents, "audit"), ...values }, from);
 
-/** The values for `insertAuditEvent`. */
-export const auditValues = (
+/** The event of a write. */
+export const auditEvent = (
   action: AuditAction,
   target: { tenantId: TenantId; environment: Environment; id: string },
   origin: Origin,
   changedFields: readonly string[] = [],
-): Record<string, unknown> =>
-  rowValues("audit", {
-    tenantId: target.tenantId,
-    id: newId("aud", origin.now, origin.random),
-    environment: target.environment,
-    actorId: origin.actor?.id ?? null,
-    actorKeyId: origin.actor?.credentialKeyId ?? null,
-    action,
-    targetId: target.id,
-    changedFields,
-    requestId: origin.requestId,
-    createdAt: origin.now,
-  } satisfies Record<keyof typeof auditEvents._.columns, unknown>);
+): AuditEventRecord => ({
+  tenantId: target.tenantId,
+  id: newId("aud", origin.now, origin.random),
+  environment: target.environment,
+  actorId: origin.actor?.id ?? null,
+  actorKeyId: origin.actor?.credentialKeyId ?? null,
+  action,
+  targetId: target.id,
+  changedFields,
+  requestId: origin.requestId,
+  createdAt: origin.now,
+});
+
+/** The values for `insertAuditEvent`. */
+export const auditValues = (...of: Parameters<typeof auditEvent>): Record<string, unknown> =>
+  rowValues("audit", auditEvent(...of));
 
 type EventPage = PageRequest<typeof AUDIT_EVENT_LIST>;
 type Filter = keyof EventPage["filters"];

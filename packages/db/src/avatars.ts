@@ -9,88 +9,33 @@ import {
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import type { PageRequest } from "@realtime-avatar/domain/page";
 import type { AvatarStatus } from "@realtime-avatar/domain/state";
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
-import type { PgTable } from "drizzle-orm/pg-core";
-import { auditValues, insertAuditEvent, type Origin } from "./audit.ts";
-import { CALLER, CALLER_NAMES, CALLERS, type Caller, callerValues } from "./callers.ts";
-import type { Gatherable } from "./gather.ts";
-import {
-  CLAIM_ROW,
-  type Claim,
-  type ClaimRow,
-  claimFrom,
-  claimValues,
-  type Outcome,
-  outcomeOf,
-} from "./idempotency.ts";
+import { getTableColumns, sql } from "drizzle-orm";
+import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit.ts";
+import { CALLER, type Caller, callerValues } from "./callers.ts";
+import { type Creation, creationOf } from "./creation.ts";
+import type { Claim, Outcome } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
-import { auditEvents, avatars } from "./schema.ts";
-import {
-  asked,
-  askedColumns,
-  askedRows,
-  columnsOf,
-  insertFrom,
-  newestOf,
-  placeholders,
-  rowValues,
-  statement,
-} from "./statement.ts";
+import { avatars } from "./schema.ts";
+import { columnsOf, columnValues, givenColumns, insertFrom, newestOf, rowValues, statement } from "./statement.ts";
 
-/** Writes an avatar and its audit event, for each row of `from`. */
-const insertAvatarFrom = (from: SQL): SQL => sql`
-  avatar as (${insertFrom(avatars, placeholders(avatars, "avatar"), from)} returning tenant_id),
-  audit as (${insertAuditEvent(sql`avatar`)})`;
+const COLUMNS = Object.keys(getTableColumns(avatars)) as (keyof AvatarRecord)[];
 
-const insert = statement(sql`with ${CALLER}, ${insertAvatarFrom(sql`caller`)} select from avatar`);
-const insertOnce = statement<ClaimRow>(
-  sql`with ${CALLER}, ${claimFrom(sql`caller`)}, ${insertAvatarFrom(sql`claimed`)} select ${CLAIM_ROW}`,
+const create = creationOf<Creation & { avatar: AvatarRecord }>(
+  givenColumns("avatar", COLUMNS, ({ avatar }) => avatar),
+  ({ from, column }) => sql`avatar as (${insertFrom(avatars, columnValues(avatars, "avatar", column), from)})`,
 );
-
-const columnsIn = (table: PgTable, prefix: string): string[] =>
-  Object.keys(getTableColumns(table)).map((column) => `${prefix}.${column}`);
-const GIVEN = [...CALLER_NAMES, ...columnsIn(avatars, "avatar"), ...columnsIn(auditEvents, "audit")];
-
-const insertAll = statement<{ position: number }>(sql`
-  with asked as materialized (select * from ${askedRows(GIVEN)}), ${CALLERS},
-  avatar as (${insertFrom(avatars, askedColumns(avatars, "avatar"), sql`allowed asked`)} returning ${avatars.id}),
-  made as (select allowed.* from allowed join avatar on avatar.id = "avatar.id" collate "C"),
-  audit as (${insertFrom(auditEvents, askedColumns(auditEvents, "audit"), sql`made asked`)})
-  select position::integer as "position" from made`);
-
-/**
- * Creates are gathered: one statement for all that come at the same time. Answers whether each was written; `null` when
- * it was not with the others, which says nothing yet: its caller may only have been locked.
- */
-const CREATES: Gatherable<Record<string, unknown>, boolean | null> = {
-  inFlight: 2,
-  run: async (db, rows) => {
-    const [first] = rows;
-    if (first && rows.length === 1) return [(await insert(db, first)).length > 0];
-    const written = new Set((await insertAll(db, asked(GIVEN, rows))).map(({ position }) => position));
-    return rows.map((_, index) => written.has(index + 1) || null);
-  },
-};
 
 /**
  * Writes a new avatar and its audit event, and the answer if it is claimed. `false`, with nothing written, when the
  * caller is no longer what it was. One statement; another when the caller is being changed at that moment.
  */
-export const insertAvatar = async (
+export const insertAvatar = (
   db: Db,
   avatar: AvatarRecord,
   caller: Caller,
   origin: Origin,
   claim: Claim | null = null,
-): Promise<Outcome> => {
-  const audit = auditValues("avatar.created", avatar, origin);
-  const values = { ...callerValues(caller), ...rowValues("avatar", avatar), ...audit };
-  if (claim === null) {
-    const isWritten = await db.gather(CREATES, values, avatar.tenantId);
-    return isWritten ?? outcomeOf(await insert(db, values));
-  }
-  return outcomeOf(await insertOnce(db, { ...values, ...claimValues(claim, caller, audit) }));
-};
+): Promise<Outcome> => create(db, { avatar, caller, audit: auditEvent("avatar.created", avatar, origin), claim });
 
 /** The driver gives a bigint as text. */
 type AvatarRow = Omit<AvatarRecord, "cacheVersion"> & { cacheVersion: string };

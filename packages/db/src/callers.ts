@@ -132,50 +132,52 @@ const selectCredentials = statement<CredentialRow>(
 );
 
 type LookUp = { keyId: string; targetId: ApiKeyId | null };
+type Found = { stored: StoredCredential; givesWay: boolean } | null;
+
+const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): Found => {
+  const own = rows.find(({ isCaller }) => isCaller);
+  if (!own) return null;
+  const target = rows.find(({ id }) => id === targetId);
+  const { digest, retired, judgedAt, givesWay } = own;
+  const caller = { ...toRecord(own), credentialKeyId: keyId, judgedAt };
+  return { stored: { digest, retired, caller, target: target ? toRecord(target) : null }, givesWay };
+};
 
 /** Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. */
-const LOOK_UPS: Gatherable<LookUp, readonly CredentialRow[]> = {
+const LOOK_UPS: Gatherable<LookUp, Found> = {
   inFlight: 2,
   run: async (db, lookUps) => {
     const nameOf = ({ keyId, targetId }: LookUp): string => `${keyId} ${targetId}`;
     const different = [...new Map(lookUps.map((lookUp) => [nameOf(lookUp), lookUp])).values()];
     const [first] = different;
     if (first && different.length === 1) {
-      const rows = await selectCredential(db, first);
-      return lookUps.map(() => rows);
+      const found = foundIn(await selectCredential(db, first), first);
+      return lookUps.map(() => found);
     }
     const keyIds = different.map(({ keyId }) => keyId);
     const targetIds = different.map(({ targetId }) => targetId);
-    const found = new Map<string, CredentialRow[]>(different.map((lookUp) => [nameOf(lookUp), []]));
-    for (const row of await selectCredentials(db, { keyIds, targetIds })) {
-      found.get(nameOf(different[row.position - 1] as LookUp))?.push(row);
-    }
-    return lookUps.map((lookUp) => found.get(nameOf(lookUp)) ?? []);
+    const rows = different.map((): CredentialRow[] => []);
+    for (const row of await selectCredentials(db, { keyIds, targetIds })) rows[row.position - 1]?.push(row);
+    const found = new Map(different.map((lookUp, index) => [nameOf(lookUp), foundIn(rows[index] ?? [], lookUp)]));
+    return lookUps.map((lookUp) => found.get(nameOf(lookUp)) ?? null);
   },
 };
 
 /**
  * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
- * `null` when there is no such credential. One statement; more only while it gives way to a change of the key.
+ * `null` when there is no such credential. One statement; more only while it gives way to a change of the key. What is
+ * found may be shared with others who look up the same at the same time.
  */
 export const findCredential = async (
   db: Db,
   keyId: string,
   targetId: ApiKeyId | null = null,
 ): Promise<StoredCredential | null> => {
-  const rows = await givingWay(
+  const found = await givingWay(
     () => db.gather(LOOK_UPS, { keyId, targetId }, keyId),
-    (found) => found.some(({ isCaller, givesWay }) => isCaller && givesWay),
+    (found) => found?.givesWay ?? false,
   );
-  const own = rows.find(({ isCaller }) => isCaller);
-  if (!own) return null;
-  const target = rows.find(({ id }) => id === targetId);
-  return {
-    digest: own.digest,
-    retired: own.retired,
-    caller: { ...toRecord(own), credentialKeyId: keyId, judgedAt: own.judgedAt },
-    target: target ? toRecord(target) : null,
-  };
+  return found?.stored ?? null;
 };
 
 /** That a row of `api_keys` is valid by itself. */
@@ -213,14 +215,28 @@ export const CALLER: SQL = sql`
   standing as materialized (${standing(sql`true`)}),
   caller as materialized (${CREDENTIAL})`;
 
+/** What a write needs of its caller. */
+export type Maker = Pick<Caller, "tenantId" | "id" | "version" | "credentialKeyId" | "lineage">;
+
+/** The values for `CALLER`, by name. */
+export const CALLER_READERS = {
+  "caller.tenantId": ({ tenantId }: Maker) => tenantId,
+  "caller.id": ({ id }: Maker) => id,
+  "caller.version": ({ version }: Maker) => version,
+  "caller.credentialKeyId": ({ credentialKeyId }: Maker) => credentialKeyId,
+  "caller.line": ({ lineage, id }: Maker) => [...lineage, id],
+};
+
 /**
- * As `CALLER`, for rows of `asked` that may have different callers: those whose caller is what it was when it was looked
- * up are in `allowed`. A caller that is being changed at the moment is not waited for, since others would wait with it:
- * its rows are not in `allowed` either, and have to be written by themselves.
+ * As `CALLER`, for the callers in the table `callers` of `CALLER_READERS`: those that are what they were when they were
+ * looked up are in `allowed`. A caller that is being changed at the moment is not waited for, since others would wait with
+ * it: it is not in `allowed` either, and what it writes has to be written by itself.
  */
-export const CALLERS: SQL = sql`
+export const callersAllowed = (callers: SQL): SQL => sql`
+  callers as materialized (select * from ${callers}),
   lines as materialized (
-    select distinct "caller.tenantId" collate "C" as tenant_id, unnest("caller.line"::text[]) collate "C" as id from asked
+    select distinct "caller.tenantId" collate "C" as tenant_id, unnest("caller.line"::text[]) collate "C" as id
+    from callers
   ),
   standing as materialized (
     select ${apiKeys.tenantId}, ${apiKeys.id}, ${apiKeys.version} from ${apiKeys}
@@ -230,35 +246,29 @@ export const CALLERS: SQL = sql`
   ),
   credential as materialized (
     select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
-    where ${apiKeyCredentials.keyId} in (select "caller.credentialKeyId" collate "C" from asked)
+    where ${apiKeyCredentials.keyId} in (select "caller.credentialKeyId" collate "C" from callers)
       and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
       and (select count(*) from standing) >= 0
     order by ${apiKeyCredentials.keyId}
     for share of ${apiKeyCredentials} skip locked
   ),
   allowed as materialized (
-    select * from asked
+    select * from callers
     where (
         select count(*) from standing
-        where standing.tenant_id = asked."caller.tenantId" and standing.id = any("caller.line"::text[])
+        where standing.tenant_id = "caller.tenantId" and standing.id = any("caller.line"::text[])
       ) = cardinality("caller.line"::text[])
       and exists (
         select from standing
-        where standing.tenant_id = asked."caller.tenantId" and standing.id = asked."caller.id"
+        where standing.tenant_id = "caller.tenantId" and standing.id = "caller.id"
           and standing.version = "caller.version"::integer
       )
-      and exists (select from credential where credential.key_id = asked."caller.credentialKeyId")
+      and exists (select from credential where credential.key_id = "caller.credentialKeyId")
   )`;
 
 /** The values for `CALLER`. */
-export const callerValues = (caller: Caller): Record<string, unknown> => ({
-  "caller.tenantId": caller.tenantId,
-  "caller.id": caller.id,
-  "caller.version": caller.version,
-  "caller.credentialKeyId": caller.credentialKeyId,
-  "caller.line": [...caller.lineage, caller.id],
-});
-export const CALLER_NAMES = ["caller.tenantId", "caller.id", "caller.version", "caller.credentialKeyId", "caller.line"];
+export const callerValues = (caller: Caller): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(CALLER_READERS).map(([name, read]) => [name, read(caller)]));
 
 /** The key that a write is about, while it is valid and in the version that is expected; locked to be changed. */
 const target = (and: SQL): SQL => sql`

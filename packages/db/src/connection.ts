@@ -47,6 +47,7 @@ class Unusable extends Error {
   }
 }
 
+const QUOTED = /["\\]/;
 /**
  * `text[]`. What is written may be anything, and is quoted; what is read is scopes, ids and names of fields, and hold
  * nothing that PostgreSQL would quote.
@@ -55,7 +56,7 @@ export const TEXT_ARRAY = {
   to: 1009,
   from: [1009],
   serialize: (list: readonly (string | null)[]): string =>
-    `{${list.map((item) => (item === null ? "NULL" : `"${item.replace(/["\\]/g, "\\$&")}"`)).join(",")}}`,
+    `{${list.map((item) => (item === null ? "NULL" : `"${QUOTED.test(item) ? item.replace(/["\\]/g, "\\$&") : item}"`)).join(",")}}`,
   parse: (text: string): string[] => (text === "{}" ? [] : text.slice(1, -1).split(",")),
 };
 

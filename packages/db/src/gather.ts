@@ -14,6 +14,8 @@ export type Gatherable<Input, Output> = {
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
   /** How many batches are at the database at once. */
   inFlight: number;
+  /** What two inputs of one batch must not share; null when anything goes. */
+  keyOf?(input: Input): string | null;
 };
 
 /** What a statement needs of the database. */
@@ -40,7 +42,7 @@ export type Gatherer<Input, Output> = (input: Input, owner: string, deadline: nu
  * wait. Throws a `DatabaseError` for each that was not executed, or may have been.
  */
 export const createGatherer = <Input, Output>(
-  { run, inFlight }: Gatherable<Input, Output>,
+  { run, inFlight, keyOf }: Gatherable<Input, Output>,
   within: (milliseconds: number) => Runner,
   maxWaiting: number,
 ): Gatherer<Input, Output> => {
@@ -52,17 +54,33 @@ export const createGatherer = <Input, Output>(
 
   const take = (): Item<Input, Output>[] => {
     const batch: Item<Input, Output>[] = [];
+    const keys = new Set<string>();
+    const keptBack: [string, Set<Item<Input, Output>>][] = [];
+    /** The first of `items` that shares its key with nothing in the batch. */
+    const firstOf = (items: Set<Item<Input, Output>>): Item<Input, Output> | undefined => {
+      for (const item of items) {
+        const key = keyOf?.(item.input) ?? null;
+        if (key !== null && keys.has(key)) continue;
+        if (key !== null) keys.add(key);
+        return item;
+      }
+      return undefined;
+    };
     for (const [owner, items] of waiting) {
       if (batch.length === MAX_BATCH) break;
-      const [item] = items;
       waiting.delete(owner);
-      if (!item) continue;
+      const item = firstOf(items);
+      if (!item) {
+        if (items.size > 0) keptBack.push([owner, items]);
+        continue;
+      }
       items.delete(item);
       count--;
       batch.push(item);
       // Behind all others, where this loop comes by again.
       if (items.size > 0) waiting.set(owner, items);
     }
+    for (const [owner, items] of keptBack) waiting.set(owner, items);
     return batch;
   };
 

@@ -8,7 +8,7 @@ import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Db } from "./pool.ts";
 import { idempotencyKeys } from "./schema.ts";
-import { columnsOf, insertFrom, placeholders, rowValues, statement } from "./statement.ts";
+import { type ColumnValues, columnsOf, insertFrom, placeholders, rowValues, statement } from "./statement.ts";
 
 /** An answer as it is stored. */
 export type StoredAnswer = {
@@ -42,21 +42,26 @@ const TAKEN_OVER = sql.join(
 );
 
 /**
- * The common table expressions that put the claim that holds into `claim`, for each row of `from`, and a row into
- * `claimed` if it is that of this attempt, which has its work to do then. `DO UPDATE`, since an attempt that waited for
- * another could not see its row with `DO NOTHING`: its snapshot is older.
+ * The common table expression that puts the claims that hold into `claim`, for each row of `from`, each made of `values`.
+ * One whose `auditEventId` is that of the attempt is the attempt's own, which has its work to do then. `DO UPDATE`, since
+ * an attempt that waited for another could not see its row with `DO NOTHING`: its snapshot is older. Rows come in the
+ * order of the primary key, and no two with the same: otherwise two statements would deadlock, or one would fail.
  */
-export const claimFrom = (from: SQL): SQL => sql`
+export const claims = (values: ColumnValues<typeof idempotencyKeys>, from: SQL): SQL => sql`
   claim as (
-    ${insertFrom(idempotencyKeys, { ...placeholders(idempotencyKeys, "claim"), createdAt: sql`now()` }, from)}
+    ${insertFrom(idempotencyKeys, values, from)}
     on conflict (${sql.join(KEY_NAMES, sql`, `)}) do update set ${TAKEN_OVER}
     returning ${columnsOf(idempotencyKeys)}
-  ),
+  )`;
+
+/** As `claims`, for the one claim of `claimValues`; `claimed` has a row if it is that of this attempt. */
+export const claimFrom = (from: SQL): SQL => sql`
+  ${claims({ ...placeholders(idempotencyKeys, "claim"), createdAt: sql`now()` }, from)},
   claimed as (select from claim where "auditEventId" = ${sql.placeholder("audit.id")})`;
 
-/** What a statement with `claimFrom` answers with: the claim that holds, and whether it is this attempt's. */
-export const CLAIM_ROW = sql`claim.*, exists (select from claimed) as "isOwn" from claim`;
-export type ClaimRow = StoredAnswer & { isOwn: boolean };
+/** What a statement with `claimFrom` answers with: the answer of the attempt that holds the claim, if it is another. */
+export const CLAIM_ROW = sql`stored.* from claim held
+  left join claim stored on stored."auditEventId" <> ${sql.placeholder("audit.id")}`;
 
 /** The values for `claimFrom`, beside those of the audit event. */
 export const claimValues = (
@@ -69,10 +74,13 @@ export const claimValues = (
 /** Whether a write was made, or else the answer of an earlier attempt that has made it. */
 export type Outcome = boolean | StoredAnswer;
 
-/** The outcome that the rows of a statement mean: with `CLAIM_ROW`, or with any row when it has no claim. */
-export const outcomeOf = ([row]: readonly (Partial<ClaimRow> | undefined)[]): Outcome => {
+/** The answer in a row that is of a claim, if there is one. */
+export type MaybeStored = { [Key in keyof StoredAnswer]?: StoredAnswer[Key] | null };
+
+/** The outcome that the rows of a statement mean: none, that nothing was written; one, that it was, or the answer in it. */
+export const outcomeOf = ([row]: readonly MaybeStored[]): Outcome => {
   if (!row) return false;
-  return row.isOwn === false ? (row as StoredAnswer) : true;
+  return row.answer === undefined || row.answer === null ? true : (row as StoredAnswer);
 };
 
 const select = statement<StoredAnswer>(sql`

@@ -2,18 +2,45 @@
  * How a statement reaches PostgreSQL. It is written with Drizzle's `sql`, which knows the tables, turned into text once,
  * and run as a prepared statement by the pool: one round trip.
  */
-import { type Column, fillPlaceholders, getTableColumns, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Column, getTableColumns, is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { PgDialect, type PgTable } from "drizzle-orm/pg-core";
 import { TEXT_ARRAY } from "./connection.ts";
 import type { Db } from "./pool.ts";
 
 const dialect = new PgDialect();
 
-/** Turns a query into a function that runs it, prepared, with a value for each of its named placeholders. */
-export const statement = <Row extends object>(query: SQL) => {
+/** How each named placeholder finds its value in what a statement is run with. */
+export type Readers<Input> = Readonly<Record<string, (input: Input) => unknown>>;
+
+/** The value of this name; throws when there is none. */
+const byName =
+  (name: string) =>
+  (values: Record<string, unknown>): unknown => {
+    const value = values[name];
+    if (value === undefined && !(name in values)) throw new TypeError(`no value for the placeholder ${name}`);
+    return value;
+  };
+
+/**
+ * Turns a query into a function that runs it, prepared, with the value of each named placeholder: by `readers`, or, where
+ * there are none, by its name.
+ */
+export const statement = <Row extends object, Input = Record<string, unknown>>(
+  query: SQL,
+  readers: Readers<Input> | null = null,
+) => {
   const { sql: text, params } = dialect.sqlToQuery(query);
-  return (db: Pick<Db, "run">, values: Record<string, unknown>): Promise<Row[]> =>
-    db.run<Row>(text, fillPlaceholders(params, values));
+  const slots = params.map((param): ((input: Input) => unknown) => {
+    if (!is(param, Placeholder)) return () => param;
+    const read = readers === null ? (byName(param.name) as (input: Input) => unknown) : readers[param.name];
+    if (!read) throw new TypeError(`no reader for the placeholder ${param.name}`);
+    return read;
+  });
+  return (db: Pick<Db, "run">, input: Input): Promise<Row[]> =>
+    db.run<Row>(
+      text,
+      slots.map((read) => read(input)),
+    );
 };
 
 /** Every column of `table`, to be selected under the name that it has in the code. */
@@ -42,15 +69,11 @@ export const newestOf = (
   };
 };
 
-/** What a column of an inserted row gets: a named placeholder, or an expression. */
-type ColumnValue = Placeholder | SQL;
+/** What each column of an inserted row gets: a named placeholder, or an expression. */
+export type ColumnValues<Table extends PgTable> = Record<keyof Table["_"]["columns"], Placeholder | SQL>;
 
 /** `insert into table (…) select …`, for each row of `from`. Every column must be given. */
-export const insertFrom = <Table extends PgTable>(
-  table: Table,
-  values: Record<keyof Table["_"]["columns"], ColumnValue>,
-  from: SQL,
-): SQL => {
+export const insertFrom = <Table extends PgTable>(table: Table, values: ColumnValues<Table>, from: SQL): SQL => {
   const columns = Object.entries<Column>(getTableColumns(table));
   const names = columns.map(([, column]) => sql.identifier(column.name));
   const expressions = columns.map(([key, column]) => {
@@ -60,49 +83,67 @@ export const insertFrom = <Table extends PgTable>(
   return sql`insert into ${table} (${sql.join(names, sql`, `)}) select ${sql.join(expressions, sql`, `)} from ${from}`;
 };
 
-/** A named placeholder for each column of `table`; `rowValues` with the same prefix gives their values. */
-export const placeholders = <Table extends PgTable>(
+/** For each column of `table`, what `named` makes of the name that it has under `prefix`. */
+export const columnValues = <Table extends PgTable>(
   table: Table,
   prefix: string,
-): Record<keyof Table["_"]["columns"], Placeholder> =>
+  named: (name: string) => Placeholder | SQL,
+): ColumnValues<Table> =>
   Object.fromEntries(
-    Object.keys(getTableColumns(table)).map((key) => [key, sql.placeholder(`${prefix}.${key}`)]),
-  ) as Record<keyof Table["_"]["columns"], Placeholder>;
+    Object.keys(getTableColumns(table)).map((key) => [key, named(`${prefix}.${key}`)]),
+  ) as ColumnValues<Table>;
 
-/**
- * `asked`, a table of rows that are given: each column a list, as text, under one of these names; `given` with the same
- * names gives the lists. What a column holds is cast where it is used.
- */
-export const askedRows = (names: readonly string[]): SQL => {
-  const lists = names.map((name) => sql`${sql.placeholder(name)}::text[]`);
-  const columns = names.map((name) => sql.identifier(name));
-  return sql`unnest(${sql.join(lists, sql`, `)}) with ordinality asked (${sql.join(columns, sql`, `)}, position)`;
+/** A named placeholder for each column of `table`; `rowValues` with the same prefix gives their values. */
+export const placeholders = <Table extends PgTable>(table: Table, prefix: string): ColumnValues<Table> =>
+  columnValues(table, prefix, (name) => sql.placeholder(name));
+
+/** The values for `placeholders(table, prefix)`. */
+export const rowValues = (prefix: string, row: object): Record<string, unknown> => {
+  const values: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(row)) values[`${prefix}.${key}`] = value;
+  return values;
 };
 
-/** For each column of `table`, what `askedRows` has of it under `prefix`. */
-export const askedColumns = <Table extends PgTable>(
-  table: Table,
+/** The columns of rows that are given: under its name, how a row has each. A value is text there, to be cast where it is used. */
+export type Given<Row> = Readonly<Record<string, (row: Row) => unknown>>;
+
+/** Given columns `<prefix>.<key>` for these keys of what a row has. */
+export const givenColumns = <Row, Source extends object>(
   prefix: string,
-): Record<keyof Table["_"]["columns"], SQL> =>
-  Object.fromEntries(
-    Object.keys(getTableColumns(table)).map((key) => [key, sql`asked.${sql.identifier(`${prefix}.${key}`)}`]),
-  ) as Record<keyof Table["_"]["columns"], SQL>;
+  keys: readonly (keyof Source & string)[],
+  source: (row: Row) => Source | null,
+): Given<Row> => Object.fromEntries(keys.map((key) => [`${prefix}.${key}`, (row: Row) => source(row)?.[key]]));
 
 /** A value as PostgreSQL reads it from text. */
 const asText = (value: unknown): string | null => {
+  if (typeof value === "string") return value;
   if (value === null || value === undefined) return null;
   if (value instanceof Date) return value.toISOString();
   if (Array.isArray(value)) return TEXT_ARRAY.serialize(value);
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString("hex")}`;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 };
 
-/** The values for `askedRows(names)`. */
-export const asked = (
-  names: readonly string[],
-  rows: readonly Record<string, unknown>[],
-): Record<string, (string | null)[]> =>
-  Object.fromEntries(names.map((name) => [name, rows.map((row) => asText(row[name]))]));
+const mapReaders = <Row, Input>(
+  columns: Given<Row>,
+  reader: (read: (row: Row) => unknown) => (input: Input) => unknown,
+): Readers<Input> => Object.fromEntries(Object.entries(columns).map(([name, read]) => [name, reader(read)]));
 
-/** The values for `placeholders(table, prefix)`. */
-export const rowValues = (prefix: string, row: object): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(row).map(([key, value]) => [`${prefix}.${key}`, value]));
+/** How the given columns of one row are read, each a placeholder of its name. */
+export const givenRow = <Row>(columns: Given<Row>): Readers<Row> =>
+  mapReaders(columns, (read) => (row) => asText(read(row)));
+
+/** The table `alias` of given rows, each with its `position` from 1, and how it is read from `rowsOf` the input. */
+export const givenRows = <Row, Input>(
+  alias: string,
+  columns: Given<Row>,
+  rowsOf: (input: Input) => readonly Row[],
+): { sql: SQL; readers: Readers<Input> } => {
+  const names = Object.keys(columns);
+  const lists = names.map((name) => sql`${sql.placeholder(name)}::text[]`);
+  const identifiers = names.map((name) => sql.identifier(name));
+  return {
+    sql: sql`unnest(${sql.join(lists, sql`, `)}) with ordinality ${sql.identifier(alias)} (${sql.join(identifiers, sql`, `)}, position)`,
+    readers: mapReaders(columns, (read) => (input) => rowsOf(input).map((row) => asText(read(row)))),
+  };
+};

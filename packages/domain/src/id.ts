@@ -47,9 +47,9 @@ const newest = new WeakMap<RandomBytes, Newest>();
  * step (RFC 9562 §6.2, method 2).
  */
 export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random: RandomBytes): Id<Prefix> => {
-  const uuid = new Uint8Array(16);
+  const view = new DataView(new ArrayBuffer(16));
+  const uuid = new Uint8Array(view.buffer);
   uuid.set(random(10), 6);
-  const view = new DataView(uuid.buffer);
   const milliseconds = now.getTime();
   let high = view.getUint16(6) & 0xfff;
   let middle = view.getUint32(8) & 0x3fffffff;

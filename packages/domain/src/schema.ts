@@ -34,7 +34,15 @@ const MAX_POINTER = 512;
 /** Where a value stands in the body: the names that lead to it, innermost first. Made text only for an error. */
 type Path = { parent: Path; name: string | number } | null;
 
-type Judge = (schema: TSchema, value: unknown, path: Path, errors: FieldError[]) => void;
+/**
+ * Judges the value that stands at `name` in what stands at `parent`, and adds what is wrong with it. Both are told apart,
+ * so that nothing is allocated for a value that is right.
+ */
+type Judge = (value: unknown, parent: Path, name: string | number | null, errors: FieldError[]) => void;
+/** Makes the judge of a schema, once: what it needs of the schema is read then. */
+type Maker = (schema: TSchema) => Judge;
+
+const pathOf = (parent: Path, name: string | number | null): Path => (name === null ? null : { parent, name });
 
 const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -56,129 +64,160 @@ const add = (errors: FieldError[], path: Path, code: string, detail: string): vo
   if (errors.length < MAX_ERRORS) errors.push({ pointer: pointerOf(path), code, detail });
 };
 
-const judgeText: Judge = (schema, value, path, errors) => {
+const text: Maker = (schema) => {
   const { minLength, maxLength } = schema as unknown as { minLength: number; maxLength: number };
-  if (typeof value !== "string") return add(errors, path, "wrong_type", "Must be a string.");
-  if (!isStorableText(value)) {
-    return add(errors, path, "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
-  }
-  const length = codePointLength(value);
-  if (length < minLength || length > maxLength) {
-    const code = length < minLength ? "too_short" : "too_long";
-    add(errors, path, code, `Must have ${minLength} to ${maxLength} characters.`);
-  }
+  return (value, parent, name, errors) => {
+    const refuse = (code: string, detail: string): void => add(errors, pathOf(parent, name), code, detail);
+    if (typeof value !== "string") return refuse("wrong_type", "Must be a string.");
+    if (!isStorableText(value)) return refuse("invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
+    const length = codePointLength(value);
+    if (length < minLength || length > maxLength) {
+      const code = length < minLength ? "too_short" : "too_long";
+      refuse(code, `Must have ${minLength} to ${maxLength} characters.`);
+    }
+  };
 };
 
-const judgeOneOf: Judge = (schema, value, path, errors) => {
+const oneOf: Maker = (schema) => {
   const allowed = schema["enum"] as string[];
-  if (typeof value !== "string") return add(errors, path, "wrong_type", "Must be a string.");
-  if (!allowed.includes(value)) add(errors, path, "not_allowed", `Must be one of: ${allowed.join(", ")}.`);
+  return (value, parent, name, errors) => {
+    if (typeof value !== "string") add(errors, pathOf(parent, name), "wrong_type", "Must be a string.");
+    else if (!allowed.includes(value)) {
+      add(errors, pathOf(parent, name), "not_allowed", `Must be one of: ${allowed.join(", ")}.`);
+    }
+  };
 };
 
-const judgeDateTime: Judge = (_schema, value, path, errors) => {
-  if (typeof value !== "string") return add(errors, path, "wrong_type", "Must be a string.");
-  if (!parseDateTime(value)) {
-    add(errors, path, "invalid_date_time", "Must be an RFC 3339 date-time with an offset, at most in the year 9999.");
+const dateTime: Maker = () => (value, parent, name, errors) => {
+  if (typeof value !== "string") add(errors, pathOf(parent, name), "wrong_type", "Must be a string.");
+  else if (!parseDateTime(value)) {
+    const detail = "Must be an RFC 3339 date-time with an offset, at most in the year 9999.";
+    add(errors, pathOf(parent, name), "invalid_date_time", detail);
   }
 };
 
 /** What JSON can say and the service cannot hold: U+0000, unpaired surrogates, numbers beyond a double. */
-const judgeStorable = (value: unknown, path: Path, errors: FieldError[]): void => {
-  if (typeof value === "string" && !isStorableText(value)) {
-    add(errors, path, "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
-  } else if (typeof value === "number" && !Number.isFinite(value)) {
-    add(errors, path, "out_of_range", "Must be within the range of an IEEE 754 double.");
-  } else if (Array.isArray(value)) {
-    for (const [index, item] of value.entries()) judgeStorable(item, { parent: path, name: index }, errors);
-  } else if (isObject(value)) {
-    for (const name of Object.keys(value)) {
-      if (!isStorableText(name)) {
-        add(
-          errors,
-          { parent: path, name },
-          "invalid_text",
-          "A member name must hold neither U+0000 nor an unpaired surrogate.",
-        );
+const judgeStorable: Judge = (value, parent, name, errors) => {
+  if (typeof value === "string") {
+    if (isStorableText(value)) return;
+    add(errors, pathOf(parent, name), "invalid_text", "Must hold neither U+0000 nor an unpaired surrogate.");
+  } else if (typeof value === "number") {
+    if (Number.isFinite(value)) return;
+    add(errors, pathOf(parent, name), "out_of_range", "Must be within the range of an IEEE 754 double.");
+  } else if (typeof value === "object" && value !== null) {
+    const path = pathOf(parent, name);
+    if (Array.isArray(value)) {
+      for (let index = 0; index < value.length; index++) judgeStorable(value[index], path, index, errors);
+      return;
+    }
+    for (const member of Object.keys(value)) {
+      if (!isStorableText(member)) {
+        const detail = "A member name must hold neither U+0000 nor an unpaired surrogate.";
+        add(errors, { parent: path, name: member }, "invalid_text", detail);
       }
-      judgeStorable(value[name], { parent: path, name }, errors);
+      judgeStorable((value as Record<string, unknown>)[member], path, member, errors);
     }
   }
 };
 
-const judgeJsonObject: Judge = (schema, value, path, errors) => {
-  if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
-  const before = errors.length;
-  judgeStorable(value, path, errors);
+const jsonObject: Maker = (schema) => {
   const maxBytes = schema["x-maxBytes"] as number | undefined;
-  if (errors.length === before && maxBytes !== undefined && utf8Length(JSON.stringify(value)) > maxBytes) {
-    add(errors, path, "too_large", `Must be at most ${maxBytes} bytes as compact JSON in UTF-8.`);
-  }
+  return (value, parent, name, errors) => {
+    if (!isObject(value)) return add(errors, pathOf(parent, name), "wrong_type", "Must be an object.");
+    const before = errors.length;
+    judgeStorable(value, parent, name, errors);
+    if (errors.length === before && maxBytes !== undefined && utf8Length(JSON.stringify(value)) > maxBytes) {
+      const detail = `Must be at most ${maxBytes} bytes as compact JSON in UTF-8.`;
+      add(errors, pathOf(parent, name), "too_large", detail);
+    }
+  };
 };
 
-const judgeInteger: Judge = (schema, value, path, errors) => {
+const integer: Maker = (schema) => {
   const { minimum, maximum } = schema as unknown as { minimum: number; maximum: number };
-  if (typeof value !== "number") return add(errors, path, "wrong_type", "Must be an integer.");
-  if (!Number.isInteger(value) && Number.isFinite(value)) {
-    return add(errors, path, "wrong_type", "Must be an integer.");
-  }
-  if (value < minimum || value > maximum) {
-    add(errors, path, "out_of_range", `Must be from ${minimum} to ${maximum}.`);
-  }
+  return (value, parent, name, errors) => {
+    if (typeof value !== "number" || (!Number.isInteger(value) && Number.isFinite(value))) {
+      add(errors, pathOf(parent, name), "wrong_type", "Must be an integer.");
+    } else if (!(value >= minimum && value <= maximum)) {
+      add(errors, pathOf(parent, name), "out_of_range", `Must be from ${minimum} to ${maximum}.`);
+    }
+  };
 };
 
-const judgeArray: Judge = (schema, value, path, errors) => {
+const array: Maker = (schema) => {
   const { items, minItems, maxItems } = schema as unknown as { items: TSchema; minItems: number; maxItems: number };
-  if (!Array.isArray(value)) return add(errors, path, "wrong_type", "Must be an array.");
-  if (value.length < minItems || value.length > maxItems) {
-    const code = value.length < minItems ? "too_few" : "too_many";
-    add(errors, path, code, `Must have ${minItems} to ${maxItems} elements.`);
-  }
-  for (const [index, item] of value.entries()) judge(items, item, { parent: path, name: index }, errors);
+  const judgeItem = judgeOf(items);
+  return (value, parent, name, errors) => {
+    const path = pathOf(parent, name);
+    if (!Array.isArray(value)) return add(errors, path, "wrong_type", "Must be an array.");
+    if (value.length < minItems || value.length > maxItems) {
+      const code = value.length < minItems ? "too_few" : "too_many";
+      add(errors, path, code, `Must have ${minItems} to ${maxItems} elements.`);
+    }
+    for (let index = 0; index < value.length; index++) judgeItem(value[index], path, index, errors);
+  };
 };
 
-const judgeObject: Judge = (schema, value, path, errors) => {
+const object: Maker = (schema) => {
   const { properties, minProperties = 0 } = schema as TObject;
-  if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
-  if (Object.keys(value).length < minProperties) {
-    return add(errors, path, "too_few", `Must have at least ${minProperties} field${minProperties === 1 ? "" : "s"}.`);
-  }
-  for (const [name, property] of Object.entries(properties)) {
-    if (Object.hasOwn(value, name)) judge(property, value[name], { parent: path, name }, errors);
-    else if (!(OptionalKind in property)) add(errors, { parent: path, name }, "required", "Is required.");
-  }
-  for (const name of Object.keys(value)) {
-    if (errors.length >= MAX_ERRORS) return;
-    if (!Object.hasOwn(properties, name)) add(errors, { parent: path, name }, "unknown_field", "Is not a known field.");
-  }
+  const known = Object.entries(properties).map(([field, property]) => ({
+    field,
+    judge: judgeOf(property),
+    isRequired: !(OptionalKind in property),
+  }));
+  return (value, parent, name, errors) => {
+    const path = pathOf(parent, name);
+    if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
+    const names = Object.keys(value);
+    if (names.length < minProperties) {
+      const detail = `Must have at least ${minProperties} field${minProperties === 1 ? "" : "s"}.`;
+      return add(errors, path, "too_few", detail);
+    }
+    for (const { field, judge, isRequired } of known) {
+      if (Object.hasOwn(value, field)) judge(value[field], path, field, errors);
+      else if (isRequired) add(errors, { parent: path, name: field }, "required", "Is required.");
+    }
+    for (const field of names) {
+      if (errors.length >= MAX_ERRORS) return;
+      if (!Object.hasOwn(properties, field)) {
+        add(errors, { parent: path, name: field }, "unknown_field", "Is not a known field.");
+      }
+    }
+  };
 };
 
 /** The one union there is: a schema or null. */
-const judgeNullable: Judge = (schema, value, path, errors) => {
-  if (value !== null) judge((schema as TUnion<[TSchema, TNull]>).anyOf[0], value, path, errors);
+const nullable: Maker = (schema) => {
+  const judge = judgeOf((schema as TUnion<[TSchema, TNull]>).anyOf[0]);
+  return (value, parent, name, errors) => {
+    if (value !== null) judge(value, parent, name, errors);
+  };
 };
 
-const OWN_KINDS = { Text: judgeText, OneOf: judgeOneOf, DateTime: judgeDateTime, JsonObject: judgeJsonObject };
-const JUDGES: Record<string, Judge> = {
+const OWN_KINDS: Record<string, Maker> = { Text: text, OneOf: oneOf, DateTime: dateTime, JsonObject: jsonObject };
+const MAKERS: Record<string, Maker> = {
   ...OWN_KINDS,
-  Integer: judgeInteger,
-  Array: judgeArray,
-  Object: judgeObject,
-  Union: judgeNullable,
+  Integer: integer,
+  Array: array,
+  Object: object,
+  Union: nullable,
 };
 
-const judge: Judge = (schema, value, path, errors) => {
-  const judgeKind = JUDGES[schema[Kind]];
+const judges = new WeakMap<TSchema, Judge>();
+/** The judge of a schema, made when it is first asked for. */
+const judgeOf = (schema: TSchema): Judge => {
+  const known = judges.get(schema);
+  if (known) return known;
+  const make = MAKERS[schema[Kind]];
   // Fail closed: a kind without a judge is a mistake of ours, and must not pass as valid.
-  if (!judgeKind) throw new TypeError(`No judge for schemas of kind ${schema[Kind]}`);
-  judgeKind(schema, value, path, errors);
+  if (!make) throw new TypeError(`No judge for schemas of kind ${schema[Kind]}`);
+  const judge = make(schema);
+  judges.set(schema, judge);
+  return judge;
 };
 
-for (const [kind, judgeKind] of Object.entries(OWN_KINDS)) {
-  TypeRegistry.Set<TSchema>(kind, (schema, value) => {
-    const errors: FieldError[] = [];
-    judgeKind(schema, value, null, errors);
-    return errors.length === 0;
-  });
+for (const kind of Object.keys(OWN_KINDS)) {
+  TypeRegistry.Set<TSchema>(kind, (schema, value) => validate(schema, value).length === 0);
 }
 
 type TextBounds = { minLength: number; maxLength: number };
@@ -212,7 +251,7 @@ export const Nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema
 /** Everything that is wrong with `value`, at most a hundred errors; an empty list when it meets `schema`. */
 export const validate = (schema: TSchema, value: unknown): FieldError[] => {
   const errors: FieldError[] = [];
-  judge(schema, value, null, errors);
+  judgeOf(schema)(value, null, null, errors);
   return errors;
 };
 

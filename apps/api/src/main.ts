@@ -4,7 +4,7 @@ import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
-import { createLog } from "@realtime-avatar/runtime/log";
+import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { createApp } from "./app.ts";
 import { readConfig } from "./config.ts";
@@ -22,7 +22,7 @@ const SWEEP_MS = 60_000;
 
 runProcess(async (atExit) => {
   const config = readConfig(process.env);
-  const log = createLog(config.logLevel, process.stdout, process.stdout.isTTY);
+  const log = createLog(config.logLevel, inTurns(process.stdout), process.stdout.isTTY);
   const database = await openDatabase(config.database, { notify: (message) => log.info(message) });
   atExit(async () => {
     await database.close();

@@ -13,10 +13,20 @@ import { getTableColumns, sql } from "drizzle-orm";
 import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit.ts";
 import { CALLER, type Caller, callerValues } from "./callers.ts";
 import { type Creation, creationOf } from "./creation.ts";
+import type { Gatherable } from "./gather.ts";
 import type { Claim, Outcome } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
 import { avatars } from "./schema.ts";
-import { columnsOf, columnValues, givenColumns, insertFrom, newestOf, rowValues, statement } from "./statement.ts";
+import {
+  columnsOf,
+  columnValues,
+  givenColumns,
+  givenRows,
+  insertFrom,
+  newestOf,
+  rowValues,
+  statement,
+} from "./statement.ts";
 
 const COLUMNS = Object.keys(getTableColumns(avatars)) as (keyof AvatarRecord)[];
 
@@ -49,15 +59,35 @@ const IS_OWN = sql`
 const select = statement<AvatarRow>(sql`
   select ${columnsOf(avatars)} from ${avatars} where ${IS_OWN} and ${avatars.id} = ${sql.placeholder("id")}`);
 
-/** The avatar, in whatever state it is; `null` when the owner has none of this id. One statement. */
-export const findAvatar = async (
-  db: Db,
-  { tenantId, environment }: Owner,
-  id: AvatarId,
-): Promise<AvatarRecord | null> => {
-  const [row] = await select(db, { tenantId, environment, id });
-  return row ? toAvatar(row) : null;
+type Wanted = Owner & { id: AvatarId };
+const wanted = givenRows(
+  "wanted",
+  givenColumns<Wanted, Wanted>("wanted", ["tenantId", "environment", "id"], (one) => one),
+  (all: readonly Wanted[]) => all,
+);
+const selectAll = statement<AvatarRow & { position: number }, readonly Wanted[]>(
+  sql`select position::integer as "position", ${columnsOf(avatars)} from ${wanted.sql}
+    join ${avatars} on ${avatars.tenantId} = "wanted.tenantId" collate "C" and ${avatars.id} = "wanted.id" collate "C"
+      and ${avatars.environment} = "wanted.environment"`,
+  wanted.readers,
+);
+
+/** Reads by id are gathered: one statement for all that come at the same time. */
+const READS: Gatherable<Wanted, AvatarRecord | null> = {
+  inFlight: 2,
+  run: async (db, all) => {
+    const [first] = all;
+    if (first && all.length === 1) {
+      const [row] = await select(db, first);
+      return [row ? toAvatar(row) : null];
+    }
+    const found = new Map((await selectAll(db, all)).map(({ position, ...row }) => [position, toAvatar(row)]));
+    return all.map((_, index) => found.get(index + 1) ?? null);
+  },
 };
+/** The avatar, in whatever state it is; `null` when the owner has none of this id. One statement. */
+export const findAvatar = (db: Db, { tenantId, environment }: Owner, id: AvatarId): Promise<AvatarRecord | null> =>
+  db.gather(READS, { tenantId, environment, id }, tenantId);
 
 /** Each state and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
 const range = newestOf(

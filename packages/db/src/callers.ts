@@ -184,36 +184,45 @@ export const findCredential = async (
 const IS_VALID = sql`
   ${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
+/** Whether a row that somebody changes at the moment is waited for, or taken for one that is not there. */
+const WAITING = sql``;
+const SKIPPING = sql`skip locked`;
+
 /** The caller's record and its ancestors, while they are valid, in the order of their primary key. */
-const standing = (and: SQL): SQL => sql`
+const standing = (and: SQL, patience: SQL = WAITING): SQL => sql`
   select ${apiKeys.id}, ${apiKeys.version} from ${apiKeys}
   where ${apiKeys.tenantId} = ${sql.placeholder("caller.tenantId")}
     and ${apiKeys.id} = any(${sql.placeholder("caller.line")}::text[] collate "C")
     and ${IS_VALID} and ${and}
   order by ${apiKeys.id}
-  for share`;
+  for share ${patience}`;
 
 /** One row while the credential that was shown is not retired, and `and` holds, which is judged before it is locked. */
-const credential = (and: SQL): SQL => sql`
+const credential = (and: SQL, patience: SQL = WAITING): SQL => sql`
   select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
   where ${and}
     and ${apiKeyCredentials.keyId} = ${sql.placeholder("caller.credentialKeyId")}
     and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
-  for share`;
+  for share ${patience}`;
 
 /** One row while all of `standing` stand, the caller's own record is unchanged, and its credential is not retired. */
-const CREDENTIAL = credential(sql`
+const IS_STANDING = sql`
   (select count(*) from standing) = cardinality(${sql.placeholder("caller.line")}::text[])
-  and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}`);
+  and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}`;
+const CREDENTIAL = credential(IS_STANDING);
 
 /**
  * The common table expressions that put a row into `caller` while the caller is what it was when it was looked up, and
  * none otherwise: its credential unretired, its record unchanged, it and every ancestor neither revoked nor expired.
  * Records come first and in the order of their primary key, then the credential, so that no two statements deadlock.
  */
-export const CALLER: SQL = sql`
-  standing as materialized (${standing(sql`true`)}),
-  caller as materialized (${CREDENTIAL})`;
+const callerBy = (patience: SQL): SQL => sql`
+  standing as materialized (${standing(sql`true`, patience)}),
+  caller as materialized (${credential(IS_STANDING, patience)})`;
+export const CALLER = callerBy(WAITING);
+
+/** As `CALLER`, and a caller that is being changed at the moment is not waited for: none, which says nothing yet. */
+export const CALLER_AT_ONCE = callerBy(SKIPPING);
 
 /** What a write needs of its caller. */
 export type Maker = Pick<Caller, "tenantId" | "id" | "version" | "credentialKeyId" | "lineage">;

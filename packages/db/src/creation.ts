@@ -4,7 +4,7 @@
  */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { type SQL, sql } from "drizzle-orm";
-import { CALLER, CALLER_READERS, type Caller, callersAllowed } from "./callers.ts";
+import { CALLER, CALLER_AT_ONCE, CALLER_READERS, type Caller, callersAllowed } from "./callers.ts";
 import type { Gatherable } from "./gather.ts";
 import { type Claim, claims, type MaybeStored, type Outcome, outcomeOf } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
@@ -77,8 +77,8 @@ export const creationOf = <Created extends Creation>(
     ...(isClaimed ? givenColumns("claim", CLAIM_KEYS, ({ claim }: Created) => claim) : {}),
   });
 
-  /** The create of one by itself, which waits for its caller where that is being changed. */
-  const alone = (isClaimed: boolean) => {
+  /** The create of one, whose caller is locked by `callerLocked`. */
+  const single = (isClaimed: boolean, callerLocked: SQL) => {
     const callerReaders = Object.entries(CALLER_READERS).map(([name, read]) => [
       name,
       (of: Created) => read(of.caller),
@@ -89,11 +89,11 @@ export const creationOf = <Created extends Creation>(
     const able = sql`select from caller where ${inTime({ column })}`;
     return statement<Row, Created>(
       isClaimed
-        ? sql`with ${CALLER}, able as (${able}), ${claimsOf({ from: sql`able`, column })},
+        ? sql`with ${callerLocked}, able as (${able}), ${claimsOf({ from: sql`able`, column })},
           made as materialized (select from claim where "auditEventId" = ${column("audit.id")}),
           ${write(made)}, audit as (${insertAuditEvents(made)})
           select stored.* from claim held left join claim stored on stored."auditEventId" <> ${column("audit.id")}`
-        : sql`with ${CALLER}, made as materialized (${able}),
+        : sql`with ${callerLocked}, made as materialized (${able}),
           ${write(made)}, audit as (${insertAuditEvents(made)})
           select from made`,
       readers,
@@ -153,27 +153,27 @@ export const creationOf = <Created extends Creation>(
   };
 
   const creates = (isClaimed: boolean) => {
-    const [one, many] = [alone(isClaimed), together(isClaimed)];
+    const [one, many] = [single(isClaimed, CALLER_AT_ONCE), together(isClaimed)];
     const kind: Gatherable<Created, Outcome | null> = {
       inFlight: 2,
       keyOf: ({ claim, caller }) => claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`,
       run: async (db, all) => {
         const [first] = all;
-        if (first && all.length === 1) return [outcomeOf(await one(db, first))];
+        if (first && all.length === 1) return [outcomeOf(await one(db, first)) || null];
         const found = new Map((await many(db, batchOf(all))).map((row) => [row.position, row]));
         return all.map((_, index) => {
           const row = found.get(index + 1);
-          // What was not made with the others has to be judged alone: its caller may only have been locked.
           return row ? outcomeOf([row]) : null;
         });
       },
     };
-    return { kind, one };
+    return { kind, alone: single(isClaimed, CALLER) };
   };
   const [plain, claimed] = [creates(false), creates(true)];
 
   return async (db, created) => {
-    const { kind, one } = created.claim === null ? plain : claimed;
-    return (await db.gather(kind, created, created.caller.tenantId)) ?? outcomeOf(await one(db, created));
+    const { kind, alone } = created.claim === null ? plain : claimed;
+    // What was not made among others has to be judged alone: its caller may only have been locked.
+    return (await db.gather(kind, created, created.caller.tenantId)) ?? outcomeOf(await alone(db, created));
   };
 };

@@ -1,10 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { newAvatar } from "@realtime-avatar/domain/avatar";
-import { newId } from "@realtime-avatar/domain/id";
-import { insertAvatar } from "./avatars.ts";
+import { issueApiKey } from "@realtime-avatar/domain/api-key";
+import { verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type AvatarRecord, newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { insertApiKey } from "./api-keys.ts";
+import { findAvatar, insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { DatabaseError } from "./failure.ts";
 import { createGatherer, type Gatherable, MAX_BATCH, type Runner } from "./gather.ts";
+import type { Claim, StoredAnswer } from "./idempotency.ts";
 import { connect, type Db } from "./pool.ts";
 import { operatorOrigin, random, seedKey, seedTenant, session, type TestDatabase, testDatabase } from "./testing.ts";
 
@@ -51,14 +55,37 @@ describe("what is gathered", () => {
     expect(await Promise.all(answers)).toEqual(["A", "B", "C"]);
   });
 
-  test("never joins what has been sent already", async () => {
+  test("goes beside another only when it fills a batch", async () => {
     const { kind, batches } = controlled(2);
-    const gather = createGatherer(kind, nowhere, 100);
-    const first = gather("first", "owner", soon());
-    const second = gather("second", "owner", soon());
-    expect(batches.map(({ inputs }) => inputs)).toEqual([["first"], ["second"]]);
-    for (const batch of batches) batch.end();
-    expect(await Promise.all([first, second])).toEqual(["FIRST", "SECOND"]);
+    const gather = createGatherer(kind, nowhere, 1000);
+    const answers = Array.from({ length: MAX_BATCH }, (_, index) => gather(`${index}`, "owner", soon()));
+    expect(batches.map(({ inputs }) => inputs.length)).toEqual([1]);
+    answers.push(gather("the last", "owner", soon()));
+    expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH]);
+    // Two are at the database: there is no third, however much waits.
+    const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => gather(`more ${index}`, "owner", soon()));
+    expect(batches).toHaveLength(2);
+    for (let sent = 0; sent < 4; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH, MAX_BATCH, 1]);
+    expect(await Promise.all([...answers, ...more])).toHaveLength(2 * MAX_BATCH + 2);
+  });
+
+  test("keeps apart what shares a key, and nothing else", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
+    const wanted = ["a 1", "a 2", "b 1", "a 3", "c 1"];
+    const answers = [gather("first", "owner", soon()), ...wanted.map((input) => gather(input, "owner", soon()))];
+    const other = gather("a 4", "other", soon());
+    for (let sent = 0; sent < 5; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["first"], ["a 1", "b 1", "c 1"], ["a 4"], ["a 2"], ["a 3"]]);
+    expect(await Promise.all(answers)).toEqual(["first", ...wanted].map((input) => input.toUpperCase()));
+    expect(await other).toBe("A 4");
   });
 
   test("goes in batches of a bounded size, in order", async () => {
@@ -192,12 +219,23 @@ describe("at the database", () => {
     if (!found) throw new Error("no caller");
     return found.caller;
   };
-  const create = (caller: Caller, name: string) => {
+  const create = (caller: Caller, name: string, idempotencyKey: string | null = null, pool = db) => {
     const now = new Date();
     const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
     const body = { displayName: name, sourceKind: "image", metadata: { name, quote: '"{\\,}' } } as const;
-    return insertAvatar(db, newAvatar(body, of), caller, { ...operatorOrigin(), actor: caller });
+    const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, of.id);
+    return insertAvatar(pool, newAvatar(body, of), caller, { ...operatorOrigin(), actor: caller }, claim);
   };
+  const claimOf = (idempotencyKey: string, text: string): Claim => ({
+    request: "POST /api/v1/avatars",
+    idempotencyKey,
+    bodyHash: new Uint8Array(32).fill(7),
+    status: 201,
+    location: `/api/v1/avatars/${text}`,
+    etag: '"1"',
+    answer: Buffer.from(`"\\{,}' ${text}`),
+    sealedFor: null,
+  });
   const names = async ({ tenantId }: Caller) => {
     const rows = await database.db.client<{ name: string; metadata: { name: string }; actor: string }[]>`
       select display_name as name, metadata, actor_id as actor
@@ -252,20 +290,143 @@ describe("at the database", () => {
     expect(await names(revoked)).toHaveLength(0);
   });
 
-  test("one whose caller is being changed waits alone; its neighbours do not wait with it", async () => {
+  test.each([
+    ["the first", [0, 1, 2]],
+    ["among others", [3, 5, 7]],
+  ])("one whose caller is being changed waits alone, whether it is %s; its neighbours do not", async (_, places) => {
     const [good, changing] = [await seedCaller(), await seedCaller()];
     const holder = session(database.url);
     await holder.client`begin`;
     await holder.client`update api_keys set revoked_at = now(), version = 2 where id = ${changing.id}`;
-    // The first two go alone; of the others, one cannot have its lock.
-    const first = [create(good, "first"), create(good, "second")];
-    const held = create(changing, "held");
-    const others = Array.from({ length: 10 }, (_, index) => create(good, `name ${index}`));
-    expect(await Promise.all([...first, ...others])).toEqual(Array<true>(12).fill(true));
+    const all = Array.from({ length: 12 }, (_, index) => {
+      const caller = places.includes(index) ? changing : good;
+      // With a claim and without.
+      return create(caller, `name ${index}`, index % 2 ? `key ${index}` : null);
+    });
+    const others = all.filter((_, index) => !places.includes(index));
+    const held = all.filter((_, index) => places.includes(index));
+    expect(await Promise.all(others)).toEqual(Array<true>(9).fill(true));
     await holder.client`commit`;
-    expect(await held).toBe(false);
+    expect(await Promise.all(held)).toEqual(Array<false>(3).fill(false));
     await holder.close();
     expect(await names(changing)).toHaveLength(0);
+  });
+
+  test("claimed creates that come together are each made once, and later ones get the answer of the first", async () => {
+    const [one, two] = [await seedCaller(), await seedCaller()];
+    const wanted = Array.from({ length: 60 }, (_, index) => ({
+      caller: index % 2 ? one : two,
+      key: `key ${Math.floor(index / 2) % 10}`,
+    }));
+    const outcomes = await Promise.all(wanted.map(({ caller, key }, index) => create(caller, `name ${index}`, key)));
+    for (const caller of [one, two]) {
+      const rows = await database.db.client<{ key: string; location: string; id: string }[]>`
+        select idempotency_key as key, location, target_id as id from idempotency_keys
+        join audit_events on audit_events.tenant_id = idempotency_keys.tenant_id and audit_events.id = audit_event_id
+        join avatars on avatars.tenant_id = audit_events.tenant_id and avatars.id = target_id
+        where idempotency_keys.tenant_id = ${caller.tenantId}`;
+      expect(rows).toHaveLength(10);
+      expect(await names(caller)).toHaveLength(10);
+      for (const { key, location, id } of rows) {
+        expect(location).toBe(`/api/v1/avatars/${id}`);
+        const same = outcomes.filter((_, index) => wanted[index]?.caller === caller && wanted[index]?.key === key);
+        expect(same.filter((outcome) => outcome === true)).toHaveLength(1);
+        const replayed = same.filter((outcome) => outcome !== true) as StoredAnswer[];
+        expect(replayed).toHaveLength(2);
+        for (const stored of replayed) {
+          expect(stored).toMatchObject({ status: 201, location, etag: '"1"', sealedFor: null });
+          expect([...stored.bodyHash]).toEqual(Array(32).fill(7));
+          expect(Buffer.from(stored.answer).toString()).toBe(`"\\{,}' ${id}`);
+        }
+      }
+    }
+  });
+
+  test("claimed creates of two replicas, in whatever order, neither wait for each other in a circle nor are made twice", async () => {
+    const caller = await seedCaller();
+    const other = connect(database.url, { connections: 4 });
+    for (let round = 0; round < 10; round++) {
+      const keys = Array.from({ length: 40 }, (_, index) => `round ${round} key ${index}`);
+      const outcomes = await Promise.all([
+        ...keys.map((key) => create(caller, key, key)),
+        ...keys.toReversed().map((key) => create(caller, key, key, other)),
+      ]);
+      expect(outcomes.filter((outcome) => outcome === true)).toHaveLength(40);
+      expect(outcomes.filter((outcome) => typeof outcome === "object")).toHaveLength(40);
+    }
+    await other.close();
+    expect(await names(caller)).toHaveLength(400);
+  });
+
+  test("a claim that is over is taken over, among those that hold", async () => {
+    const caller = await seedCaller();
+    await Promise.all(["x", "old", "y"].map((key) => create(caller, key, key)));
+    await database.db.client`
+      update idempotency_keys set created_at = now() - interval '25 hours'
+      where tenant_id = ${caller.tenantId} and idempotency_key = 'old'`;
+    const outcomes = await Promise.all(["first", "x", "old", "y"].map((key) => create(caller, `${key} again`, key)));
+    expect(outcomes.map((outcome) => outcome === true)).toEqual([true, false, true, false]);
+  });
+
+  test("keys that are created together are each written with their own credential", async () => {
+    const [one, two] = [await seedCaller(), await seedCaller()];
+    const issued = Array.from({ length: 30 }, (_, index) => {
+      const caller = index % 2 ? one : two;
+      const now = new Date();
+      // Every fifth has expired on its way.
+      const past = index % 5 === 4 ? new Date(now.getTime() - 1000).toISOString() : null;
+      const made = issueApiKey({ name: `key "${index}",{}` }, caller, { ...caller, now, random });
+      return {
+        caller,
+        secret: made.secret,
+        record: { ...made.record, expiresAt: past === null ? null : new Date(past) },
+      };
+    });
+    const outcomes = await Promise.all(
+      issued.map(({ caller, record, secret }) =>
+        insertApiKey(db, record, secret, caller, { ...operatorOrigin(), actor: caller }),
+      ),
+    );
+    expect(outcomes).toEqual(issued.map((_, index) => index % 5 !== 4));
+    for (const [index, { record, secret, caller }] of issued.entries()) {
+      const found = await findCredential(db, secret.keyId);
+      if (index % 5 === 4) expect(found).toBeNull();
+      else {
+        expect(found?.caller).toMatchObject({
+          id: record.id,
+          name: record.name,
+          lineage: [caller.id],
+          status: "active",
+        });
+        expect(found && verifyApiKey(secret, found.digest)).toBe(true);
+      }
+    }
+  });
+
+  test("reads by id that come together each find their own avatar, or none", async () => {
+    const [one, two] = [await seedCaller(), await seedCaller()];
+    const made = await Promise.all(
+      Array.from({ length: 6 }, async (_, index) => {
+        const caller = index % 2 ? one : two;
+        const now = new Date();
+        const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
+        const avatar = newAvatar({ displayName: `name ${index}`, sourceKind: "image", metadata: { index } }, of);
+        await insertAvatar(db, avatar, caller, { ...operatorOrigin(), actor: caller });
+        return avatar;
+      }),
+    );
+    const asked = Array.from({ length: 48 }, (_, index) => ({
+      avatar: made[index % 6] as AvatarRecord,
+      // The owner, another tenant, the same tenant in the other environment, and an id of nothing.
+      owner: [
+        { tenantId: (index % 2 ? one : two).tenantId, environment: "live" },
+        { tenantId: (index % 2 ? two : one).tenantId, environment: "live" },
+        { tenantId: (index % 2 ? one : two).tenantId, environment: "test" },
+      ][index % 3] as { tenantId: TenantId; environment: "live" | "test" },
+    }));
+    const found = await Promise.all(asked.map(({ avatar, owner }) => findAvatar(db, owner, avatar.id)));
+    expect(found).toEqual(asked.map(({ avatar }, index) => (index % 3 === 0 ? avatar : null)));
+    expect(await findAvatar(db, one, newId("ava", new Date(), random))).toBeNull();
   });
 
   test("what has been accepted is written, though the pool is closed meanwhile", async () => {

@@ -1,6 +1,7 @@
 /**
  * Concurrent work of one kind, gathered: while a batch is at the database, what comes meanwhile waits together, and goes
- * as the next. So the busier it is, the more each round trip carries; and on an idle service nothing waits.
+ * as the next. So the busier it is, the more each round trip carries; and on an idle service nothing waits. Another batch
+ * goes beside it only when it is full: two that are half as large cost more than one.
  *
  * Owners take turns: of each that waits, one goes at a time, so that the flood of one does not hold up another. A batch
  * that the database refuses for what is in it is done again one by one, so that what is wrong with one does not befall
@@ -12,7 +13,7 @@ import { DatabaseError, HANGS_MS, notExecuted } from "./failure.ts";
 export type Gatherable<Input, Output> = {
   /** Does all of it, and answers each in its place. */
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
-  /** How many batches are at the database at once. */
+  /** How many batches are at the database at once, at most. */
   inFlight: number;
   /** What two inputs of one batch must not share; null when anything goes. */
   keyOf?(input: Input): string | null;
@@ -99,7 +100,7 @@ export const createGatherer = <Input, Output>(
   };
 
   const flush = (): void => {
-    while (running < inFlight && count > 0) {
+    while (count > 0 && (running === 0 || (running < inFlight && count >= MAX_BATCH))) {
       const batch = take();
       for (const item of batch) item.isSent = true;
       running++;

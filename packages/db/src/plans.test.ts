@@ -32,6 +32,17 @@ let tenantId: TenantId;
 let caller: Caller;
 let target: ApiKeyRecord;
 
+const claim = (idempotencyKey: string) => ({
+  request: "POST /x",
+  idempotencyKey,
+  bodyHash: new Uint8Array(32),
+  status: 201,
+  location: null,
+  etag: "1",
+  answer: new Uint8Array(1),
+  sealedFor: null,
+});
+
 /** Ids in their order, as the application makes them. */
 const ids = (prefix: string) => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
 
@@ -155,16 +166,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
       const now = new Date();
       const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
       const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
-      return insertAvatar(db, avatar, caller, operatorOrigin(), {
-        request: "POST /x",
-        idempotencyKey: "k",
-        bodyHash: new Uint8Array(32),
-        status: 201,
-        location: null,
-        etag: "1",
-        answer: new Uint8Array(1),
-        sealedFor: null,
-      });
+      return insertAvatar(db, avatar, caller, operatorOrigin(), claim("k"));
     },
     ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"],
   ],
@@ -263,16 +265,31 @@ describe("what is gathered", () => {
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
   });
 
-  test("creates go by the same indexes", async () => {
-    const create = (pool: Db) => {
-      const now = new Date();
-      const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
-      return insertAvatar(pool, newAvatar({ displayName: "x", sourceKind: "image" }, of), caller, operatorOrigin());
-    };
-    const plans = await plansOfMany((pool) => Array.from({ length: 6 }, () => create(pool)));
+  const create = (pool: Db, idempotencyKey: string | null) => {
+    const now = new Date();
+    const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
+    const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
+    return insertAvatar(pool, avatar, caller, operatorOrigin(), idempotencyKey === null ? null : claim(idempotencyKey));
+  };
+
+  test.each([
+    ["creates", () => null, []],
+    ["creates that are claimed", (index: number) => `key ${index}`, ["idempotency_keys_tenant_id_api_key_id_request"]],
+  ] as const)("%s go by the same indexes", async (_, keyOf, indexes) => {
+    const plans = await plansOfMany((pool) => Array.from({ length: 6 }, (_, index) => create(pool, keyOf(index))));
     expect(plans).toHaveLength(1);
     expect(plans[0]).not.toContain("Seq Scan");
-    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
+    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", ...indexes]) {
+      expect(plans[0]).toContain(index);
+    }
+  });
+
+  test("reads by id go by the same index", async () => {
+    const ids = Array.from({ length: 6 }, () => newId("ava", new Date(), random));
+    const plans = await plansOfMany((pool) => ids.map((id) => findAvatar(pool, caller, id)));
+    expect(plans).toHaveLength(1);
+    expect(plans[0]).not.toContain("Seq Scan");
+    expect(plans[0]).toContain("avatars_tenant_id_id_pk");
   });
 });
 

@@ -19,18 +19,21 @@ const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 /** The part after the prefix, as a regular expression: the first character holds the three top bits. */
 export const ID_SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";
 
+/** Every two characters, by the ten bits that they stand for. */
+const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);
+
 /** Writes a 16-byte UUID as a TypeID. */
 export const typeId = <Prefix extends IdPrefix>(prefix: Prefix, uuid: Uint8Array): Id<Prefix> => {
   let suffix = "";
   let pending = 0;
   // 128 bits are padded with two zero bits in front, to fill 26 characters of five bits.
   let pendingBits = 2;
-  for (const byte of uuid) {
-    pending = (pending << 8) | byte;
+  for (let index = 0; index < 16; index++) {
+    pending = (pending << 8) | (uuid[index] as number);
     pendingBits += 8;
-    while (pendingBits >= 5) {
-      pendingBits -= 5;
-      suffix += ALPHABET[pending >> pendingBits];
+    if (pendingBits >= 10) {
+      pendingBits -= 10;
+      suffix += PAIRS[pending >> pendingBits];
       pending &= (1 << pendingBits) - 1;
     }
   }
@@ -41,14 +44,16 @@ export const typeId = <Prefix extends IdPrefix>(prefix: Prefix, uuid: Uint8Array
 type Newest = { milliseconds: number; high: number; middle: number; low: number };
 const newest = new WeakMap<RandomBytes, Newest>();
 
+/** Where the UUID of the id that is being made is put together. */
+const view = new DataView(new ArrayBuffer(16));
+const uuid = new Uint8Array(view.buffer);
+
 /**
  * A new id for an object that comes into being at `now`. Ids that are made with one source of randomness sort in the
  * order in which they are made, within a millisecond too: there, the 74 random bits of the one before grow by a random
  * step (RFC 9562 §6.2, method 2).
  */
 export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random: RandomBytes): Id<Prefix> => {
-  const view = new DataView(new ArrayBuffer(16));
-  const uuid = new Uint8Array(view.buffer);
   uuid.set(random(10), 6);
   const milliseconds = now.getTime();
   let high = view.getUint16(6) & 0xfff;

@@ -11,6 +11,25 @@ export type { Logger };
 export type LogSink = { write(line: string): void };
 
 /**
+ * Hands lines to `sink` together, at the end of each turn of the event loop: one by one, each would cost a system call on
+ * the way of its request. What is left when the process ends goes then.
+ */
+export const inTurns = (sink: LogSink): LogSink => {
+  let lines = "";
+  const flush = (): void => {
+    if (lines !== "") sink.write(lines);
+    lines = "";
+  };
+  process.on("exit", flush);
+  return {
+    write: (line) => {
+      if (lines === "") setImmediate(flush);
+      lines += line;
+    },
+  };
+};
+
+/**
  * Makes a log. No code of ours logs a secret; should one slip into a message or a stack all the same, it is masked
  * here, in the finished line.
  */

@@ -73,6 +73,31 @@ describe("what is gathered", () => {
     expect(await Promise.all([...answers, ...more])).toHaveLength(2 * MAX_BATCH + 2);
   });
 
+  test("goes with what comes in the same turn, once more than one has come; one by itself goes at once again", async () => {
+    const { kind, batches } = controlled();
+    const gather = createGatherer(kind, nowhere, 1000);
+    const answers: Promise<string>[] = [];
+    const send = (...inputs: string[]) => answers.push(...inputs.map((input) => gather(input, "owner", soon())));
+    const endLast = async () => {
+      batches.at(-1)?.end();
+      await settled();
+    };
+    send("a", "b", "c");
+    await endLast();
+    await endLast();
+    send("d", "e");
+    expect(batches).toHaveLength(2);
+    await settled();
+    await endLast();
+    send("f");
+    await settled();
+    await endLast();
+    send("g");
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["a"], ["b", "c"], ["d", "e"], ["f"], ["g"]]);
+    await endLast();
+    expect(await Promise.all(answers)).toEqual(["A", "B", "C", "D", "E", "F", "G"]);
+  });
+
   test("keeps apart what shares a key, and nothing else", async () => {
     const { kind, batches } = controlled();
     const gather = createGatherer({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);

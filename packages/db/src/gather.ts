@@ -52,6 +52,9 @@ export const createGatherer = <Input, Output>(
   let count = 0;
   let running = 0;
   let latest = 0;
+  /** Whether the last batch was of more than one: then others will come in this turn of the event loop as well. */
+  let isBusy = false;
+  let isScheduled = false;
 
   const take = (): Item<Input, Output>[] => {
     const batch: Item<Input, Output>[] = [];
@@ -102,6 +105,7 @@ export const createGatherer = <Input, Output>(
   const flush = (): void => {
     while (count > 0 && (running === 0 || (running < inFlight && count >= MAX_BATCH))) {
       const batch = take();
+      isBusy = batch.length > 1;
       for (const item of batch) item.isSent = true;
       running++;
       let counts = true;
@@ -151,6 +155,13 @@ export const createGatherer = <Input, Output>(
       if (items) items.add(item);
       else waiting.set(owner, new Set([item]));
       count++;
-      flush();
+      if (!isBusy) flush();
+      else if (!isScheduled) {
+        isScheduled = true;
+        setImmediate(() => {
+          isScheduled = false;
+          flush();
+        });
+      }
     });
 };

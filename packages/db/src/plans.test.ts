@@ -236,6 +236,13 @@ describe("one statement, by its index", () => {
   });
 });
 
+const create = (pool: Db, idempotencyKey: string | null) => {
+  const now = new Date();
+  const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
+  const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
+  return insertAvatar(pool, avatar, caller, operatorOrigin(), idempotencyKey === null ? null : claim(idempotencyKey));
+};
+
 describe("what is gathered", () => {
   /** The generic plans of the statements for several at once. */
   const plansOfMany = async (work: (pool: Db) => Promise<unknown>[]): Promise<string[]> => {
@@ -265,13 +272,6 @@ describe("what is gathered", () => {
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
   });
 
-  const create = (pool: Db, idempotencyKey: string | null) => {
-    const now = new Date();
-    const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
-    const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
-    return insertAvatar(pool, avatar, caller, operatorOrigin(), idempotencyKey === null ? null : claim(idempotencyKey));
-  };
-
   test.each([
     ["creates", () => null, []],
     ["creates that are claimed", (index: number) => `key ${index}`, ["idempotency_keys_tenant_id_api_key_id_request"]],
@@ -291,6 +291,25 @@ describe("what is gathered", () => {
     expect(plans[0]).not.toContain("Seq Scan");
     expect(plans[0]).toContain("avatars_tenant_id_id_pk");
   });
+});
+
+test("the server plans each statement once, however large the tables are", async () => {
+  const pool = connect(database.url, { connections: 1 });
+  for (let round = 0; round < 8; round++) {
+    await findCredential(pool, caller.credentialKeyId);
+    await listAvatars(pool, caller, page);
+    await create(pool, null);
+    await create(pool, `round ${round}`);
+    await Promise.all([1, 2, 3].map(() => create(pool, null)));
+  }
+  const plans = await pool.run<{ custom: number; generic: number }>(
+    `select custom_plans::integer as custom, generic_plans::integer as generic from pg_prepared_statements
+     where statement like '%tenant_id%'`,
+    [],
+  );
+  await pool.close();
+  expect(plans).toHaveLength(5);
+  for (const { custom, generic } of plans) expect([custom, generic]).toEqual([0, expect.any(Number)]);
 });
 
 describe("the locks of a change", () => {

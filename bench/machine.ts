@@ -1,0 +1,149 @@
+/** What the benchmark needs of the machine: processes and what they use, and tools that load them. */
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+
+export const ROOT = join(import.meta.dir, "..");
+
+export const median = (numbers: readonly number[]): number =>
+  numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
+
+export type Process = { url: string; pid: number; readyMs: number; end(): Promise<void> };
+
+/** Starts a program that logs its address into the file `log`, and waits until it has. */
+export const start = async (
+  command: string[],
+  log: string,
+  variables: Record<string, string> = {},
+): Promise<Process> => {
+  const startedAt = performance.now();
+  const child = Bun.spawn(command, {
+    cwd: ROOT,
+    env: { PATH: process.env["PATH"] ?? "", ...variables },
+    stdout: Bun.file(log),
+    stderr: "ignore",
+  });
+  for (;;) {
+    const [, url] = /"url":"(http:[^"]+)"/.exec(await readFile(log, "utf8").catch(() => "")) ?? [];
+    if (url) {
+      const end = async (): Promise<void> => {
+        child.kill("SIGTERM");
+        await child.exited;
+      };
+      return { url, pid: child.pid, readyMs: performance.now() - startedAt, end };
+    }
+    if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended`);
+    await Bun.sleep(2);
+  }
+};
+
+/** Processor time that a process has used, in seconds, at hundredths of one; 0 when it is gone. */
+export const cpuOf = async (pid: number): Promise<number> => {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+  const fields = stat.split(") ")[1]?.split(" ") ?? [];
+  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
+};
+
+/** The same of all children of a process that are there now. */
+export const cpuOfChildren = async (parent: number): Promise<Map<number, number>> => {
+  const all = new Map<number, number>();
+  for (const name of await readdir("/proc")) {
+    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, "utf8").catch(() => "") : "";
+    if (stat.split(") ")[1]?.split(" ")[1] === String(parent)) all.set(Number(name), await cpuOf(Number(name)));
+  }
+  return all;
+};
+
+export const residentMiB = async (pid: number): Promise<number> =>
+  Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
+
+export type Request = { method: string; path: string; body: string | null; headers: Record<string, string> };
+
+/** Loads `url` with wrk; answers with the requests in a second, and with how many were answered by no success. */
+export const wrk = async (
+  folder: string,
+  url: string,
+  { method, path, body, headers }: Request,
+  connections: number,
+  seconds: number,
+  idempotent = false,
+): Promise<{ rate: number; refused: number }> => {
+  const all = Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`);
+  // A new key for each request: what it claims has to be written.
+  const made = [...all, ...(idempotent ? ['["Idempotency-Key"] = run .. count'] : [])].join(", ");
+  const script = join(folder, `${Bun.hash(`${method}${made}${body}`).toString(36)}.lua`);
+  await Bun.write(
+    script,
+    `local count, run = 0, "${crypto.randomUUID()}-"
+     function request()
+       count = count + 1
+       return wrk.format("${method}", nil, {${made}}, ${body === null ? "nil" : `'${body}'`})
+     end`,
+  );
+  const child = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url + path], {
+    stdout: "pipe",
+  });
+  const text = await new Response(child.stdout).text();
+  return {
+    rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1] ?? 0),
+    refused: Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0),
+  };
+};
+
+/** Runs a script with pgbench, prepared; answers with the transactions in a second. */
+export const pgbench = async (
+  folder: string,
+  databaseUrl: string,
+  script: string,
+  connections: number,
+  seconds: number,
+): Promise<number> => {
+  const path = join(folder, "pgbench.sql");
+  await Bun.write(path, script);
+  const { hostname, port, password } = new URL(databaseUrl);
+  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", `${seconds}`, "-f", path];
+  const { stdout, stderr } = Bun.spawnSync(
+    ["pgbench", ...load, "-h", hostname, "-p", port, "-U", "postgres", "postgres"],
+    { env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password } },
+  );
+  // What counts begins when all are connected.
+  const tps = /tps = ([\d.]+) \(without initial/.exec(stdout.toString())?.[1];
+  if (!tps) throw new Error(stderr.toString());
+  return Number(tps);
+};
+
+/**
+ * Sends `rate` requests in each second, whether earlier ones have been answered or not (an open loop): those that are due
+ * in a millisecond go together. A request's time begins when it was due, so that waiting counts, ours too. Answers with
+ * percentiles, in milliseconds.
+ */
+export const openLoop = async (
+  url: string,
+  { method, path, body, headers }: Request,
+  rate: number,
+  seconds: number,
+): Promise<Record<"p50" | "p99" | "p99.9", number>> => {
+  const times: number[] = [];
+  const pending = new Set<Promise<void>>();
+  const send = async (dueAt: number): Promise<void> => {
+    const answer = await fetch(url + path, { method, body, headers });
+    await answer.arrayBuffer();
+    if (!answer.ok) throw new Error(`${method} ${path} is answered with ${answer.status}`);
+    times.push(performance.now() - dueAt);
+  };
+  const startedAt = performance.now();
+  let sent = 0;
+  for (let tick = 1; tick <= seconds * 1000; tick++) {
+    const dueAt = startedAt + tick;
+    const early = dueAt - performance.now();
+    if (early > 0) await Bun.sleep(early);
+    for (; sent < (rate * tick) / 1000; sent++) {
+      const request = send(dueAt);
+      pending.add(request);
+      request.finally(() => pending.delete(request));
+    }
+  }
+  await Promise.all(pending);
+  times.sort((a, b) => a - b);
+  const at = (part: number): number => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
+  return { p50: at(0.5), p99: at(0.99), "p99.9": at(0.999) };
+};

@@ -1,279 +1,468 @@
 /**
  * How fast the service is, beside what bounds it: `bun run bench`. Starts a PostgreSQL of its own with its default
- * durability and each contestant as a process, loads them over real HTTP with wrk, one after another in several rounds,
- * and prints medians and ratios. Needs wrk; with pgbench it measures the database's own limit as well. `--write` puts the
- * table, its JSON and a chart into docs/.
+ * durability and each contestant as a process, loads them over real HTTP, one after another in several rounds, and prints
+ * medians, ratios and what else there is to know. Needs wrk; with pgbench it measures the database's own limit as well.
+ * `--write` puts the tables, their JSON and a chart into docs/. Everything else makes it smaller or larger.
  */
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { insertAvatar } from "@realtime-avatar/db/avatars";
+import { findCredential } from "@realtime-avatar/db/callers";
 import { openEmbedded } from "@realtime-avatar/db/embedded";
 import { migrate } from "@realtime-avatar/db/migrate";
-import { connect } from "@realtime-avatar/db/pool";
+import { connect, type Db } from "@realtime-avatar/db/pool";
+import { generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { newAvatar } from "@realtime-avatar/domain/avatar";
+import { newId } from "@realtime-avatar/domain/id";
 import { createFirstKey } from "../apps/api/src/first-run.ts";
 import { secureRandom } from "../apps/api/src/random.ts";
+import {
+  cpuOf,
+  cpuOfChildren,
+  median,
+  openLoop,
+  pgbench,
+  type Request,
+  ROOT,
+  residentMiB,
+  start,
+  wrk,
+} from "./machine.ts";
 
 const { values: options } = parseArgs({
   options: {
     seconds: { type: "string", default: "3" },
     rounds: { type: "string", default: "3" },
+    "warm-up": { type: "string", default: "6" },
     connections: { type: "string", default: "1,8,32,128" },
     only: { type: "string", default: "" },
+    /** How many avatars the tenant has at first, and to how many it comes; how many keys there are at last. */
     avatars: { type: "string", default: "100000" },
+    sizes: { type: "string", default: "1000,100000,5000000" },
+    keys: { type: "string", default: "1000000" },
+    /** How many requests the service has answered when its memory is looked at last. */
+    requests: { type: "string", default: "1000000" },
     write: { type: "boolean", default: false },
   },
 });
-const SECONDS = Number(options.seconds);
-const ROUNDS = Number(options.rounds);
-const CONNECTIONS = options.connections.split(",").map(Number);
-const ROOT = join(import.meta.dir, "..");
+const list = (text: string): number[] => text.split(",").filter(Boolean).map(Number);
+const [SECONDS, ROUNDS, WARM_UP] = [options.seconds, options.rounds, options["warm-up"]].map(Number) as [
+  number,
+  number,
+  number,
+];
+const CONNECTIONS = list(options.connections);
+/** At so many connections one figure stands for all. */
+const TYPICAL = CONNECTIONS.includes(32) ? 32 : (CONNECTIONS.at(-1) ?? 32);
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const median = (numbers: readonly number[]): number => numbers.toSorted((a, b) => a - b)[numbers.length >> 1] ?? 0;
-
-const WRK = Bun.which("wrk");
-if (!WRK) throw new Error("wrk is needed: apt-get install wrk");
-const PGBENCH = Bun.which("pgbench");
+if (!Bun.which("wrk")) throw new Error("wrk is needed: apt-get install wrk");
+const hasPgbench = Bun.which("pgbench") !== null;
 
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
 await chmod(folder, 0o755);
-const database = await openEmbedded(join(folder, "data"), { settings: { max_connections: "300" } });
+const database = await openEmbedded(join(folder, "data"), {
+  settings: {
+    max_connections: "300",
+    shared_preload_libraries: "pg_stat_statements",
+  },
+});
+const postmaster = Number((await readFile(join(folder, "data/postgres/postmaster.pid"), "utf8")).split("\n")[0]);
 await migrate(database.url);
-const db = connect(database.url, { deadlineMs: 600_000 });
+const db = connect(database.url, { deadlineMs: 3_600_000, connections: 2 });
+await db.run("create extension pg_stat_statements", []);
+const countingStatements = async (which: "none" | "top"): Promise<void> => {
+  await db.run(`alter system set pg_stat_statements.track = '${which}'`, []);
+  await db.run("select pg_reload_conf()", []);
+};
+await countingStatements("none");
 const secret = await createFirstKey(db, new Date(), secureRandom);
 const key = secret?.reveal() ?? "";
 const [{ tenantId = "" } = {}] = await db.run<{ tenantId: string }>('select tenant_id as "tenantId" from tenants', []);
-// A tenant that has many already, so that lists and indexes are as large as in earnest.
-await db.run(
-  `
-  insert into avatars select '${tenantId}', 'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'live', 'Ada', 'image', 'm', 'draft',
-    null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now() from generate_series(1, ${Number(options.avatars)}) i`,
-  [],
-);
-await db.run("vacuum analyze", []);
 
-type Process = { url: string; pid: number; readyMs: number; end(): Promise<void> };
-const start = async (command: string[], variables: Record<string, string> = {}): Promise<Process> => {
-  const startedAt = performance.now();
-  const log = join(folder, `${command.at(-1)?.replace(/\W/g, "")}.log`);
-  const child = Bun.spawn(command, {
-    cwd: ROOT,
-    env: { PATH: process.env["PATH"] ?? "", ...variables },
-    stdout: Bun.file(log),
-    stderr: "ignore",
-  });
-  for (;;) {
-    const [, url] = /"url":"(http:[^"]+)"/.exec(await readFile(log, "utf8").catch(() => "")) ?? [];
-    if (url) {
-      const readyMs = performance.now() - startedAt;
-      return {
-        url,
-        pid: child.pid,
-        readyMs,
-        end: async () => {
-          child.kill("SIGTERM");
-          await child.exited;
-        },
-      };
-    }
-    if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended`);
-    await Bun.sleep(2);
+let seeded = 0;
+/** Adds avatars until the tenant has so many of those that are not made by requests. */
+const seedAvatars = async (count: number): Promise<void> => {
+  for (; seeded < count; seeded = Math.min(count, seeded + 500_000)) {
+    await db.run(
+      `insert into avatars select '${tenantId}', 'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'live', 'Ada', 'image', 'm',
+        'draft', null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now()
+        from generate_series(${seeded + 1}, ${Math.min(count, seeded + 500_000)}) i`,
+      [],
+    );
   }
+  await db.run("vacuum analyze", []);
+  await db.run("checkpoint", []);
+};
+const seedKeys = async (count: number): Promise<void> => {
+  await db.run(
+    `insert into api_keys select '${tenantId}', 'key_01h455vb4p' || lpad(i::text, 16, '0'), lpad(i::text, 16, '0'), 'live',
+      'n', '{*}', null, null, null, '{}', 1, now() from generate_series(1, ${count}) i`,
+    [],
+  );
+  await db.run(
+    `insert into api_key_credentials select key_id, tenant_id, id, sha256(key_id::bytea), null, now() from api_keys
+      where id like 'key_01h455vb4p%'`,
+    [],
+  );
 };
 
 const build = Bun.spawnSync([process.execPath, "run", "build"], { cwd: ROOT });
 if (build.exitCode !== 0) throw new Error("the build failed");
-const service = await start([process.execPath, "apps/api/dist/main.js"], { PORT: "0", DATABASE_URL: database.url });
-const above = await start([process.execPath, "bench/contestants.ts", "above"]);
-const first = await start([process.execPath, "bench/contestants.ts", "first", database.url]);
-
-/** Processor time that a process has used, in seconds. */
-const cpuOf = async (pid: number): Promise<number> => {
-  const fields = (await readFile(`/proc/${pid}/stat`, "utf8")).split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11]) + Number(fields[12])) / 100;
-};
-const residentMiB = async (pid: number): Promise<number> =>
-  Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
-
-const BODY = JSON.stringify({ displayName: "Ada", sourceKind: "image", metadata: { team: "support" } });
-const scripts = new Map<string, string>();
-const scriptOf = async (method: string, body: string | null, apiKey: string): Promise<string> => {
-  const text = [
-    `wrk.method = "${method}"`,
-    `wrk.headers["Authorization"] = "Bearer ${apiKey}"`,
-    ...(body === null ? [] : [`wrk.headers["Content-Type"] = "application/json"`, `wrk.body = '${body}'`]),
-  ].join("\n");
-  const path = scripts.get(text) ?? join(folder, `script-${scripts.size}.lua`);
-  scripts.set(text, path);
-  await writeFile(path, text);
-  return path;
-};
-
-type Run = (connections: number) => Promise<number>;
-/** Requests in a second. Answers that are no success stop the benchmark, unless they are what is measured. */
-const wrk =
-  (url: string, method: string, path: string, body: string | null, apiKey = key, isRefused = false): Run =>
-  async (connections) => {
-    const script = await scriptOf(method, body, apiKey);
-    const args = ["-t1", `-c${connections}`, `-d${SECONDS}s`, "-s", script, url + path];
-    const { stdout } = Bun.spawnSync([WRK, ...args]);
-    const text = stdout.toString();
-    if (/Non-2xx/.test(text) !== isRefused) {
-      const headers = { authorization: `Bearer ${apiKey}`, "content-type": "application/json" };
-      const answer = await fetch(url + path, { method, body, headers });
-      throw new Error(`${method} ${path} is answered with ${answer.status} ${await answer.text()}`);
-    }
-    return Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1] ?? 0);
-  };
-
-/** The same row, under an id that grows with time, as those of the service do. */
-const INSERT = `insert into avatars values ('${tenantId}',
-  'ava_0' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1e6)::bigint), 14, '0') || left(replace(gen_random_uuid()::text, '-', ''), 11),
-  'live', 'Ada', 'image', 'm', 'draft', null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now());`.replaceAll(
-  "\n",
-  " ",
-);
-const pgbench: Run = async (connections) => {
-  const path = join(folder, "insert.sql");
-  await writeFile(path, INSERT);
-  const { hostname, port, password } = new URL(database.url);
-  const args = [
-    "-n",
-    "-M",
-    "prepared",
-    "-c",
-    `${connections}`,
-    "-j",
-    "1",
-    "-T",
-    // Its connections count, and take their time: longer than the others.
-    `${SECONDS + 4}`,
-    "-f",
-    path,
-    "-h",
-    hostname,
-    "-p",
-    port,
-    "-U",
-    "postgres",
-    "postgres",
-  ];
-  const { stdout, stderr } = Bun.spawnSync([PGBENCH ?? "", ...args], { env: { PGPASSWORD: password } });
-  const tps = /tps = ([\d.]+)/.exec(stdout.toString())?.[1];
-  if (!tps) throw new Error(stderr.toString());
-  return Number(tps);
-};
-
-const [avatar] = await db.run<{ id: string }>("select id from avatars limit 1", []);
-/** Of the right form, with a wrong checksum. */
-const wrong = key.replace(/_[^_]{16}_/, "_0000000000000000_");
-const contestants: Record<string, Run> = {
-  ...(PGBENCH ? { "below: pgbench, one-row insert": pgbench } : {}),
-  "above: Elysia, no database": wrk(above.url, "POST", "/api/v1/avatars", BODY),
-  "first: one SELECT, one INSERT": wrk(first.url, "POST", "/api/v1/avatars", BODY),
-  "POST /avatars": wrk(service.url, "POST", "/api/v1/avatars", BODY),
-  "POST /api-keys": wrk(service.url, "POST", "/api/v1/api-keys", '{"name": "x", "scopes": ["*"]}'),
-  "GET /avatars/{id}": wrk(service.url, "GET", `/api/v1/avatars/${avatar?.id}`, null),
-  "GET /avatars": wrk(service.url, "GET", "/api/v1/avatars", null),
-  "GET /api-keys/self": wrk(service.url, "GET", "/api/v1/api-keys/self", null),
-  "refused: bad checksum": wrk(service.url, "GET", "/api/v1/api-keys/self", null, wrong, true),
-};
-const names = Object.keys(contestants).filter((name) => name.includes(options.only));
-
+const startService = () =>
+  start([process.execPath, "apps/api/dist/main.js"], join(folder, "service.log"), {
+    PORT: "0",
+    DATABASE_URL: database.url,
+  });
+const startUps: number[] = [];
+for (let attempt = 0; attempt < 5; attempt++) {
+  await rm(join(folder, "service.log"), { force: true });
+  const process = await startService();
+  startUps.push(process.readyMs);
+  await process.end();
+}
+await rm(join(folder, "service.log"), { force: true });
+const service = await startService();
+const above = await start([process.execPath, "bench/contestants.ts", "above"], join(folder, "above.log"));
+const first = await start([process.execPath, "bench/contestants.ts", "first", database.url], join(folder, "first.log"));
 const restMiB = await residentMiB(service.pid);
-const rates = new Map<string, number[]>();
-const nameOf = (name: string, connections: number): string => `${name}|${connections}`;
-let cpu = { service: 0, requests: 0 };
+
+/** A database that runs each piece of work by itself, and keeps what it was asked. */
+const recording = (asked: { text: string; parameters: readonly unknown[] }[]): Db => {
+  const recorder: Db = {
+    ...db,
+    run: (text, parameters) => {
+      asked.push({ text, parameters });
+      return db.run(text, parameters);
+    },
+    gather: async (kind, input) => (await kind.run(recorder, [input]))[0] as never,
+  };
+  return recorder;
+};
+
+/** An id that grows with time, as those of the service do, and that pgbench makes anew each time. */
+const freshId = (prefix: string): string =>
+  `'${prefix}_0' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1e6)::bigint), 14, '0') || left(replace(gen_random_uuid()::text, '-', ''), 11)`;
+const literal = (value: unknown): string => {
+  if (value === null || value === undefined) return "null";
+  if (value instanceof Date) return `'${value.toISOString()}'`;
+  if (Array.isArray(value)) return `'{${value.join(",")}}'`;
+  const text = String(value);
+  const [, prefix] = /^(ava|aud)_/.exec(text) ?? [];
+  return prefix ? `(${freshId(prefix)})` : `'${text.replaceAll("'", "''")}'`;
+};
+/** A script for pgbench of the very statements that `work` makes. */
+const scriptOf = async (work: (db: Db) => Promise<unknown>): Promise<string> => {
+  const asked: { text: string; parameters: readonly unknown[] }[] = [];
+  await work(recording(asked));
+  return asked
+    .map(({ text, parameters }) => text.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1])))
+    .map((text) => `${text.replace(/\s+/g, " ")};\n`)
+    .join("");
+};
+const createOne = async (to: Db): Promise<void> => {
+  const found = await findCredential(to, parseApiKey(key)?.keyId ?? "");
+  if (!found) throw new Error("there is no key");
+  const { caller } = found;
+  const now = new Date();
+  const of = { ...caller, id: newId("ava", now, secureRandom), defaultModelId: "m", now };
+  const avatar = newAvatar({ displayName: "Ada", sourceKind: "image", metadata: { team: "support" } }, of);
+  await insertAvatar(to, avatar, caller, { actor: caller, requestId: of.id.slice(4), now, random: secureRandom });
+};
+await seedAvatars(Number(options.avatars));
+const ownStatements = await scriptOf(createOne);
+const insertRow = `insert into avatars values ('${tenantId}', ${freshId("ava")}, 'live', 'Ada', 'image', 'm', 'draft', null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now());`;
+
+type Contestant = {
+  name: string;
+  url?: string;
+  request?: Request;
+  /** What it measures is a refusal. */
+  isRefused?: boolean;
+  isClaimed?: boolean;
+  pid?: number;
+  script?: string;
+};
+const ask = (method: string, path: string, body: object | null = null, apiKey = key): Request => ({
+  method,
+  path: `/api/v1${path}`,
+  body: body === null ? null : JSON.stringify(body),
+  headers: {
+    authorization: `Bearer ${apiKey}`,
+    ...(body === null ? {} : { "content-type": "application/json" }),
+  },
+});
+const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
+const CREATE = ask("POST", "/avatars", AVATAR);
+const of = ({ url, pid }: { url: string; pid: number }) => ({ url, pid });
+const [avatar] = await db.run<{ id: string }>("select id from avatars limit 1", []);
+/** Of the right form, with a wrong checksum; and one that is right, and of nobody. */
+const wrong = key.replace(/_[^_]{16}_/, "_0000000000000000_");
+const unknown = generateApiKey("live", secureRandom).reveal();
+const BELOW = "below: pgbench, one-row insert";
+const OWN = "the database alone: pgbench, the service's own two statements";
+const contestants: Contestant[] = [
+  ...(hasPgbench
+    ? [
+        { name: BELOW, script: insertRow },
+        { name: OWN, script: ownStatements },
+      ]
+    : []),
+  { name: "above: Elysia, no database", ...of(above), request: CREATE },
+  { name: "first: one SELECT, one INSERT", ...of(first), request: CREATE },
+  { name: "POST /avatars", ...of(service), request: CREATE },
+  { name: "POST /avatars, Idempotency-Key", ...of(service), request: CREATE, isClaimed: true },
+  { name: "POST /api-keys", ...of(service), request: ask("POST", "/api-keys", { name: "x", scopes: ["*"] }) },
+  { name: "GET /avatars/{id}", ...of(service), request: ask("GET", `/avatars/${avatar?.id}`) },
+  { name: "GET /avatars", ...of(service), request: ask("GET", "/avatars") },
+  { name: "GET /api-keys/self", ...of(service), request: ask("GET", "/api-keys/self") },
+  {
+    name: "refused: bad checksum",
+    ...of(service),
+    request: ask("GET", "/api-keys/self", null, wrong),
+    isRefused: true,
+  },
+  {
+    name: "refused: unknown key",
+    ...of(service),
+    request: ask("GET", "/api-keys/self", null, unknown),
+    isRefused: true,
+  },
+].filter(({ name }) => name.includes(options.only));
+
+/** Requests in a second. Answers that are no success stop the benchmark, unless they are what is measured. */
+const load = async (contestant: Contestant, connections: number, seconds: number): Promise<number> => {
+  const { name, url = "", request, script, isRefused = false, isClaimed = false } = contestant;
+  if (script) return pgbench(folder, database.url, script, connections, seconds);
+  const { rate, refused } = await wrk(folder, url, request as Request, connections, seconds, isClaimed);
+  if (refused > 0 !== isRefused) throw new Error(`${name} is answered otherwise than it should be`);
+  return rate;
+};
+
+type Figures = { rate: number; serviceCpu: number; databaseCpu: number };
+const measured = new Map<string, Figures[]>();
+const under = (name: string, connections: number): string => `${name}|${connections}`;
+/** Loads a contestant, and keeps its rate, and the processor time of it and of the database for one request. */
+const measure = async (contestant: Contestant, connections: number, label = contestant.name): Promise<number> => {
+  const { pid } = contestant;
+  const own = pid === undefined ? 0 : await cpuOf(pid);
+  const servers = await cpuOfChildren(postmaster);
+  const rate = await load(contestant, connections, SECONDS);
+  let databaseCpu = 0;
+  for (const [server, cpu] of await cpuOfChildren(postmaster)) databaseCpu += cpu - (servers.get(server) ?? 0);
+  const serviceCpu = pid === undefined ? 0 : (await cpuOf(pid)) - own;
+  const figures = { rate, serviceCpu: serviceCpu / (rate * SECONDS), databaseCpu: databaseCpu / (rate * SECONDS) };
+  const name = under(label, connections);
+  measured.set(name, [...(measured.get(name) ?? []), figures]);
+  return rate;
+};
+const figureOf = (name: string, connections: number, figure: keyof Figures): number =>
+  median((measured.get(under(name, connections)) ?? []).map((figures) => figures[figure]));
+const rateOf = (name: string, connections: number): number => figureOf(name, connections, "rate");
+
+for (const contestant of contestants) if (!contestant.script) await load(contestant, 64, WARM_UP);
 for (let round = 0; round < ROUNDS; round++) {
   for (const connections of CONNECTIONS) {
-    for (const name of names) {
-      const before = await cpuOf(service.pid);
-      const rate = await (contestants[name] as Run)(connections);
-      if (name === "POST /avatars" && connections === 32) {
-        cpu = { service: cpu.service + (await cpuOf(service.pid)) - before, requests: cpu.requests + rate * SECONDS };
-      }
-      rates.set(nameOf(name, connections), [...(rates.get(nameOf(name, connections)) ?? []), rate]);
-    }
+    for (const contestant of contestants) await measure(contestant, connections);
   }
   say(`round ${round + 1} of ${ROUNDS}`);
 }
 const loadedMiB = await residentMiB(service.pid);
 
-const rateOf = (name: string, connections: number): number => median(rates.get(nameOf(name, connections)) ?? []);
-const spreadOf = (name: string, connections: number): number => {
-  const all = rates.get(nameOf(name, connections)) ?? [];
-  return Math.round(((Math.max(...all) - Math.min(...all)) / 2 / (median(all) || 1)) * 100);
+/** At half of the peak, in an open loop. */
+const latencies: [string, number, Awaited<ReturnType<typeof openLoop>>][] = [];
+for (const { name, url, request, isRefused, isClaimed } of contestants) {
+  if (url !== service.url || !request || isRefused || isClaimed) continue;
+  const peak = Math.max(...CONNECTIONS.map((connections) => rateOf(name, connections)));
+  latencies.push([name, peak / 2, await openLoop(url, request, peak / 2, Math.max(5, SECONDS * 2))]);
+}
+say("latencies");
+
+/** How many statements the database has been asked since they were last counted, those of the background left out. */
+const countStatements = async (): Promise<number> => {
+  const [{ calls = 0 } = {}] = await db.run<{ calls: number }>(
+    `select coalesce(sum(calls), 0)::integer as calls from pg_stat_statements
+      where query like '%tenant_id%' and query not like '%api_key_usage (%'`,
+    [],
+  );
+  await db.run("select pg_stat_statements_reset()", []);
+  return calls;
 };
-const head = [
-  "requests/s",
-  ...CONNECTIONS.map((connections) => `${connections} ${connections === 1 ? "connection" : "connections"}`),
-];
-const cell = (name: string, connections: number): string =>
-  `${Math.round(rateOf(name, connections)).toLocaleString("en-US")} ±${spreadOf(name, connections)} %`;
-const lines = names.map((name) => [name, ...CONNECTIONS.map((connections) => cell(name, connections))]);
-const ratio = (of: string, to: string): string[] => [
-  `${of} / ${to.split(":")[0]}`,
-  ...CONNECTIONS.map((connections) => (rateOf(of, connections) / rateOf(to, connections)).toFixed(2)),
-];
+await countingStatements("top");
+await Bun.sleep(500);
+const statements: [string, number, number][] = [];
+for (const contestant of contestants) {
+  const { name, url, request } = contestant;
+  if (!url || !request || url === above.url) continue;
+  await countStatements();
+  for (let sent = 0; sent < 200; sent++) await (await fetch(url + request.path, request)).arrayBuffer();
+  const alone = (await countStatements()) / 200;
+  const rate = await load(contestant, TYPICAL, 1);
+  statements.push([name, alone, (await countStatements()) / rate]);
+}
+await countingStatements("none");
+say("statements");
+
+/** Memory, as requests of every kind come in. */
+const memory: [number, number][] = [];
+const mixed = contestants.filter(({ url }) => url === service.url);
+let answered = 0;
+while (mixed.length > 0 && answered < Number(options.requests)) {
+  for (const contestant of mixed) answered += (await load(contestant, 64, 2)) * 2;
+  memory.push([answered, await residentMiB(service.pid)]);
+}
+say("memory");
+
+/** The same with small and large tables. */
+const sized: [string, Map<string, number>][] = [];
+const measureAll = async (label: string): Promise<void> => {
+  const rates = new Map<string, number>();
+  for (const contestant of contestants.filter(({ url, isRefused }) => url === service.url && !isRefused)) {
+    await load(contestant, TYPICAL, 1);
+    for (let round = 0; round < ROUNDS; round++) await measure(contestant, TYPICAL, `${label} ${contestant.name}`);
+    rates.set(contestant.name, rateOf(`${label} ${contestant.name}`, TYPICAL));
+  }
+  sized.push([label, rates]);
+};
+if (list(options.sizes).length > 0) {
+  // What the rounds have made goes; the trail of it stays.
+  await db.run("delete from avatars", []);
+  await db.run("vacuum full avatars", []);
+  seeded = 0;
+  for (const size of list(options.sizes)) {
+    await seedAvatars(size);
+    await measureAll(`${size.toLocaleString("en-US")} avatars`);
+    say(`${size} avatars`);
+  }
+  await seedKeys(Number(options.keys));
+  await db.run("vacuum analyze", []);
+  await measureAll(`and ${Number(options.keys).toLocaleString("en-US")} keys`);
+}
+
+const number = (value: number): string => Math.round(value).toLocaleString("en-US");
+const spreadOf = (name: string, connections: number): number => {
+  const rates = (measured.get(under(name, connections)) ?? []).map(({ rate }) => rate);
+  return Math.round(((Math.max(...rates) - Math.min(...rates)) / 2 / (median(rates) || 1)) * 100);
+};
+const micros = (seconds: number): string => `${number(seconds * 1e6)} µs`;
+const names = contestants.map(({ name }) => name);
 const has = (name: string): boolean => names.includes(name);
+const heads = CONNECTIONS.map((connections) => `${connections} ${connections === 1 ? "connection" : "connections"}`);
+const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
+  [head, head.map((_, index) => (index === 0 ? "---" : "---:")), ...rows]
+    .map((row) => `| ${row.join(" | ")} |`)
+    .join("\n");
 const ratios = (
   [
-    ["POST /avatars", "below: pgbench, one-row insert"],
+    ["POST /avatars", BELOW],
     ["POST /avatars", "first: one SELECT, one INSERT"],
     ["POST /avatars", "above: Elysia, no database"],
     ["GET /api-keys/self", "above: Elysia, no database"],
     ["refused: bad checksum", "above: Elysia, no database"],
   ] as const
-)
-  .filter(([of, to]) => has(of) && has(to))
-  .map(([of, to]) => ratio(of, to));
-const markdown = (rows: readonly string[][]): string =>
-  [rows[0], (rows[0] ?? []).map(() => "---"), ...rows.slice(1)]
-    .map((row) => `| ${(row ?? []).join(" | ")} |`)
-    .join("\n");
-const extras = [
-  ["resident memory of the service at rest", `${restMiB.toFixed(0)} MiB`],
-  ["and under load", `${loadedMiB.toFixed(0)} MiB`],
-  ["ready after its start, on a database that is there", `${service.readyMs.toFixed(0)} ms`],
-  [
-    "processor time of the service for one POST /avatars at 32 connections",
-    `${((cpu.service / cpu.requests) * 1e6).toFixed(0)} µs`,
-  ],
+).filter(([one, other]) => has(one) && has(other));
+const single = (name: string): string => `${(1000 / rateOf(name, 1)).toFixed(2)} ms`;
+const sections = [
+  "Requests in a second, medians of the rounds, and half of their range:",
+  table(
+    ["requests/s", ...heads],
+    names.map((name) => [
+      name,
+      ...CONNECTIONS.map((connections) => `${number(rateOf(name, connections))} ±${spreadOf(name, connections)} %`),
+    ]),
+  ),
+  table(
+    ["ratio", ...heads],
+    ratios.map(([one, other]) => [
+      `${one} / ${other.split(":")[0]}`,
+      ...CONNECTIONS.map((connections) => (rateOf(one, connections) / rateOf(other, connections)).toFixed(2)),
+    ]),
+  ),
+  "Latency at half of the peak, in an open loop: requests come whether earlier ones have been answered or not.",
+  table(
+    ["half of the peak", "requests/s", "p50", "p99", "p99.9", "p99 / p50"],
+    latencies.map(([name, rate, { p50, p99, "p99.9": p999 }]) => [
+      name,
+      number(rate),
+      ...[p50, p99, p999].map((milliseconds) => `${milliseconds.toFixed(1)} ms`),
+      (p99 / p50).toFixed(1),
+    ]),
+  ),
+  `Processor time for one request, by the process itself and by the database, at ${TYPICAL} connections; and how many statements, each a round trip, the database is asked for one request that comes by itself, and at ${TYPICAL} connections:`,
+  table(
+    ["for one request", "process", "database", "statements, alone", `statements at ${TYPICAL}`],
+    names.map((name) => {
+      const [, alone, many] = statements.find(([of]) => of === name) ?? [];
+      return [
+        name,
+        micros(figureOf(name, TYPICAL, "serviceCpu")),
+        micros(figureOf(name, TYPICAL, "databaseCpu")),
+        alone?.toFixed(2) ?? "",
+        many?.toFixed(2) ?? "",
+      ];
+    }),
+  ),
+  `Requests in a second at ${TYPICAL} connections, as the tables grow (${number(Number(options.avatars))} avatars above):`,
+  table(
+    ["requests/s", ...sized.map(([label]) => label)],
+    [...(sized[0]?.[1].keys() ?? [])].map((name) => [name, ...sized.map(([, rates]) => number(rates.get(name) ?? 0))]),
+  ),
+  table(
+    ["beside", "figure"],
+    [
+      ...(CONNECTIONS.includes(1) && has(OWN) && has("POST /avatars")
+        ? [
+            ["POST /avatars at 1 connection", single("POST /avatars")],
+            ["its two statements at 1 connection, by pgbench", single(OWN)],
+            ["one-row insert at 1 connection, by pgbench", single(BELOW)],
+          ]
+        : []),
+      ["resident memory at rest", `${number(restMiB)} MiB`],
+      ["after the rounds", `${number(loadedMiB)} MiB`],
+      ...memory
+        .filter((_, index) => index === 0 || index === memory.length - 1)
+        .map(([count, mebibytes]) => [
+          `after ${number(count)} more requests of every kind`,
+          `${number(mebibytes)} MiB`,
+        ]),
+      ["ready after its start, on a database that is there (median of 5)", `${number(median(startUps))} ms`],
+    ],
+  ),
 ];
-const report = [
-  markdown([head, ...lines]),
-  markdown([["ratio", ...head.slice(1)], ...ratios]),
-  markdown([["beside", "figure"], ...extras]),
-].join("\n\n");
+const report = sections.join("\n\n");
 say(`\n${report}`);
 
-/** Bars of each contestant at 32 connections. */
+/** Bars of each contestant. */
 const chart = (): string => {
-  const at = CONNECTIONS.includes(32) ? 32 : (CONNECTIONS.at(-1) ?? 1);
-  const most = Math.max(...names.map((name) => rateOf(name, at)));
+  const most = Math.max(...names.map((name) => rateOf(name, TYPICAL)));
   const bars = names.map((name, index) => {
-    const rate = rateOf(name, at);
+    const rate = rateOf(name, TYPICAL);
     const [y, width] = [index * 28 + 34, Math.round((rate / most) * 380)];
-    return `<text x="230" y="${y + 14}" text-anchor="end">${name.replaceAll("&", "&amp;")}</text><rect x="240" y="${y}" width="${width}" height="20" fill="#4c78a8"/><text x="${246 + width}" y="${y + 14}">${Math.round(rate).toLocaleString("en-US")}</text>`;
+    return `<text x="330" y="${y + 14}" text-anchor="end">${name.replaceAll("&", "&amp;")}</text><rect x="340" y="${y}" width="${width}" height="20" fill="#4c78a8"/><text x="${346 + width}" y="${y + 14}">${number(rate)}</text>`;
   });
   const height = names.length * 28 + 44;
-  return `<svg xmlns="http://www.w3.org/2000/svg" width="720" height="${height}" font-family="sans-serif" font-size="12"><title>Requests per second at ${at} connections</title><rect width="720" height="${height}" fill="#fff"/><text x="240" y="20">requests per second at ${at} connections</text>${bars.join("")}</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" width="800" height="${height}" font-family="sans-serif" font-size="12"><title>Requests per second at ${TYPICAL} connections</title><rect width="800" height="${height}" fill="#fff"/><text x="340" y="20">requests per second at ${TYPICAL} connections</text>${bars.join("")}</svg>\n`;
 };
 if (options.write) {
-  const measured = {
+  const figures = {
     date: new Date().toISOString().slice(0, 10),
-    seconds: SECONDS,
-    rounds: ROUNDS,
-    avatars: Number(options.avatars),
-    rates: Object.fromEntries(rates),
-    extras: Object.fromEntries(extras),
+    options,
+    measured: Object.fromEntries(measured),
+    latencies,
+    statements,
+    memory: { restMiB, loadedMiB, later: memory },
+    startUps,
   };
-  await writeFile(join(ROOT, "docs/performance.json"), `${JSON.stringify(measured, null, 2)}\n`);
+  await writeFile(join(ROOT, "docs/performance.json"), `${JSON.stringify(figures, null, 2)}\n`);
   await writeFile(join(ROOT, "docs/performance.svg"), chart());
   const page = join(ROOT, "docs/performance.md");
   const text = await readFile(page, "utf8");
-  await writeFile(page, text.replace(/(<!-- measured -->\n)[\s\S]*?(\n<!-- end -->)/, `$1\n${report}\n$2`));
+  await writeFile(
+    page,
+    text.replace(/(<!-- measured -->\n)[\s\S]*?(<!-- end -->)/, (_, head, end) => `${head}\n${report}\n\n${end}`),
+  );
 }
 
 for (const process of [service, above, first]) await process.end();

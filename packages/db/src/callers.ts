@@ -253,7 +253,7 @@ export const callersAllowed = (callers: SQL): SQL => sql`
     order by ${apiKeys.tenantId}, ${apiKeys.id}
     for share of ${apiKeys} skip locked
   ),
-  credential as materialized (
+  shown as materialized (
     select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
     where ${apiKeyCredentials.keyId} in (select "caller.credentialKeyId" collate "C" from callers)
       and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
@@ -272,7 +272,7 @@ export const callersAllowed = (callers: SQL): SQL => sql`
         where standing.tenant_id = "caller.tenantId" and standing.id = "caller.id"
           and standing.version = "caller.version"::integer
       )
-      and exists (select from credential where credential.key_id = "caller.credentialKeyId")
+      and exists (select from shown where shown.key_id = "caller.credentialKeyId")
   )`;
 
 /** The values for `CALLER`. */

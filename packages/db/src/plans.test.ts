@@ -1,6 +1,6 @@
 /** How the server executes what it is asked on the way of a request: by an index, whatever else the tables hold. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { type ApiKeyRecord, issueApiKey } from "@realtime-avatar/domain/api-key";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
@@ -282,6 +282,18 @@ describe("what is gathered", () => {
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", ...indexes]) {
       expect(plans[0]).toContain(index);
     }
+  });
+
+  test("creates of keys go by the same indexes", async () => {
+    const plans = await plansOfMany((pool) =>
+      Array.from({ length: 6 }, () => {
+        const { record, secret } = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
+        return insertApiKey(pool, record, secret, caller, operatorOrigin());
+      }),
+    );
+    expect(plans).toHaveLength(1);
+    expect(plans[0]).not.toContain("Seq Scan");
+    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
   });
 
   test("reads by id go by the same index", async () => {

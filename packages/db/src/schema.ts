@@ -7,7 +7,7 @@
 import { CreateApiKey, MAX_LINEAGE } from "@realtime-avatar/domain/api-key";
 import { ENVIRONMENTS, KEY_ID_LENGTH } from "@realtime-avatar/domain/api-key-secret";
 import { Avatar, CreateAvatar, SOURCE_KINDS } from "@realtime-avatar/domain/avatar";
-import { ID_SUFFIX_PATTERN, type IdPrefix } from "@realtime-avatar/domain/id";
+import { ID_CHARACTERS, ID_SUFFIX_LENGTH, type IdPrefix } from "@realtime-avatar/domain/id";
 import { SCOPES } from "@realtime-avatar/domain/scope";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/state";
 import { CreateTenant } from "@realtime-avatar/domain/tenant";
@@ -33,8 +33,14 @@ const time = (name: string) => timestamp(name, { withTimezone: true, precision: 
 
 const literals = (values: readonly string[]): SQL => sql.raw(values.map((value) => `'${value}'`).join(", "));
 const oneOf = (column: AnyPgColumn, values: readonly string[]): SQL => sql`${column} in (${literals(values)})`;
-const isId = (column: AnyPgColumn, prefix: IdPrefix): SQL =>
-  sql`${column} ~ ${sql.raw(`'^${prefix}_${ID_SUFFIX_PATTERN}$'`)}`;
+/** A regular expression that counts takes PostgreSQL four times as long as one that does not, with the length beside it. */
+const isWritten = (column: AnyPgColumn, start: string, characters: string, count: number): SQL =>
+  sql`octet_length(${column}) = ${sql.raw(`${count}`)} and ${column} ~ ${sql.raw(`'^${start}${characters}*$'`)}`;
+const isId = (column: AnyPgColumn, prefix: IdPrefix): SQL => {
+  const [first, rest] = ID_CHARACTERS;
+  return isWritten(column, `${prefix}_${first}`, rest, prefix.length + 1 + ID_SUFFIX_LENGTH);
+};
+const isKeyId = (column: AnyPgColumn): SQL => isWritten(column, "", "[0-9A-Za-z]", KEY_ID_LENGTH);
 /** PostgreSQL counts code points, as JSON Schema does. */
 const length = (column: AnyPgColumn, schema: { minLength: number; maxLength: number }): SQL =>
   sql`char_length(${column}) between ${sql.raw(`${schema.minLength} and ${schema.maxLength}`)}`;
@@ -82,7 +88,7 @@ export const apiKeys = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
     check("api_keys_id_check", isId(table.id, "key")),
-    check("api_keys_key_id_check", sql`${table.keyId} ~ ${sql.raw(`'^[0-9A-Za-z]{${KEY_ID_LENGTH}}$'`)}`),
+    check("api_keys_key_id_check", isKeyId(table.keyId)),
     check("api_keys_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("api_keys_name_check", length(table.name, apiKeyBounds.name)),
     check(
@@ -117,7 +123,7 @@ export const apiKeyCredentials = pgTable(
   (table) => [
     // A rotation retires the credentials of its key.
     index("api_key_credentials_api_key_id_index").on(table.tenantId, table.apiKeyId),
-    check("api_key_credentials_key_id_check", sql`${table.keyId} ~ ${sql.raw(`'^[0-9A-Za-z]{${KEY_ID_LENGTH}}$'`)}`),
+    check("api_key_credentials_key_id_check", isKeyId(table.keyId)),
     check("api_key_credentials_digest_check", sql`octet_length(${table.digest}) = 32`),
   ],
 );

@@ -16,8 +16,9 @@ export type AuditEventId = Id<"aud">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** The part after the prefix, as a regular expression: the first character holds the three top bits. */
-export const ID_SUFFIX_PATTERN = "[0-7][0-9a-hjkmnp-tv-z]{25}";
+/** The part after the prefix: its first character, which holds the three top bits, and the others, as regular expressions. */
+export const ID_CHARACTERS = ["[0-7]", "[0-9a-hjkmnp-tv-z]"] as const;
+export const ID_SUFFIX_LENGTH = 26;
 
 /** Every two characters, by the ten bits that they stand for. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);
@@ -76,7 +77,7 @@ export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random
   return typeId(prefix, uuid);
 };
 
-const SUFFIX = new RegExp(`^${ID_SUFFIX_PATTERN}$`);
+const SUFFIX = new RegExp(`^${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}$`);
 
 /** Whether `value` is a well-formed id of this kind. */
 export const isId = <Prefix extends IdPrefix>(prefix: Prefix, value: unknown): value is Id<Prefix> =>

@@ -284,11 +284,18 @@ describe("what is gathered", () => {
     }
   });
 
-  test("creates of keys go by the same indexes", async () => {
+  test.each([false, true])("creates of keys go by the same indexes (claimed: %p)", async (isClaimed) => {
     const plans = await plansOfMany((pool) =>
-      Array.from({ length: 6 }, () => {
+      Array.from({ length: 6 }, (_, index) => {
         const { record, secret } = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
-        return insertApiKey(pool, record, secret, caller, operatorOrigin());
+        return insertApiKey(
+          pool,
+          record,
+          secret,
+          caller,
+          operatorOrigin(),
+          isClaimed ? claim(`of a key ${index}`) : null,
+        );
       }),
     );
     expect(plans).toHaveLength(1);

@@ -463,6 +463,8 @@ if (options.write) {
     page,
     text.replace(/(<!-- measured -->\n)[\s\S]*?(<!-- end -->)/, (_, head, end) => `${head}\n${report}\n\n${end}`),
   );
+  // The house's form, tables included.
+  Bun.spawnSync([process.execPath, "run", "format"], { cwd: ROOT });
 }
 
 for (const process of [service, above, first]) await process.end();

@@ -118,7 +118,7 @@ const keyValues = (record: ApiKeyRecord, secret: ApiKeySecret, origin: Origin): 
 /**
  * Writes a new key with its first credential and its audit event, and the answer if it is claimed. `false`, with nothing
  * written, when the caller is no longer what it was, or the new key's expiry has passed; or, without a caller, when the
- * tenant does not exist. One statement.
+ * tenant does not exist. One statement; another when it was not made by that, to be sure.
  */
 export const insertApiKey = async (
   db: Db,

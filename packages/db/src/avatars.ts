@@ -37,7 +37,7 @@ const create = creationOf<Creation & { avatar: AvatarRecord }>(
 
 /**
  * Writes a new avatar and its audit event, and the answer if it is claimed. `false`, with nothing written, when the
- * caller is no longer what it was. One statement; another when the caller is being changed at that moment.
+ * caller is no longer what it was. One statement; another when it was not made by that, to be sure.
  */
 export const insertAvatar = (
   db: Db,

@@ -115,7 +115,9 @@ const dial = ({ host, port }: Host, keep: (socket: Socket) => void): Promise<Soc
 /**
  * Has each prepared statement planned once, whatever its values. By itself the server plans ours anew each time when the
  * tables have grown, since it takes each list for ten long and finds that one item would cost less: half of its work then.
- * Set in the session, and not as it starts, which poolers refuse; without prepared statements nothing is kept anyway.
+ * Set in the session, and not as it starts, which poolers refuse; without prepared statements nothing is kept anyway. A
+ * pooler in transaction mode that keeps prepared statements gives it to whatever connection it has at hand: nothing depends
+ * on it but time.
  */
 const PLAN_ONCE = ", set_config('plan_cache_mode', 'force_generic_plan', false)";
 

@@ -63,8 +63,8 @@ type Row = MaybeStored & { position: number };
 /**
  * A create of what has the `columns`, by `write`, which gives the common table expressions that write the rows of `made`;
  * those that are `inTime` are made. Answers whether it was written, or else what an earlier attempt was answered; `false`,
- * with nothing written, when the caller is no longer what it was, or it is not in time. One statement; another when the
- * caller is being changed at that moment.
+ * with nothing written, when the caller is no longer what it was, or it is not in time. One statement; another, that waits
+ * for its caller, when it was not made by that.
  */
 export const creationOf = <Created extends Creation>(
   columns: Given<Created>,

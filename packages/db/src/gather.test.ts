@@ -203,6 +203,54 @@ describe("what is gathered", () => {
     expect(await Promise.all(answers)).toEqual(["SENT", "ONE", "TWO"]);
   });
 
+  test("goes beside one that takes long, full or not, while there is a place", async () => {
+    const { kind, batches } = controlled(2);
+    const gather = createGatherer(kind, nowhere, 100);
+    const long = gather("long", "owner", soon());
+    // Sooner than what hangs is given up.
+    const others = ["a", "b"].map((input) => gather(input, "owner", performance.now() + 900));
+    while (batches.length < 2) await Bun.sleep(5);
+    const third = gather("third", "owner", soon());
+    await settled();
+    expect(batches.map(({ inputs }) => inputs)).toEqual([["long"], ["a", "b"]]);
+    batches[1]?.end();
+    expect(await Promise.all(others)).toEqual(["A", "B"]);
+    expect(batches.at(-1)?.inputs).toEqual(["third"]);
+    batches[2]?.end();
+    batches[0]?.end();
+    expect(await Promise.all([third, long])).toEqual(["THIRD", "LONG"]);
+    // Nothing is slow any more: one goes at a time.
+    const last = ["x", "y"].map((input) => gather(input, "owner", soon()));
+    await settled();
+    expect(batches).toHaveLength(4);
+    batches[3]?.end();
+    await settled();
+    batches[4]?.end();
+    expect(await Promise.all(last)).toEqual(["X", "Y"]);
+  });
+
+  test("is put together in one pass, whoever floods it with one key", async () => {
+    const { kind, batches } = controlled();
+    let asked = 0;
+    const keyOf = (input: string): string => {
+      asked++;
+      return input.split(" ")[0] ?? "";
+    };
+    const gather = createGatherer({ ...kind, keyOf }, nowhere, 10_000);
+    const wanted = [...Array(2000).fill("same"), ...Array.from({ length: 100 }, (_, index) => `${index}`)];
+    const answers = ["first", ...wanted].map((input) => gather(input, "owner", soon()).catch(() => null));
+    asked = 0;
+    batches[0]?.end();
+    await settled();
+    expect(batches[1]?.inputs).toHaveLength(MAX_BATCH);
+    expect(asked).toBeLessThan(2200);
+    for (let sent = 1; sent < batches.length; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    expect((await Promise.all(answers)).filter((answer) => answer !== null)).toHaveLength(2101);
+  });
+
   test("does not wait behind what hangs", async () => {
     const { kind, batches } = controlled();
     const gather = createGatherer(kind, nowhere, 100);

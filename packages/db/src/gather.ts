@@ -1,7 +1,8 @@
 /**
  * Concurrent work of one kind, gathered: while a batch is at the database, what comes meanwhile waits together, and goes
  * as the next. So the busier it is, the more each round trip carries; and on an idle service nothing waits. Another batch
- * goes beside it only when it is full: two that are half as large cost more than one.
+ * goes beside it only when as many wait as fill one, since two that are half as large cost more than one; or when the
+ * first takes long, whatever it waits for.
  *
  * Owners take turns: of each that waits, one goes at a time, so that the flood of one does not hold up another. A batch
  * that the database refuses for what is in it is done again one by one, so that what is wrong with one does not befall
@@ -24,6 +25,8 @@ export type Runner = {
   run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
 };
 
+/** A batch that takes so long does not keep another from going beside it. */
+const SLOW_MS = 50;
 /** So much later than the pool calls a connection hanging, what hangs is given up on here. */
 const NOTICED_MS = 50;
 /** So much goes in one batch at most. */
@@ -51,6 +54,7 @@ export const createGatherer = <Input, Output>(
   const waiting = new Map<string, Set<Item<Input, Output>>>();
   let count = 0;
   let running = 0;
+  let slow = 0;
   let latest = 0;
   /** Whether the last batch was of more than one: then others will come in this turn of the event loop as well. */
   let isBusy = false;
@@ -60,9 +64,12 @@ export const createGatherer = <Input, Output>(
     const batch: Item<Input, Output>[] = [];
     const keys = new Set<string>();
     const keptBack: [string, Set<Item<Input, Output>>][] = [];
-    /** The first of `items` that shares its key with nothing in the batch. */
-    const firstOf = (items: Set<Item<Input, Output>>): Item<Input, Output> | undefined => {
-      for (const item of items) {
+    const cursors = new Map<Set<Item<Input, Output>>, Iterator<Item<Input, Output>>>();
+    /** The next of `items` that shares its key with nothing in the batch. What is passed over once stays so. */
+    const nextOf = (items: Set<Item<Input, Output>>): Item<Input, Output> | undefined => {
+      const cursor = cursors.get(items) ?? items.values();
+      cursors.set(items, cursor);
+      for (let { value: item, done } = cursor.next(); !done; { value: item, done } = cursor.next()) {
         const key = keyOf?.(item.input) ?? null;
         if (key !== null && keys.has(key)) continue;
         if (key !== null) keys.add(key);
@@ -73,7 +80,7 @@ export const createGatherer = <Input, Output>(
     for (const [owner, items] of waiting) {
       if (batch.length === MAX_BATCH) break;
       waiting.delete(owner);
-      const item = firstOf(items);
+      const item = nextOf(items);
       if (!item) {
         if (items.size > 0) keptBack.push([owner, items]);
         continue;
@@ -103,23 +110,32 @@ export const createGatherer = <Input, Output>(
   };
 
   const flush = (): void => {
-    while (count > 0 && (running === 0 || (running < inFlight && count >= MAX_BATCH))) {
+    while (count > 0 && running < inFlight && (running === slow || count >= MAX_BATCH)) {
       const batch = take();
       isBusy = batch.length > 1;
       for (const item of batch) item.isSent = true;
       running++;
+      let isSlow = false;
       let counts = true;
-      const end = (): void => {
-        if (counts) running--;
+      const leave = (): void => {
+        if (counts) {
+          running--;
+          if (isSlow) slow--;
+        }
         counts = false;
         flush();
       };
-      // One that hangs, as its connection may have silently gone, does not hold up those behind it. By then the pool has
-      // noticed as well, and gives them no connection that may have gone the same way.
-      const timer = setTimeout(end, HANGS_MS + NOTICED_MS);
+      let timer = setTimeout(() => {
+        isSlow = true;
+        slow++;
+        // One that hangs, as its connection may have silently gone, does not hold up those behind it. By then the pool
+        // has noticed as well, and gives them no connection that may have gone the same way.
+        timer = setTimeout(leave, HANGS_MS + NOTICED_MS - SLOW_MS);
+        flush();
+      }, SLOW_MS);
       void send(batch).finally(() => {
         clearTimeout(timer);
-        end();
+        leave();
       });
     }
   };

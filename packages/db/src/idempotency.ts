@@ -104,16 +104,14 @@ export const findAnswer = async (
 
 /** So many claims go in one sweep. */
 const SWEPT = 1000;
+/** By where the rows stand, which they cannot leave while they are locked: otherwise the server would read a large table whole. */
 const sweep = statement<{ swept: string }>(sql`
-  with over as (
-    select ${sql.join(KEY_NAMES, sql`, `)} from ${idempotencyKeys}
-    where ${IS_OVER} order by ${idempotencyKeys.createdAt} limit ${sql.placeholder("limit")}
-    for update skip locked
-  ),
-  swept as (
-    delete from ${idempotencyKeys} using over
-    where (${sql.join(Object.values(key), sql`, `)})
-      = (over.tenant_id, over.api_key_id, over.request, over.idempotency_key)
+  with swept as (
+    delete from ${idempotencyKeys} where ctid = any(array(
+      select ctid from ${idempotencyKeys}
+      where ${IS_OVER} order by ${idempotencyKeys.createdAt} limit ${sql.raw(String(SWEPT))}
+      for update skip locked
+    ))
     returning 1
   )
   select count(*) as swept from swept`);
@@ -122,7 +120,7 @@ const sweep = statement<{ swept: string }>(sql`
 export const sweepIdempotencyKeys = async (db: Db): Promise<number> => {
   let all = 0;
   for (;;) {
-    const [row] = await sweep(db, { limit: SWEPT });
+    const [row] = await sweep(db, {});
     const swept = Number(row?.swept ?? 0);
     all += swept;
     if (swept < SWEPT) return all;

@@ -12,13 +12,14 @@ export type LogSink = { write(line: string): void };
 
 /**
  * Hands lines to `sink` together, at the end of each turn of the event loop: one by one, each would cost a system call on
- * the way of its request. What is left when the process ends goes then.
+ * the way of its request. What is left when the process ends goes then, but for an end by a signal that nobody handles.
  */
 export const inTurns = (sink: LogSink): LogSink => {
   let lines = "";
   const flush = (): void => {
-    if (lines !== "") sink.write(lines);
+    const text = lines;
     lines = "";
+    if (text !== "") sink.write(text);
   };
   process.on("exit", flush);
   return {

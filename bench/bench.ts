@@ -20,7 +20,7 @@ import { createFirstKey } from "../apps/api/src/first-run.ts";
 import { secureRandom } from "../apps/api/src/random.ts";
 import {
   cpuOf,
-  cpuOfChildren,
+  cpuOfFamily,
   median,
   openLoop,
   pgbench,
@@ -232,31 +232,39 @@ const contestants: Contestant[] = [
   },
 ].filter(({ name }) => name.includes(options.only));
 
-/** Requests in a second. Answers that are no success stop the benchmark, unless they are what is measured. */
-const load = async (contestant: Contestant, connections: number, seconds: number): Promise<number> => {
+/** Requests in a second, and how many there were. Answers that are no success stop it, unless they are what is measured. */
+const load = async (
+  contestant: Contestant,
+  connections: number,
+  seconds: number,
+): Promise<{ rate: number; count: number }> => {
   const { name, url = "", request, script, isRefused = false, isClaimed = false } = contestant;
   if (script) return pgbench(folder, database.url, script, connections, seconds);
   const { rate, refused } = await wrk(folder, url, request as Request, connections, seconds, isClaimed);
   if (refused > 0 !== isRefused) throw new Error(`${name} is answered otherwise than it should be`);
-  return rate;
+  return { rate, count: rate * seconds };
 };
 
 type Figures = { rate: number; serviceCpu: number; databaseCpu: number };
 const measured = new Map<string, Figures[]>();
 const under = (name: string, connections: number): string => `${name}|${connections}`;
 /** Loads a contestant, and keeps its rate, and the processor time of it and of the database for one request. */
-const measure = async (contestant: Contestant, connections: number, label = contestant.name): Promise<number> => {
+const measure = async (contestant: Contestant, connections: number, label = contestant.name): Promise<void> => {
   const { pid } = contestant;
-  const own = pid === undefined ? 0 : await cpuOf(pid);
-  const servers = await cpuOfChildren(postmaster);
-  const rate = await load(contestant, connections, SECONDS);
-  let databaseCpu = 0;
-  for (const [server, cpu] of await cpuOfChildren(postmaster)) databaseCpu += cpu - (servers.get(server) ?? 0);
-  const serviceCpu = pid === undefined ? 0 : (await cpuOf(pid)) - own;
-  const figures = { rate, serviceCpu: serviceCpu / (rate * SECONDS), databaseCpu: databaseCpu / (rate * SECONDS) };
+  const cpu = async () => ({
+    service: pid === undefined ? 0 : await cpuOf(pid),
+    database: await cpuOfFamily(postmaster),
+  });
+  const before = await cpu();
+  const { rate, count } = await load(contestant, connections, SECONDS);
+  const after = await cpu();
+  const figures = {
+    rate,
+    serviceCpu: (after.service - before.service) / count,
+    databaseCpu: (after.database - before.database) / count,
+  };
   const name = under(label, connections);
   measured.set(name, [...(measured.get(name) ?? []), figures]);
-  return rate;
 };
 const figureOf = (name: string, connections: number, figure: keyof Figures): number =>
   median((measured.get(under(name, connections)) ?? []).map((figures) => figures[figure]));
@@ -299,8 +307,8 @@ for (const contestant of contestants) {
   await countStatements();
   for (let sent = 0; sent < 200; sent++) await (await fetch(url + request.path, request)).arrayBuffer();
   const alone = (await countStatements()) / 200;
-  const rate = await load(contestant, TYPICAL, 1);
-  statements.push([name, alone, (await countStatements()) / rate]);
+  const { count } = await load(contestant, TYPICAL, 1);
+  statements.push([name, alone, (await countStatements()) / count]);
 }
 await countingStatements("none");
 say("statements");
@@ -310,7 +318,7 @@ const memory: [number, number][] = [];
 const mixed = contestants.filter(({ url }) => url === service.url);
 let answered = 0;
 while (mixed.length > 0 && answered < Number(options.requests)) {
-  for (const contestant of mixed) answered += (await load(contestant, 64, 2)) * 2;
+  for (const contestant of mixed) answered += (await load(contestant, 64, 2)).count;
   memory.push([answered, await residentMiB(service.pid)]);
 }
 say("memory");
@@ -393,22 +401,29 @@ const sections = [
   `Processor time for one request, by the process itself and by the database, at ${TYPICAL} connections; and how many statements, each a round trip, the database is asked for one request that comes by itself, and at ${TYPICAL} connections:`,
   table(
     ["for one request", "process", "database", "statements, alone", `statements at ${TYPICAL}`],
-    names.map((name) => {
+    contestants.map(({ name, script }) => {
       const [, alone, many] = statements.find(([of]) => of === name) ?? [];
       return [
         name,
-        micros(figureOf(name, TYPICAL, "serviceCpu")),
+        script ? "" : micros(figureOf(name, TYPICAL, "serviceCpu")),
         micros(figureOf(name, TYPICAL, "databaseCpu")),
         alone?.toFixed(2) ?? "",
         many?.toFixed(2) ?? "",
       ];
     }),
   ),
-  `Requests in a second at ${TYPICAL} connections, as the tables grow (${number(Number(options.avatars))} avatars above):`,
-  table(
-    ["requests/s", ...sized.map(([label]) => label)],
-    [...(sized[0]?.[1].keys() ?? [])].map((name) => [name, ...sized.map(([, rates]) => number(rates.get(name) ?? 0))]),
-  ),
+  ...(sized.length === 0
+    ? []
+    : [
+        `Requests in a second at ${TYPICAL} connections, as the tables grow (${number(Number(options.avatars))} avatars above):`,
+        table(
+          ["requests/s", ...sized.map(([label]) => label)],
+          [...(sized[0]?.[1].keys() ?? [])].map((name) => [
+            name,
+            ...sized.map(([, rates]) => number(rates.get(name) ?? 0)),
+          ]),
+        ),
+      ]),
   table(
     ["beside", "figure"],
     [

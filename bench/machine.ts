@@ -36,19 +36,27 @@ export const start = async (
   }
 };
 
-/** Processor time that a process has used, in seconds, at hundredths of one; 0 when it is gone. */
-export const cpuOf = async (pid: number): Promise<number> => {
+/** The fields of /proc/<pid>/stat behind the name; none when the process is gone. */
+const statOf = async (pid: number | string): Promise<string[]> => {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
-  const fields = stat.split(") ")[1]?.split(" ") ?? [];
-  return (Number(fields[11] ?? 0) + Number(fields[12] ?? 0)) / 100;
+  return stat.split(") ")[1]?.split(" ") ?? [];
+};
+const seconds = (...ticks: (string | undefined)[]): number =>
+  ticks.reduce((sum, text) => sum + Number(text ?? 0), 0) / 100;
+
+/** Processor time that a process has used, in seconds, at hundredths of one. */
+export const cpuOf = async (pid: number): Promise<number> => {
+  const stat = await statOf(pid);
+  return seconds(stat[11], stat[12]);
 };
 
-/** The same of all children of a process that are there now. */
-export const cpuOfChildren = async (parent: number): Promise<Map<number, number>> => {
-  const all = new Map<number, number>();
+/** The same of a process with all its children, those that have ended included. */
+export const cpuOfFamily = async (pid: number): Promise<number> => {
+  const stat = await statOf(pid);
+  let all = seconds(stat[11], stat[12], stat[13], stat[14]);
   for (const name of await readdir("/proc")) {
-    const stat = /^\d+$/.test(name) ? await readFile(`/proc/${name}/stat`, "utf8").catch(() => "") : "";
-    if (stat.split(") ")[1]?.split(" ")[1] === String(parent)) all.set(Number(name), await cpuOf(Number(name)));
+    const child = /^\d+$/.test(name) ? await statOf(name) : [];
+    if (child[1] === String(pid)) all += seconds(child[11], child[12]);
   }
   return all;
 };
@@ -89,26 +97,27 @@ export const wrk = async (
   };
 };
 
-/** Runs a script with pgbench, prepared; answers with the transactions in a second. */
+/** Runs a script with pgbench, prepared; answers with the transactions in a second, and with how many there were. */
 export const pgbench = async (
   folder: string,
   databaseUrl: string,
   script: string,
   connections: number,
   seconds: number,
-): Promise<number> => {
+): Promise<{ rate: number; count: number }> => {
   const path = join(folder, "pgbench.sql");
   await Bun.write(path, script);
   const { hostname, port, password } = new URL(databaseUrl);
-  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", `${seconds}`, "-f", path];
+  // Its connections count, and take their time: longer than the others.
+  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", `${seconds + 4}`, "-f", path];
   const { stdout, stderr } = Bun.spawnSync(
     ["pgbench", ...load, "-h", hostname, "-p", port, "-U", "postgres", "postgres"],
     { env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password } },
   );
-  // What counts begins when all are connected.
   const tps = /tps = ([\d.]+) \(without initial/.exec(stdout.toString())?.[1];
-  if (!tps) throw new Error(stderr.toString());
-  return Number(tps);
+  const count = /actually processed: (\d+)/.exec(stdout.toString())?.[1];
+  if (!tps || !count) throw new Error(stderr.toString());
+  return { rate: Number(tps), count: Number(count) };
 };
 
 /**

@@ -18,8 +18,10 @@ import { untilDone, writing } from "./writing.ts";
 
 const BEARER = /^bearer +(.+)$/i;
 
+/** What strangers are told costs them more than us: it is made once. */
+const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
 /** The same words for every key that is none, so that they tell nothing apart. */
-const invalid = (): Problem => new Problem("invalid_api_key", "The API key is malformed or unknown.");
+const INVALID = new Problem("invalid_api_key", "The API key is malformed or unknown.");
 
 /**
  * Who calls, by which secret, and the key of the same tenant that the path names; null when it names none, or one that is
@@ -45,14 +47,12 @@ const authenticate = async (
   trace: Trace,
 ): Promise<Judged> => {
   const [, token] = BEARER.exec(header ?? "") ?? [];
-  if (token === undefined) {
-    throw new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
-  }
+  if (token === undefined) throw MISSING;
   const secret = parseApiKey(token);
-  if (!secret) throw invalid();
+  if (!secret) throw INVALID;
   trace.keyId = secret.keyId;
   const stored = await findCredential(db, secret.keyId, targetId);
-  if (!stored || !verifyApiKey(secret, stored.digest)) throw invalid();
+  if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { caller, target } = stored;
   trace.tenantId = caller.tenantId;
 

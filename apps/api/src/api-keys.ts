@@ -24,6 +24,7 @@ import { authentication } from "./auth.ts";
 import { readBody } from "./body.ts";
 import { entityTag, readIfMatch } from "./conditions.ts";
 import { checkIdempotencyKey, once } from "./once.ts";
+import { operation } from "./operation.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf } from "./trace.ts";
 
@@ -55,7 +56,18 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           },
         );
       },
-      { scope: "api_keys:write" },
+      {
+        scope: "api_keys:write",
+        detail: operation({
+          operationId: "createApiKey",
+          summary: "Create an API key",
+          description:
+            "Creates a key that can do no more than the calling key. Its secret is shown only in this answer.",
+          body: CreateApiKey,
+          success: { status: 201, description: "The key, with its secret.", schema: ApiKeyWithSecret },
+          problems: ["grant_exceeds_caller"],
+        }),
+      },
     )
     .get(
       "",
@@ -64,7 +76,17 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
         return toPage(API_KEY_LIST, page, keys, presentApiKey);
       },
-      { scope: "api_keys:write", response: { 200: ApiKeyPage } },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKeyPage },
+        detail: operation({
+          operationId: "listApiKeys",
+          summary: "List API keys",
+          description: "Lists the keys that the calling key may know of, newest first.",
+          query: API_KEY_LIST.query,
+          success: { status: 200, description: "A page of keys.", schema: ApiKeyPage },
+        }),
+      },
     )
     .get(
       "/self",
@@ -73,7 +95,16 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(caller);
         return presentApiKey(caller);
       },
-      { scope: "any", response: { 200: ApiKey } },
+      {
+        scope: "any",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "getCallingApiKey",
+          summary: "Read the calling key",
+          description: "What the calling key is and may do: the first call of an integration.",
+          success: { status: 200, description: "The calling key.", schema: ApiKey },
+        }),
+      },
     )
     .get(
       "/:id",
@@ -83,7 +114,16 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
       },
-      { scope: "api_keys:write", response: { 200: ApiKey } },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "getApiKey",
+          summary: "Read an API key",
+          description: "Reads a key; never its secret.",
+          success: { status: 200, description: "The key.", schema: ApiKey },
+        }),
+      },
     )
     .patch(
       "/:id",
@@ -97,7 +137,19 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
       },
-      { scope: "api_keys:write", response: { 200: ApiKey } },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "updateApiKey",
+          summary: "Change an API key",
+          description:
+            "What is left out stays. As it is and as it would become, the key can do no more than the calling key.",
+          body: UpdateApiKey,
+          success: { status: 200, description: "The key as it is now.", schema: ApiKey },
+          problems: ["grant_exceeds_caller", "invalid_transition"],
+        }),
+      },
     )
     .delete(
       "/:id",
@@ -112,7 +164,17 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
       },
-      { scope: "api_keys:write", response: { 200: ApiKey } },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "revokeApiKey",
+          summary: "Revoke an API key",
+          description: "Ends the key and all that it has created, for good, on every replica, from the answer on.",
+          success: { status: 200, description: "The key as it is now.", schema: ApiKey },
+          problems: ["grant_exceeds_caller"],
+        }),
+      },
     )
     .post(
       "/:id/rotate",
@@ -140,6 +202,17 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           },
         );
       },
-      { scope: "api_keys:write" },
+      {
+        scope: "api_keys:write",
+        detail: operation({
+          operationId: "rotateApiKey",
+          summary: "Rotate an API key",
+          description:
+            "Gives the key a new secret, shown only in this answer. The old one works until the overlap ends.",
+          body: RotateApiKey,
+          success: { status: 200, description: "The key, with its new secret.", schema: ApiKeyWithSecret },
+          problems: ["grant_exceeds_caller", "invalid_transition"],
+        }),
+      },
     );
 };

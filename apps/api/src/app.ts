@@ -12,8 +12,11 @@ import { auditEventRoutes } from "./audit-events.ts";
 import { avatarRoutes } from "./avatars.ts";
 import type { ApiConfig } from "./config.ts";
 import { leakedKeyRoutes } from "./leaked-keys.ts";
+import { openApiDocument } from "./openapi.ts";
 import { toProblem, writeProblem } from "./problem.ts";
+import { problemTypeRoutes } from "./problem-types.ts";
 import type { RedisStore } from "./redis.ts";
+import { referenceRoutes } from "./reference.ts";
 import { requestIdFor, tracing } from "./trace.ts";
 
 export type Dependencies = {
@@ -51,6 +54,8 @@ const methodsAt = (routes: readonly Route[], path: string): string[] => {
 
 export const createApp = (dependencies: Dependencies) => {
   const { db, clock, random, log, isEnding } = dependencies;
+  /** Made when it is first asked for. */
+  let document: string | null = null;
   const app = new Elysia({
     // Unknown fields are refused, never removed.
     normalize: false,
@@ -115,6 +120,13 @@ export const createApp = (dependencies: Dependencies) => {
     .use(apiKeyRoutes(dependencies))
     .use(avatarRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
-    .use(leakedKeyRoutes(dependencies));
+    .use(leakedKeyRoutes(dependencies))
+    .use(problemTypeRoutes())
+    .use(referenceRoutes())
+    .get("/openapi.json", ({ set }): string => {
+      document ??= JSON.stringify(openApiDocument(app.routes));
+      set.headers["content-type"] = "application/json";
+      return document;
+    });
   return app;
 };

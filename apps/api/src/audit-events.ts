@@ -5,6 +5,7 @@ import { readPage, toPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
+import { operation } from "./operation.ts";
 import { readQuery } from "./query.ts";
 
 export const auditEventRoutes = (dependencies: Dependencies) =>
@@ -15,5 +16,15 @@ export const auditEventRoutes = (dependencies: Dependencies) =>
       const events = await listAuditEvents(db, caller, page);
       return toPage(AUDIT_EVENT_LIST, page, events, presentAuditEvent);
     },
-    { scope: "api_keys:write", response: { 200: AuditEventPage } },
+    {
+      scope: "api_keys:write",
+      response: { 200: AuditEventPage },
+      detail: operation({
+        operationId: "listAuditEvents",
+        summary: "Read the audit trail",
+        description: "Lists what was done to keys and avatars that the calling key may know of, newest first.",
+        query: AUDIT_EVENT_LIST.query,
+        success: { status: 200, description: "A page of events.", schema: AuditEventPage },
+      }),
+    },
   );

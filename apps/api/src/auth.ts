@@ -77,6 +77,7 @@ export const authentication = (dependencies: Dependencies) => {
   return new Elysia({ name: "authentication" }).use(tracing).macro({
     /** The scope that a caller needs; `any` is any valid key. */
     scope: (needed: Scope | "any") => ({
+      detail: { scope: needed } as object,
       async resolve({ request, params, set, trace }) {
         // Routes without parameters have no `params`, whatever the types say.
         const { id } = (params ?? {}) as { id?: unknown };

@@ -26,6 +26,7 @@ import { authentication } from "./auth.ts";
 import { readBody } from "./body.ts";
 import { type Expectation, entityTag, isKnown, readIfMatch } from "./conditions.ts";
 import { checkIdempotencyKey, once } from "./once.ts";
+import { operation } from "./operation.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf, type Trace } from "./trace.ts";
 
@@ -82,7 +83,16 @@ export const avatarRoutes = (dependencies: Dependencies) => {
           return [answer, await insertAvatar(db, avatar, caller, origin, claimOf(answer))];
         });
       },
-      { scope: "avatars:write" },
+      {
+        scope: "avatars:write",
+        detail: operation({
+          operationId: "createAvatar",
+          summary: "Create an avatar",
+          description: "Creates an avatar in the environment of the calling key. A new avatar is a draft.",
+          body: CreateAvatar,
+          success: { status: 201, description: "The avatar.", schema: Avatar },
+        }),
+      },
     )
     .get(
       "",
@@ -90,7 +100,18 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
         return toPage(AVATAR_LIST, page, await listAvatars(db, caller, page), presentAvatar);
       },
-      { scope: "avatars:read", response: { 200: AvatarPage } },
+      {
+        scope: "avatars:read",
+        response: { 200: AvatarPage },
+        detail: operation({
+          operationId: "listAvatars",
+          summary: "List avatars",
+          description:
+            "Lists avatars of the calling key's environment, newest first. Deleted ones only by `status=deleted`.",
+          query: AVATAR_LIST.query,
+          success: { status: 200, description: "A page of avatars.", schema: AvatarPage },
+        }),
+      },
     )
     .get(
       "/:id",
@@ -101,7 +122,17 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(avatar);
         return isKnown(request, avatar) ? status(304, undefined) : presentAvatar(avatar);
       },
-      { scope: "avatars:read", response: { 200: Avatar, 304: Type.Undefined() } },
+      {
+        scope: "avatars:read",
+        response: { 200: Avatar, 304: Type.Undefined() },
+        detail: operation({
+          operationId: "getAvatar",
+          summary: "Read an avatar",
+          description: "Reads an avatar in whatever state it is, `deleted` too.",
+          isConditional: true,
+          success: { status: 200, description: "The avatar.", schema: Avatar },
+        }),
+      },
     )
     .patch(
       "/:id",
@@ -112,7 +143,18 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(avatar);
         return presentAvatar(avatar);
       },
-      { scope: "avatars:write", response: { 200: Avatar } },
+      {
+        scope: "avatars:write",
+        response: { 200: Avatar },
+        detail: operation({
+          operationId: "updateAvatar",
+          summary: "Change an avatar",
+          description: "What is left out stays. `settings` and `metadata` are replaced whole.",
+          body: UpdateAvatar,
+          success: { status: 200, description: "The avatar as it is now.", schema: Avatar },
+          problems: ["invalid_transition"],
+        }),
+      },
     )
     .delete(
       "/:id",
@@ -124,6 +166,15 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         set.headers.etag = entityTag(avatar);
         return presentAvatar(avatar);
       },
-      { scope: "avatars:write", response: { 200: Avatar } },
+      {
+        scope: "avatars:write",
+        response: { 200: Avatar },
+        detail: operation({
+          operationId: "deleteAvatar",
+          summary: "Delete an avatar",
+          description: "The avatar stays, as `deleted`, and leaves the lists. To say it twice gives the same answer.",
+          success: { status: 200, description: "The avatar as it is now.", schema: Avatar },
+        }),
+      },
     );
 };

@@ -161,10 +161,10 @@ describe("the tables of docs/api.md", () => {
   });
 
   test("name each error with its status, and none that does not exist", () => {
-    const rows = [...(apiDocument ?? "").matchAll(/^\| (\d{3}) \| `(\w+)` \|/gm)].map(
-      ([, status, code]) => `${status} ${code}`,
+    const rows = [...(apiDocument ?? "").matchAll(/^\| (\d{3}) \| `(\w+)` \| (.+) \|$/gm)].map(
+      ([, status, code, when]) => `${status} ${code} ${when}`,
     );
-    const known = Object.entries(PROBLEMS).map(([code, { status }]) => `${status} ${code}`);
+    const known = Object.entries(PROBLEMS).map(([code, { status, meaning }]) => `${status} ${code} ${meaning}`);
     expect(rows.sort()).toEqual(known.sort());
   });
 

@@ -12,6 +12,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { readBody } from "./body.ts";
 import { clientNetwork } from "./client-address.ts";
+import { operation } from "./operation.ts";
 import { createLimiter, rateLimited } from "./rate-limits.ts";
 import { originOf, type Trace, tracing } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
@@ -19,7 +20,8 @@ import { untilDone, writing } from "./writing.ts";
 /** Reports that one client may make in a minute. */
 const REPORTS_PER_MINUTE = 30;
 
-const Accepted = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
+/** The answer to every report. */
+export const LeakedKeyReport = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
 
 export const leakedKeyRoutes = (dependencies: Dependencies) => {
   const { config, peerAddress, redis } = dependencies;
@@ -52,6 +54,16 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
       if (secret) await untilDone(() => revokeLeaked(db, secret, trace));
       return status(202, { status: "accepted" as const });
     },
-    { response: { 202: Accepted } },
+    {
+      response: { 202: LeakedKeyReport },
+      detail: operation({
+        operationId: "reportLeakedKey",
+        summary: "Report a leaked key",
+        description: "Revokes the key of a full secret, without credentials. The answer is the same for every key.",
+        body: ReportLeakedKey,
+        success: { status: 202, description: "The report was taken, whatever came of it.", schema: LeakedKeyReport },
+        problems: ["rate_limited"],
+      }),
+    },
   );
 };

@@ -1,6 +1,9 @@
 /** Errors as answers: `application/problem+json` (RFC 9457), in fixed words, with nothing internal and no echo. */
 import { databaseFailure } from "@realtime-avatar/db/failure";
-import { PROBLEMS, Problem } from "@realtime-avatar/domain/problem";
+import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import { MAX_ERRORS } from "@realtime-avatar/domain/schema";
+import { SCOPES } from "@realtime-avatar/domain/scope";
+import { type TProperties, Type } from "@sinclair/typebox";
 import type { Answering } from "./trace.ts";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
@@ -51,3 +54,41 @@ export const writeProblem = (problem: Problem, requestId: string, set: Answering
   };
   return JSON.stringify(body);
 };
+
+const fieldError = {
+  pointer: Type.Optional(Type.String({ description: "A JSON Pointer into the body, in fragment form." })),
+  parameter: Type.Optional(Type.String({ description: "The name of a query parameter." })),
+  header: Type.Optional(Type.String({ description: "The name of a header." })),
+  code: Type.String(),
+  detail: Type.String(),
+};
+const strict = { additionalProperties: false };
+const bounds = { minItems: 1, maxItems: MAX_ERRORS };
+const allowed = Type.Unknown({ description: "What the calling key may give; null when nothing will do." });
+const scopes = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
+
+/** What only some problems have. */
+const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
+  validation_failed: { errors: Type.Array(Type.Object(fieldError, strict), bounds) },
+  grant_exceeds_caller: { errors: Type.Array(Type.Object({ ...fieldError, allowed }, strict), bounds) },
+  insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },
+  invalid_transition: { currentStatus: Type.String(), allowedStatuses: Type.Array(Type.String()) },
+};
+
+/** The schema of the body of a problem with this code. */
+export const problemSchema = (code: ProblemCode) =>
+  Type.Object(
+    {
+      type: Type.Literal(`/problems/${code}`),
+      title: Type.Literal(PROBLEMS[code].title),
+      status: Type.Literal(PROBLEMS[code].status),
+      detail: Type.String({ description: "What is wrong, in words for people." }),
+      code: Type.Literal(code),
+      requestId: Type.String({ description: "As in `X-Request-Id`." }),
+      retryable: Type.Boolean({
+        description: "Whether the same request may be sent again without being executed twice.",
+      }),
+      ...MEMBERS[code],
+    },
+    { ...strict, description: PROBLEMS[code].meaning },
+  );

@@ -21,11 +21,17 @@ export const MAX_LINEAGE = 8;
 
 /** What a new key and a present one share. */
 const fields = {
-  name: Text({ minLength: 1, maxLength: 120 }),
-  environment: OneOf(ENVIRONMENTS),
-  scopes: Type.Array(OneOf(SCOPES), { minItems: 1, maxItems: 16 }),
-  spendLimitCreditMicros: Nullable(Count()),
-  expiresAt: Nullable(DateTime()),
+  name: Text({ minLength: 1, maxLength: 120, description: "What people call the key." }),
+  environment: OneOf(ENVIRONMENTS, { description: "Live and test are two worlds that do not see each other." }),
+  scopes: Type.Array(OneOf(SCOPES), {
+    minItems: 1,
+    maxItems: 16,
+    description: "What the key may do. `*` is every scope; no other implies another. Duplicates are stored once.",
+  }),
+  spendLimitCreditMicros: Nullable(Count(), {
+    description: "A hard cap on what the key and its descendants spend, in credit micros; null is no cap.",
+  }),
+  expiresAt: Nullable(DateTime(), { description: "From then on the key is refused; null is never." }),
 };
 
 export const CreateApiKey = Type.Object(
@@ -53,7 +59,15 @@ export type UpdateApiKey = Static<typeof UpdateApiKey>;
 
 /** A rotation leaves the old secret valid for at most a week. */
 export const RotateApiKey = Type.Object(
-  { overlapSeconds: Type.Optional(Count({ minimum: 0, maximum: 604_800 })) },
+  {
+    overlapSeconds: Type.Optional(
+      Count({
+        minimum: 0,
+        maximum: 604_800,
+        description: "How long the old secret still works. A key that rotates itself needs at least 60.",
+      }),
+    ),
+  },
   { additionalProperties: false },
 );
 export type RotateApiKey = Static<typeof RotateApiKey>;
@@ -63,24 +77,28 @@ export const MIN_OWN_OVERLAP_SECONDS = 60;
 
 /** A secret that somebody has found where it should not be. */
 export const ReportLeakedKey = Type.Object(
-  { apiKey: Text({ minLength: 1, maxLength: 512 }) },
+  { apiKey: Text({ minLength: 1, maxLength: 512, description: "The full secret that was found." }) },
   { additionalProperties: false },
 );
 export type ReportLeakedKey = Static<typeof ReportLeakedKey>;
 
 export const ApiKey = Type.Object(
   {
-    id: Text({ minLength: 1, maxLength: 64 }),
-    keyId: Text({ minLength: KEY_ID_LENGTH, maxLength: KEY_ID_LENGTH }),
+    id: Text({ minLength: 1, maxLength: 64, description: "The record, which a rotation leaves as it is." }),
+    keyId: Text({
+      minLength: KEY_ID_LENGTH,
+      maxLength: KEY_ID_LENGTH,
+      description: "The newest credential's public handle, which may stand in logs.",
+    }),
     tenantId: Text({ minLength: 1, maxLength: 64 }),
     name: fields.name,
     environment: fields.environment,
-    redactedKey: Text({ minLength: 1, maxLength: 64 }),
+    redactedKey: Text({ minLength: 1, maxLength: 64, description: "What may be shown of the secret." }),
     scopes: fields.scopes,
-    status: OneOf(API_KEY_STATUSES),
+    status: OneOf(API_KEY_STATUSES, { description: "By the key itself, or by one that it descends from." }),
     spendLimitCreditMicros: fields.spendLimitCreditMicros,
     expiresAt: fields.expiresAt,
-    lastUsedAt: Nullable(DateTime()),
+    lastUsedAt: Nullable(DateTime(), { description: "The minute of its last use; null before the first." }),
     createdAt: DateTime(),
   },
   { additionalProperties: false },
@@ -89,7 +107,14 @@ export type ApiKey = Static<typeof ApiKey>;
 
 /** The answer of a creation or a rotation: the one place where the full secret is shown. */
 export const ApiKeyWithSecret = Type.Object(
-  { ...ApiKey.properties, apiKey: Text({ minLength: 1, maxLength: 128 }) },
+  {
+    ...ApiKey.properties,
+    apiKey: Text({
+      minLength: 1,
+      maxLength: 128,
+      description: "The full secret. It is in this answer and nowhere else: store it at once.",
+    }),
+  },
   { additionalProperties: false },
 );
 export type ApiKeyWithSecret = Static<typeof ApiKeyWithSecret>;

@@ -15,13 +15,19 @@ const MAX_JSON_BYTES = 32 * 1024;
 
 /** What a new avatar and a present one share. */
 const fields = {
-  displayName: Text({ minLength: 1, maxLength: 160 }),
-  sourceKind: OneOf(SOURCE_KINDS),
-  modelId: Text({ minLength: 1, maxLength: 160 }),
-  sourceAssetId: Text({ minLength: 1, maxLength: 160 }),
-  defaultVoiceId: Text({ minLength: 8, maxLength: 160 }),
-  settings: JsonObject({ "x-maxBytes": MAX_JSON_BYTES }),
-  metadata: JsonObject({ "x-maxBytes": MAX_JSON_BYTES }),
+  displayName: Text({ minLength: 1, maxLength: 160, description: "What people call the avatar." }),
+  sourceKind: OneOf(SOURCE_KINDS, { description: "What the avatar is built from." }),
+  modelId: Text({ minLength: 1, maxLength: 160, description: "The model that renders the avatar." }),
+  sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "The image or video that it is built from." }),
+  defaultVoiceId: Text({ minLength: 8, maxLength: 160, description: "The voice of a call that names none." }),
+  settings: JsonObject({
+    "x-maxBytes": MAX_JSON_BYTES,
+    description: `For the platform: at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
+  }),
+  metadata: JsonObject({
+    "x-maxBytes": MAX_JSON_BYTES,
+    description: `For you: at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
+  }),
 };
 
 export const CreateAvatar = Type.Object(
@@ -63,11 +69,11 @@ export const Avatar = Type.Object(
     displayName: fields.displayName,
     sourceKind: fields.sourceKind,
     modelId: fields.modelId,
-    status: OneOf(AVATAR_STATUSES),
+    status: OneOf(AVATAR_STATUSES, { description: "A new avatar is a draft." }),
     sourceAssetId: Nullable(fields.sourceAssetId),
     defaultVoiceId: Nullable(fields.defaultVoiceId),
-    cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 })),
-    cacheVersion: Count(),
+    cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 }), { description: "What was prepared for calls." }),
+    cacheVersion: Count({ description: "Raised each time that it is prepared; 0 before." }),
     settings: fields.settings,
     metadata: fields.metadata,
     createdAt: DateTime(),

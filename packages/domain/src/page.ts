@@ -10,12 +10,15 @@ import { Count, isValid, Nullable, Text } from "./schema.ts";
 export const PAGE_LIMITS = { minimum: 1, maximum: 100 };
 export const DEFAULT_PAGE_LIMIT = 50;
 
-const Cursor = Text({ minLength: 1, maxLength: 512 });
+const Cursor = Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the page before." });
 
 /** One page of a list; `nextCursor` is null on the last one. */
 export const Page = <Item extends TSchema>(item: Item) =>
   Type.Object(
-    { data: Type.Array(item, { minItems: 0, maxItems: PAGE_LIMITS.maximum }), nextCursor: Nullable(Cursor) },
+    {
+      data: Type.Array(item, { minItems: 0, maxItems: PAGE_LIMITS.maximum }),
+      nextCursor: Nullable(Cursor, { description: "Asks for the next page; null on the last one." }),
+    },
     { additionalProperties: false },
   );
 
@@ -32,7 +35,9 @@ export const listOf = <Prefix extends IdPrefix, Filters extends TProperties>(
 ): List<Prefix, Filters> => {
   const parameters: TProperties = {
     ...filters,
-    limit: Type.Optional(Count(PAGE_LIMITS)),
+    limit: Type.Optional(
+      Count({ ...PAGE_LIMITS, description: `How many in a page; ${DEFAULT_PAGE_LIMIT} when left out.` }),
+    ),
     cursor: Type.Optional(Cursor),
   };
   return {

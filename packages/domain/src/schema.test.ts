@@ -173,17 +173,19 @@ describe("TypeBox's own verdict", () => {
   });
 
   test("the schemas are plain JSON Schema", () => {
+    const description = expect.any(String);
     expect(JSON.parse(JSON.stringify(CreateApiKey))).toEqual({
       type: "object",
       additionalProperties: false,
       required: ["name"],
       properties: {
-        name: { type: "string", minLength: 1, maxLength: 120 },
-        environment: { type: "string", enum: ["live", "test"] },
+        name: { type: "string", minLength: 1, maxLength: 120, description },
+        environment: { type: "string", enum: ["live", "test"], description },
         scopes: {
           type: "array",
           minItems: 1,
           maxItems: 16,
+          description,
           items: {
             type: "string",
             enum: [
@@ -200,8 +202,9 @@ describe("TypeBox's own verdict", () => {
         },
         spendLimitCreditMicros: {
           anyOf: [{ type: "integer", minimum: 0, maximum: 9007199254740991 }, { type: "null" }],
+          description,
         },
-        expiresAt: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }] },
+        expiresAt: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }], description },
       },
     });
   });

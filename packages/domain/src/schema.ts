@@ -220,33 +220,42 @@ for (const kind of Object.keys(OWN_KINDS)) {
   TypeRegistry.Set<TSchema>(kind, (schema, value) => validate(schema, value).length === 0);
 }
 
+/** What a document says of a value. */
+type Described = { description?: string };
+
 type TextBounds = { minLength: number; maxLength: number };
 
 /** Text of so many code points, which PostgreSQL can hold. */
-export const Text = (bounds: TextBounds): TUnsafe<string> & TextBounds =>
+export const Text = (bounds: TextBounds & Described): TUnsafe<string> & TextBounds =>
   Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...bounds }) as TUnsafe<string> & TextBounds;
 
 /** One of a list of strings. */
-export const OneOf = <const Values extends readonly string[]>(values: Values): TUnsafe<Values[number]> =>
-  Type.Unsafe({ [Kind]: "OneOf", type: "string", enum: [...values] });
+export const OneOf = <const Values extends readonly string[]>(
+  values: Values,
+  described: Described = {},
+): TUnsafe<Values[number]> => Type.Unsafe({ [Kind]: "OneOf", type: "string", enum: [...values], ...described });
 
 /** An RFC 3339 date-time. */
-export const DateTime = (): TUnsafe<string> => Type.Unsafe({ [Kind]: "DateTime", type: "string", format: "date-time" });
+export const DateTime = (described: Described = {}): TUnsafe<string> =>
+  Type.Unsafe({ [Kind]: "DateTime", type: "string", format: "date-time", ...described });
 
 export type JsonObject = { [name: string]: unknown };
 
 /** Any JSON object, of at most so many bytes as compact JSON in UTF-8. */
-export const JsonObject = <Bounds extends { "x-maxBytes"?: number }>(bounds: Bounds): TUnsafe<JsonObject> & Bounds =>
+export const JsonObject = <Bounds extends { "x-maxBytes"?: number }>(
+  bounds: Bounds & Described,
+): TUnsafe<JsonObject> & Bounds =>
   Type.Unsafe<JsonObject>({ [Kind]: "JsonObject", type: "object", ...bounds }) as TUnsafe<JsonObject> & Bounds;
 
 type CountBounds = { minimum: number; maximum: number };
+const SAFE: CountBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
 /** An integer; without bounds of its own, any from 0 that a double holds exactly. */
-export const Count = (bounds: CountBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER }): TInteger & CountBounds =>
-  Type.Integer(bounds) as TInteger & CountBounds;
+export const Count = (options: Partial<CountBounds> & Described = {}): TInteger & CountBounds =>
+  Type.Integer({ ...SAFE, ...options }) as TInteger & CountBounds;
 
-export const Nullable = <Schema extends TSchema>(schema: Schema): TUnion<[Schema, TNull]> =>
-  Type.Union([schema, Type.Null()]);
+export const Nullable = <Schema extends TSchema>(schema: Schema, described: Described = {}): TUnion<[Schema, TNull]> =>
+  Type.Union([schema, Type.Null()], described);
 
 /** Everything that is wrong with `value`, at most a hundred errors; an empty list when it meets `schema`. */
 export const validate = (schema: TSchema, value: unknown): FieldError[] => {

@@ -1,0 +1,246 @@
+/**
+ * For tests: what the document of the API says, judged by a judge that is not ours (Ajv, on JSON Schema 2020-12 as OpenAPI
+ * 3.1 has it), and requests made up from it.
+ */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import fc from "fast-check";
+
+export type Schema = { [keyword: string]: unknown };
+type Ref = { $ref: string };
+export type Parameter = {
+  name: string;
+  in: "path" | "query" | "header";
+  required?: boolean;
+  schema: Schema;
+  example?: unknown;
+};
+type Media = { schema: Schema; example?: unknown; examples?: Record<string, Ref> };
+type Header = { required?: boolean; schema: Schema; example?: unknown };
+type Response = { headers: Record<string, Ref>; content?: Record<string, Media> };
+export type Operation = {
+  operationId: string;
+  parameters: (Parameter | Ref)[];
+  requestBody?: { content: Record<string, Media> };
+  responses: Record<string, Response | Ref>;
+  security: object[];
+  "x-required-scope"?: string;
+};
+export type OpenApi = {
+  paths: Record<string, Record<string, Operation>>;
+  components: {
+    schemas: Record<string, Schema>;
+    examples: Record<string, { value: unknown }>;
+    headers: Record<string, Header>;
+    parameters: Record<string, Parameter>;
+    responses: Record<string, Response>;
+  };
+};
+
+export type Described = { method: string; path: string; operation: Operation };
+export const operationsOf = ({ paths }: OpenApi): Described[] =>
+  Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, operation]) => ({ method: method.toUpperCase(), path, operation })),
+  );
+
+/** What stands where a `$ref` points to, or else the thing itself. */
+export const resolved = <Thing extends object>(document: OpenApi, thing: Thing | Ref): Thing => {
+  if (!("$ref" in thing)) return thing;
+  const names = thing.$ref.slice("#/".length).split("/");
+  const target = names.reduce<unknown>((found, name) => (found as Record<string, unknown>)[name], document);
+  return resolved(document, target as Thing);
+};
+
+const JSON_TYPE = "application/json";
+export const bodySchema = ({ requestBody }: Operation): Schema | null =>
+  requestBody?.content[JSON_TYPE]?.schema ?? null;
+
+/** What an answer may carry that is of HTTP, not of the API. */
+const OF_HTTP = ["content-type", "content-length", "date", "vary", "connection", "content-security-policy"];
+
+export const documentJudge = (document: OpenApi) => {
+  const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true, validateSchema: false }));
+  ajv.addKeyword({
+    keyword: "x-maxBytes",
+    type: "object",
+    validate: (most: number, value: object) => Buffer.byteLength(JSON.stringify(value)) <= most,
+  });
+  ajv.addSchema({ $id: "https://document/", ...document });
+  const compiled = new Map<string, ValidateFunction>();
+  const compile = (schema: Schema): ValidateFunction => {
+    const key = JSON.stringify(schema);
+    const known = compiled.get(key) ?? ajv.compile(JSON.parse(key.replaceAll('"#/', '"https://document/#/')));
+    compiled.set(key, known);
+    return known;
+  };
+  /** What is wrong with a value; an empty list when it meets `schema`. */
+  const errors = (schema: Schema, value: unknown): string[] => {
+    const validate = compile(schema);
+    return validate(value)
+      ? []
+      : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`);
+  };
+
+  /** What in an answer differs from what the document says of the operation. */
+  const differences = (operation: Operation, answer: { status: number; headers: Headers; text: string }): string[] => {
+    const described = operation.responses[answer.status];
+    if (!described) return [`status ${answer.status} is not in the document`];
+    const { headers, content } = resolved<Response>(document, described);
+    const found: string[] = [];
+    for (const [name, described] of Object.entries(headers)) {
+      const { required, schema } = resolved<Header>(document, described);
+      const value = answer.headers.get(name);
+      if (value === null && required) found.push(`the header ${name} is missing`);
+      if (value !== null) found.push(...errors(schema, value).map((error) => `the header ${name}${error}`));
+    }
+    const known = new Set([...Object.keys(headers).map((name) => name.toLowerCase()), ...OF_HTTP]);
+    for (const name of answer.headers.keys())
+      if (!known.has(name)) found.push(`the header ${name} is not in the document`);
+    const [type = ""] = (answer.headers.get("content-type") ?? "").split(";");
+    if (!content) return answer.text === "" ? found : [...found, "there is a body"];
+    const media = content[type];
+    if (!media) return [...found, `the type ${type} is not in the document`];
+    return [...found, ...errors(media.schema, JSON.parse(answer.text))];
+  };
+
+  /** Every example of the document, with where it stands and what it must meet. */
+  const examples = (): { pointer: string; value: unknown; schema: Schema }[] => {
+    const found: { pointer: string; value: unknown; schema: Schema }[] = [];
+    const visit = (node: unknown, pointer: string): void => {
+      if (typeof node !== "object" || node === null) return;
+      const { schema, example, examples: named } = node as { schema?: Schema } & Media;
+      if (schema && example !== undefined) found.push({ pointer, value: example, schema });
+      for (const [name, ref] of Object.entries(schema && named ? named : {})) {
+        found.push({ pointer: `${pointer}/${name}`, value: resolved<{ value: unknown }>(document, ref).value, schema });
+      }
+      for (const [name, child] of Object.entries(node)) if (name !== "example") visit(child, `${pointer}/${name}`);
+    };
+    visit(document, "#");
+    return found;
+  };
+
+  return { errors, differences, examples };
+};
+
+/** Text of code points that the service can hold: what the document says of it in words alone. */
+const text = (minLength: number, maxLength: number): fc.Arbitrary<string> =>
+  fc.string({ unit: "binary", minLength, maxLength }).filter((value) => !value.includes("\0"));
+
+/** A time in the future, in whichever spelling. */
+const dateTime: fc.Arbitrary<string> = fc
+  .tuple(
+    fc.date({ min: new Date("2100-01-01"), max: new Date("2900-01-01"), noInvalidDate: true }),
+    fc.constantFrom("Z", "+05:30", "-00:00", "z"),
+  )
+  .map(([date, offset]) => date.toISOString().replace("Z", offset));
+
+const anyJson = fc.jsonValue({ maxDepth: 2, stringUnit: "grapheme" });
+
+/** Values that meet a schema, made up from what it says. */
+export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown> => {
+  const schema = resolved<Schema>(document, given);
+  const {
+    anyOf,
+    enum: values,
+    pattern,
+    format,
+    minLength = 0,
+    maxLength = 32,
+    type,
+  } = schema as Schema & {
+    anyOf?: Schema[];
+    enum?: string[];
+    minLength?: number;
+    maxLength?: number;
+  };
+  if ("const" in schema) return fc.constant(schema["const"]);
+  if (anyOf) return fc.oneof(...anyOf.map((one) => valuesOf(document, one)));
+  if (values) return fc.constantFrom(...values);
+  if (type === "null") return fc.constant(null);
+  if (type === "string" && format === "date-time") return dateTime;
+  if (type === "string" && pattern) return fc.stringMatching(new RegExp(String(pattern)));
+  if (type === "string")
+    return fc.oneof(text(minLength, maxLength), text(minLength, Math.min(maxLength, minLength + 8)));
+  if (type === "integer") return fc.integer({ min: Number(schema["minimum"]), max: Number(schema["maximum"]) });
+  if (type === "array") {
+    const { items, minItems, maxItems } = schema as { items: Schema; minItems: number; maxItems: number };
+    return fc.array(valuesOf(document, items), { minLength: minItems, maxLength: maxItems });
+  }
+  if (type !== "object") throw new TypeError(`no values for ${JSON.stringify(schema)}`);
+  const {
+    properties,
+    required = [],
+    minProperties = 0,
+  } = schema as {
+    properties?: Record<string, Schema>;
+    required?: string[];
+    minProperties?: number;
+  };
+  if (!properties) return fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), anyJson, { maxKeys: 4 });
+  const fields = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, valuesOf(document, one)]));
+  return fc
+    .record(fields, { requiredKeys: required })
+    .filter((value) => Object.keys(value as object).length >= minProperties);
+};
+
+/** What stands at the edge of what schemas say, and beyond. */
+const EDGES: readonly unknown[] = [
+  null,
+  true,
+  0,
+  -1,
+  1.5,
+  1e3,
+  59,
+  604_800,
+  604_801,
+  9_007_199_254_740_991,
+  9_007_199_254_740_992,
+  "",
+  "x",
+  "1",
+  "x".repeat(7),
+  "x".repeat(8),
+  "é".repeat(120),
+  "é".repeat(121),
+  "😀".repeat(160),
+  "😀".repeat(161),
+  "x".repeat(512),
+  "x".repeat(513),
+  "live",
+  "Live",
+  "ready",
+  "image",
+  "not a time",
+  "2027-02-30T00:00:00Z",
+  [],
+  ["*"],
+  ["*", "nothing"],
+  Array(16).fill("*"),
+  Array(17).fill("*"),
+  {},
+  { a: "x".repeat(32 * 1024 - 8) },
+  { a: "x".repeat(32 * 1024 - 7) },
+];
+const edge = fc.constantFrom(...EDGES);
+
+/** Values near those that meet the schema of an object: some meet it, and most do not. */
+export const valuesAround = (document: OpenApi, schema: Schema): fc.Arbitrary<unknown> => {
+  const { properties = {} } = resolved<Schema>(document, schema) as { properties?: object };
+  const change = fc.tuple(
+    fc.constantFrom("set", "remove"),
+    fc.constantFrom(...Object.keys(properties), "unknown"),
+    edge,
+  );
+  const changed = fc
+    .tuple(valuesOf(document, schema), fc.array(change, { minLength: 1, maxLength: 2 }))
+    .map(([value, changes]) => {
+      const result: Record<string, unknown> = { ...(value as object) };
+      for (const [how, name, to] of changes) {
+        if (how === "set") result[name] = to;
+        else delete result[name];
+      }
+      return result;
+    });
+  return fc.oneof({ weight: 9, arbitrary: changed }, { weight: 1, arbitrary: edge });
+};

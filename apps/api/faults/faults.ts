@@ -8,6 +8,7 @@ import { mkdtempSync, rmdirSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { createClient } from "@realtime-avatar/client";
 import { client, random, seedKey, seedTenant, session, temporaryFolder } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
@@ -584,6 +585,50 @@ describe("a migration", () => {
       body: { displayName: "x", sourceKind: "image" },
     });
     expect(late.status).toBe(201);
+  });
+});
+
+describe("the client", () => {
+  test("creates each avatar once, while the service is killed and the database loses its connections", async () => {
+    const databaseUrl = await cluster.newDatabase();
+    const apiKey = await seedRoot(databaseUrl);
+    const PORT = String(await freePort());
+    let service = await startService(databaseUrl, { PORT });
+    const calls = createClient({ baseUrl: service.url, apiKey, maxAttempts: 100, attemptTimeoutMs: 2 * DEADLINE_MS });
+    const wanted = Array.from({ length: 3000 }, (_, index) => `by the client ${index}`);
+    const queue = [...wanted];
+    const made = new Map<string, string>();
+    const creating = Promise.all(
+      Array.from({ length: 8 }, async () => {
+        for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
+          const body = { displayName: name, sourceKind: "image" } as const;
+          made.set(name, (await calls.POST("/api/v1/avatars", { body })).data.id);
+        }
+      }),
+    );
+    const sql = client(databaseUrl);
+    const untilMade = async (count: number): Promise<void> => {
+      while (made.size < count) await Bun.sleep(5);
+    };
+    for (let round = 1; round <= 6; round++) {
+      await untilMade(round * 400);
+      if (round % 2 === 0) {
+        await sql`select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+        continue;
+      }
+      service.kill("SIGKILL");
+      await service.exited;
+      services.delete(service);
+      service = await startService(databaseUrl, { PORT });
+    }
+    await creating;
+    const found = await sql<
+      { id: string; displayName: string }[]
+    >`select id, display_name as "displayName" from avatars`;
+    await sql.end();
+    expect(found.length).toBe(wanted.length);
+    expect(new Map(found.map(({ id, displayName }) => [displayName, id]))).toEqual(made);
   });
 });
 

@@ -245,7 +245,12 @@ export type JsonObject = { [name: string]: unknown };
 export const JsonObject = <Bounds extends { "x-maxBytes"?: number }>(
   bounds: Bounds & Described,
 ): TUnsafe<JsonObject> & Bounds =>
-  Type.Unsafe<JsonObject>({ [Kind]: "JsonObject", type: "object", ...bounds }) as TUnsafe<JsonObject> & Bounds;
+  Type.Unsafe<JsonObject>({
+    [Kind]: "JsonObject",
+    type: "object",
+    additionalProperties: true,
+    ...bounds,
+  }) as TUnsafe<JsonObject> & Bounds;
 
 type CountBounds = { minimum: number; maximum: number };
 const SAFE: CountBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };

@@ -1,0 +1,2468 @@
+/* Made from docs/openapi.json by `bun run openapi`. Not to be changed by hand. */
+export interface paths {
+  "/api/v1/api-keys": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List API keys
+     * @description Lists the keys that the calling key may know of, newest first.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    get: operations["listApiKeys"];
+    put?: never;
+    /**
+     * Create an API key
+     * @description Creates a key that can do no more than the calling key. Its secret is shown only in this answer.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    post: operations["createApiKey"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/api-keys/self": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the calling key
+     * @description What the calling key is and may do: the first call of an integration.
+     *
+     *     Needs any valid key.
+     */
+    get: operations["getCallingApiKey"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/api-keys/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an API key
+     * @description Reads a key; never its secret.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    get: operations["getApiKey"];
+    put?: never;
+    post?: never;
+    /**
+     * Revoke an API key
+     * @description Ends the key and all that it has created, for good, on every replica, from the answer on.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    delete: operations["revokeApiKey"];
+    options?: never;
+    head?: never;
+    /**
+     * Change an API key
+     * @description What is left out stays. As it is and as it would become, the key can do no more than the calling key.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    patch: operations["updateApiKey"];
+    trace?: never;
+  };
+  "/api/v1/api-keys/{id}/rotate": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Rotate an API key
+     * @description Gives the key a new secret, shown only in this answer. The old one works until the overlap ends.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    post: operations["rotateApiKey"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/avatars": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List avatars
+     * @description Lists avatars of the calling key's environment, newest first. Deleted ones only by `status=deleted`.
+     *
+     *     Needs the scope `avatars:read`.
+     */
+    get: operations["listAvatars"];
+    put?: never;
+    /**
+     * Create an avatar
+     * @description Creates an avatar in the environment of the calling key. A new avatar is a draft.
+     *
+     *     Needs the scope `avatars:write`.
+     */
+    post: operations["createAvatar"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/avatars/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an avatar
+     * @description Reads an avatar in whatever state it is, `deleted` too.
+     *
+     *     Needs the scope `avatars:read`.
+     */
+    get: operations["getAvatar"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete an avatar
+     * @description The avatar stays, as `deleted`, and leaves the lists. To say it twice gives the same answer.
+     *
+     *     Needs the scope `avatars:write`.
+     */
+    delete: operations["deleteAvatar"];
+    options?: never;
+    head?: never;
+    /**
+     * Change an avatar
+     * @description What is left out stays. `settings` and `metadata` are replaced whole.
+     *
+     *     Needs the scope `avatars:write`.
+     */
+    patch: operations["updateAvatar"];
+    trace?: never;
+  };
+  "/api/v1/audit-events": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the audit trail
+     * @description Lists what was done to keys and avatars that the calling key may know of, newest first.
+     *
+     *     Needs the scope `api_keys:write`.
+     */
+    get: operations["listAuditEvents"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/leaked-keys": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Report a leaked key
+     * @description Revokes the key of a full secret, without credentials. The answer is the same for every key.
+     */
+    post: operations["reportLeakedKey"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/problems/{code}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Explain a problem
+     * @description What the `type` of a problem leads to: when it is given, and what you can do. HTML for browsers.
+     */
+    get: operations["getProblemType"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+}
+export type webhooks = Record<string, never>;
+export interface components {
+  schemas: {
+    ApiKey: {
+      /** @description The record, which a rotation leaves as it is. */
+      id: string;
+      /** @description The newest credential's public handle, which may stand in logs. */
+      keyId: string;
+      tenantId: string;
+      /** @description What people call the key. */
+      name: string;
+      /**
+       * @description Live and test are two worlds that do not see each other.
+       * @enum {string}
+       */
+      environment: "live" | "test";
+      /** @description What may be shown of the secret. */
+      redactedKey: string;
+      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      scopes: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+      /**
+       * @description By the key itself, or by one that it descends from.
+       * @enum {string}
+       */
+      status: "active" | "revoked" | "expired";
+      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      spendLimitCreditMicros: number | null;
+      /** @description From then on the key is refused; null is never. */
+      expiresAt: string | null;
+      /** @description The minute of its last use; null before the first. */
+      lastUsedAt: string | null;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    ApiKeyPage: {
+      data: components["schemas"]["ApiKey"][];
+      /** @description Asks for the next page; null on the last one. */
+      nextCursor: string | null;
+    };
+    ApiKeyWithSecret: {
+      /** @description The record, which a rotation leaves as it is. */
+      id: string;
+      /** @description The newest credential's public handle, which may stand in logs. */
+      keyId: string;
+      tenantId: string;
+      /** @description What people call the key. */
+      name: string;
+      /**
+       * @description Live and test are two worlds that do not see each other.
+       * @enum {string}
+       */
+      environment: "live" | "test";
+      /** @description What may be shown of the secret. */
+      redactedKey: string;
+      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      scopes: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+      /**
+       * @description By the key itself, or by one that it descends from.
+       * @enum {string}
+       */
+      status: "active" | "revoked" | "expired";
+      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      spendLimitCreditMicros: number | null;
+      /** @description From then on the key is refused; null is never. */
+      expiresAt: string | null;
+      /** @description The minute of its last use; null before the first. */
+      lastUsedAt: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /** @description The full secret. It is in this answer and nowhere else: store it at once. */
+      apiKey: string;
+    };
+    AuditEvent: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @enum {string} */
+      action:
+        | "api_key.created"
+        | "api_key.updated"
+        | "api_key.rotated"
+        | "api_key.revoked"
+        | "api_key.reported_leaked"
+        | "avatar.created"
+        | "avatar.updated"
+        | "avatar.deleted";
+      targetId: string;
+      /** @description The names of the fields that an update changed; never their values. */
+      changedFields: string[];
+      /** @description The key that acted; null when no key did. */
+      actorId: string | null;
+      /** @description The credential by which it acted. */
+      actorKeyId: string | null;
+      /** @description The `X-Request-Id` of the answer. */
+      requestId: string;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    AuditEventPage: {
+      data: components["schemas"]["AuditEvent"][];
+      /** @description Asks for the next page; null on the last one. */
+      nextCursor: string | null;
+    };
+    Avatar: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description What people call the avatar. */
+      displayName: string;
+      /**
+       * @description What the avatar is built from.
+       * @enum {string}
+       */
+      sourceKind: "image" | "video";
+      /** @description The model that renders the avatar. */
+      modelId: string;
+      /**
+       * @description A new avatar is a draft.
+       * @enum {string}
+       */
+      status: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
+      sourceAssetId: string | null;
+      defaultVoiceId: string | null;
+      /** @description What was prepared for calls. */
+      cacheManifestId: string | null;
+      /** @description Raised each time that it is prepared; 0 before. */
+      cacheVersion: number;
+      /** @description For the platform: at most 32768 bytes as compact JSON in UTF-8. */
+      settings: {
+        [key: string]: unknown;
+      };
+      /** @description For you: at most 32768 bytes as compact JSON in UTF-8. */
+      metadata: {
+        [key: string]: unknown;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+    };
+    AvatarPage: {
+      data: components["schemas"]["Avatar"][];
+      /** @description Asks for the next page; null on the last one. */
+      nextCursor: string | null;
+    };
+    CreateApiKey: {
+      /** @description What people call the key. */
+      name: string;
+      /**
+       * @description Live and test are two worlds that do not see each other.
+       * @enum {string}
+       */
+      environment?: "live" | "test";
+      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      scopes?: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      spendLimitCreditMicros?: number | null;
+      /** @description From then on the key is refused; null is never. */
+      expiresAt?: string | null;
+    };
+    CreateAvatar: {
+      /** @description What people call the avatar. */
+      displayName: string;
+      /**
+       * @description What the avatar is built from.
+       * @enum {string}
+       */
+      sourceKind: "image" | "video";
+      /** @description The model that renders the avatar. */
+      modelId?: string;
+      /** @description The image or video that it is built from. */
+      sourceAssetId?: string;
+      /** @description The voice of a call that names none. */
+      defaultVoiceId?: string;
+      /** @description For the platform: at most 32768 bytes as compact JSON in UTF-8. */
+      settings?: {
+        [key: string]: unknown;
+      };
+      /** @description For you: at most 32768 bytes as compact JSON in UTF-8. */
+      metadata?: {
+        [key: string]: unknown;
+      };
+    };
+    LeakedKeyReport: {
+      /** @constant */
+      status: "accepted";
+    };
+    ProblemType: {
+      /** @description As in the problem. */
+      type: string;
+      code:
+        | "malformed_json"
+        | "malformed_request"
+        | "missing_api_key"
+        | "invalid_api_key"
+        | "revoked_api_key"
+        | "expired_api_key"
+        | "insufficient_scope"
+        | "grant_exceeds_caller"
+        | "not_found"
+        | "method_not_allowed"
+        | "invalid_transition"
+        | "replay_unavailable"
+        | "precondition_failed"
+        | "body_too_large"
+        | "unsupported_media_type"
+        | "validation_failed"
+        | "idempotency_key_reused"
+        | "rate_limited"
+        | "internal_error"
+        | "unavailable"
+        | "outcome_unknown";
+      status: number;
+      title: string;
+      /** @description When the problem is given. */
+      meaning: string;
+      /** @description What you can do. */
+      remedy: string;
+    };
+    ReportLeakedKey: {
+      /** @description The full secret that was found. */
+      apiKey: string;
+    };
+    RotateApiKey: {
+      /** @description How long the old secret still works. A key that rotates itself needs at least 60. */
+      overlapSeconds?: number;
+    };
+    UpdateApiKey: {
+      /** @description What people call the key. */
+      name?: string;
+      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      scopes?: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      spendLimitCreditMicros?: number | null;
+      /** @description From then on the key is refused; null is never. */
+      expiresAt?: string | null;
+    };
+    UpdateAvatar: {
+      /** @description What people call the avatar. */
+      displayName?: string;
+      /** @description The model that renders the avatar. */
+      modelId?: string;
+      sourceAssetId?: string | null;
+      defaultVoiceId?: string | null;
+      /** @description For the platform: at most 32768 bytes as compact JSON in UTF-8. */
+      settings?: {
+        [key: string]: unknown;
+      };
+      /** @description For you: at most 32768 bytes as compact JSON in UTF-8. */
+      metadata?: {
+        [key: string]: unknown;
+      };
+      /** @enum {string} */
+      status?: "ready" | "disabled";
+    };
+    /** @description The body has more than 128 KiB. */
+    BodyTooLargeProblem: {
+      /** @constant */
+      type: "/problems/body_too_large";
+      /** @constant */
+      title: "The body is too large";
+      /** @constant */
+      status: 413;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /** @constant */
+      code: "body_too_large";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The key, or one that it descends from, has expired. */
+    ExpiredApiKeyProblem: {
+      /** @constant */
+      type: "/problems/expired_api_key";
+      /** @constant */
+      title: "The API key has expired";
+      /** @constant */
+      status: 401;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "expired_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The key can do more than the calling key, or would; or the calling key descends from it. */
+    GrantExceedsCallerProblem: {
+      /** @constant */
+      type: "/problems/grant_exceeds_caller";
+      /** @constant */
+      title: "An API key cannot grant more than it has";
+      /** @constant */
+      status: 403;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "grant_exceeds_caller";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      errors: {
+        /** @description A JSON Pointer into the body, in fragment form. */
+        pointer?: string;
+        /** @description The name of a query parameter. */
+        parameter?: string;
+        /** @description The name of a header. */
+        header?: string;
+        code: string;
+        detail: string;
+        /** @description What the calling key may give; null when nothing will do. */
+        allowed: unknown;
+      }[];
+    };
+    /** @description The `Idempotency-Key` belongs to a request with another body. */
+    IdempotencyKeyReusedProblem: {
+      /** @constant */
+      type: "/problems/idempotency_key_reused";
+      /** @constant */
+      title: "The Idempotency-Key was used with another body";
+      /** @constant */
+      status: 422;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "idempotency_key_reused";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The key lacks the scope of the operation. */
+    InsufficientScopeProblem: {
+      /** @constant */
+      type: "/problems/insufficient_scope";
+      /** @constant */
+      title: "The API key lacks the scope for this operation";
+      /** @constant */
+      status: 403;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "insufficient_scope";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      requiredScope:
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write";
+      grantedScopes: (
+        | "*"
+        | "api_keys:write"
+        | "credits:read"
+        | "avatars:read"
+        | "avatars:write"
+        | "realtime:write"
+        | "usage:read"
+        | "usage:write"
+      )[];
+    };
+    /** @description A defect of the service. */
+    InternalErrorProblem: {
+      /** @constant */
+      type: "/problems/internal_error";
+      /** @constant */
+      title: "Internal error";
+      /** @constant */
+      status: 500;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /** @constant */
+      code: "internal_error";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The API key is malformed or unknown. */
+    InvalidApiKeyProblem: {
+      /** @constant */
+      type: "/problems/invalid_api_key";
+      /** @constant */
+      title: "The API key is not valid";
+      /** @constant */
+      status: 401;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "invalid_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The resource cannot make this move from its present state. */
+    InvalidTransitionProblem: {
+      /** @constant */
+      type: "/problems/invalid_transition";
+      /** @constant */
+      title: "The resource cannot make this move from its present state";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "invalid_transition";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      currentStatus: string;
+      allowedStatuses: string[];
+    };
+    /** @description The body is empty, not UTF-8, not JSON, or nested more than 64 deep. */
+    MalformedJsonProblem: {
+      /** @constant */
+      type: "/problems/malformed_json";
+      /** @constant */
+      title: "The body is not well-formed JSON";
+      /** @constant */
+      status: 400;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "malformed_json";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters. */
+    MalformedRequestProblem: {
+      /** @constant */
+      type: "/problems/malformed_request";
+      /** @constant */
+      title: "The request is malformed";
+      /** @constant */
+      status: 400;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "malformed_request";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description No bearer credentials were sent. */
+    MissingApiKeyProblem: {
+      /** @constant */
+      type: "/problems/missing_api_key";
+      /** @constant */
+      title: "No API key was sent";
+      /** @constant */
+      status: 401;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "missing_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description There is nothing at this address that the caller may know of. */
+    NotFoundProblem: {
+      /** @constant */
+      type: "/problems/not_found";
+      /** @constant */
+      title: "Not found";
+      /** @constant */
+      status: 404;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /** @constant */
+      code: "not_found";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description Perhaps executed: the database did not answer in time, or the connection to it was lost. */
+    OutcomeUnknownProblem: {
+      /** @constant */
+      type: "/problems/outcome_unknown";
+      /** @constant */
+      title: "The request may or may not have been executed";
+      /** @constant */
+      status: 503;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "outcome_unknown";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The resource is not in the version that `If-Match` names. */
+    PreconditionFailedProblem: {
+      /** @constant */
+      type: "/problems/precondition_failed";
+      /** @constant */
+      title: "The resource has changed";
+      /** @constant */
+      status: 412;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /** @constant */
+      code: "precondition_failed";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    RateLimitedProblem: {
+      /** @constant */
+      type: "/problems/rate_limited";
+      /** @constant */
+      title: "Too many requests";
+      /** @constant */
+      status: 429;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /** @constant */
+      code: "rate_limited";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made. */
+    ReplayUnavailableProblem: {
+      /** @constant */
+      type: "/problems/replay_unavailable";
+      /** @constant */
+      title: "The first answer can no longer be replayed";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "replay_unavailable";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The key, or one that it descends from, has been revoked; or a rotation has replaced this secret. */
+    RevokedApiKeyProblem: {
+      /** @constant */
+      type: "/problems/revoked_api_key";
+      /** @constant */
+      title: "The API key has been revoked";
+      /** @constant */
+      status: 401;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "revoked_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again. */
+    UnavailableProblem: {
+      /** @constant */
+      type: "/problems/unavailable";
+      /** @constant */
+      title: "The service is unavailable; the request was not executed";
+      /** @constant */
+      status: 503;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "unavailable";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The body is not announced as `application/json`, or has a `Content-Encoding`. */
+    UnsupportedMediaTypeProblem: {
+      /** @constant */
+      type: "/problems/unsupported_media_type";
+      /** @constant */
+      title: "The body must be application/json";
+      /** @constant */
+      status: 415;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /** @constant */
+      code: "unsupported_media_type";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong. */
+    ValidationFailedProblem: {
+      /** @constant */
+      type: "/problems/validation_failed";
+      /** @constant */
+      title: "The request does not meet its constraints";
+      /** @constant */
+      status: 422;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "validation_failed";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      errors: {
+        /** @description A JSON Pointer into the body, in fragment form. */
+        pointer?: string;
+        /** @description The name of a query parameter. */
+        parameter?: string;
+        /** @description The name of a header. */
+        header?: string;
+        code: string;
+        detail: string;
+      }[];
+    };
+  };
+  responses: {
+    /** @description `body_too_large`: The body has more than 128 KiB. */
+    BodyTooLarge: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+      };
+    };
+    /** @description `body_too_large`: The body has more than 128 KiB. */
+    BodyTooLargeWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
+      };
+    };
+    /** @description `insufficient_scope`: The key lacks the scope of the operation. */
+    InsufficientScope: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+      };
+    };
+    /**
+     * @description `insufficient_scope`: The key lacks the scope of the operation.
+     *
+     *     `grant_exceeds_caller`: The key can do more than the calling key, or would; or the calling key descends from it.
+     */
+    InsufficientScopeOrGrantExceedsCaller: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["InsufficientScopeProblem"]
+          | components["schemas"]["GrantExceedsCallerProblem"];
+      };
+    };
+    /** @description `internal_error`: A defect of the service. */
+    InternalError: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["InternalErrorProblem"];
+      };
+    };
+    /** @description `internal_error`: A defect of the service. */
+    InternalErrorWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["InternalErrorProblem"];
+      };
+    };
+    /** @description `invalid_transition`: The resource cannot make this move from its present state. */
+    InvalidTransition: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["InvalidTransitionProblem"];
+      };
+    };
+    /**
+     * @description `invalid_transition`: The resource cannot make this move from its present state.
+     *
+     *     `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made.
+     */
+    InvalidTransitionOrReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["InvalidTransitionProblem"]
+          | components["schemas"]["ReplayUnavailableProblem"];
+      };
+    };
+    /**
+     * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 deep.
+     *
+     *     `malformed_request`: The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.
+     */
+    MalformedJsonOrMalformedRequest: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["MalformedJsonProblem"]
+          | components["schemas"]["MalformedRequestProblem"];
+      };
+    };
+    /**
+     * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 deep.
+     *
+     *     `malformed_request`: The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.
+     */
+    MalformedJsonOrMalformedRequestWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["MalformedJsonProblem"]
+          | components["schemas"]["MalformedRequestProblem"];
+      };
+    };
+    /**
+     * @description `missing_api_key`: No bearer credentials were sent.
+     *
+     *     `invalid_api_key`: The API key is malformed or unknown.
+     *
+     *     `revoked_api_key`: The key, or one that it descends from, has been revoked; or a rotation has replaced this secret.
+     *
+     *     `expired_api_key`: The key, or one that it descends from, has expired.
+     */
+    MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["MissingApiKeyProblem"]
+          | components["schemas"]["InvalidApiKeyProblem"]
+          | components["schemas"]["RevokedApiKeyProblem"]
+          | components["schemas"]["ExpiredApiKeyProblem"];
+      };
+    };
+    /** @description `not_found`: There is nothing at this address that the caller may know of. */
+    NotFound: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["NotFoundProblem"];
+      };
+    };
+    /** @description `not_found`: There is nothing at this address that the caller may know of. */
+    NotFoundWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["NotFoundProblem"];
+      };
+    };
+    /** @description `precondition_failed`: The resource is not in the version that `If-Match` names. */
+    PreconditionFailed: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
+      };
+    };
+    /** @description `rate_limited`: Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    RateLimited: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["RateLimitedProblem"];
+      };
+    };
+    /** @description `rate_limited`: Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    RateLimitedWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["RateLimitedProblem"];
+      };
+    };
+    /** @description `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made. */
+    ReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["ReplayUnavailableProblem"];
+      };
+    };
+    /** @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again. */
+    Unavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["UnavailableProblem"];
+      };
+    };
+    /**
+     * @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again.
+     *
+     *     `outcome_unknown`: Perhaps executed: the database did not answer in time, or the connection to it was lost.
+     */
+    UnavailableOrOutcomeUnknown: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["UnavailableProblem"]
+          | components["schemas"]["OutcomeUnknownProblem"];
+      };
+    };
+    /**
+     * @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again.
+     *
+     *     `outcome_unknown`: Perhaps executed: the database did not answer in time, or the connection to it was lost.
+     */
+    UnavailableOrOutcomeUnknownWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["UnavailableProblem"]
+          | components["schemas"]["OutcomeUnknownProblem"];
+      };
+    };
+    /** @description `unsupported_media_type`: The body is not announced as `application/json`, or has a `Content-Encoding`. */
+    UnsupportedMediaType: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
+      };
+    };
+    /** @description `unsupported_media_type`: The body is not announced as `application/json`, or has a `Content-Encoding`. */
+    UnsupportedMediaTypeWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
+      };
+    };
+    /** @description `validation_failed`: Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong. */
+    ValidationFailed: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["ValidationFailedProblem"];
+      };
+    };
+    /**
+     * @description `validation_failed`: Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong.
+     *
+     *     `idempotency_key_reused`: The `Idempotency-Key` belongs to a request with another body.
+     */
+    ValidationFailedOrIdempotencyKeyReused: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["ValidationFailedProblem"]
+          | components["schemas"]["IdempotencyKeyReusedProblem"];
+      };
+    };
+    /** @description `validation_failed`: Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong. */
+    ValidationFailedWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["ValidationFailedProblem"];
+      };
+    };
+  };
+  parameters: {
+    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+    RequestId: string;
+    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+    IdempotencyKey: string;
+    /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+    IfMatch: string;
+    /** @description The versions that you have already, such as `"1"`: then the answer is 304. */
+    IfNoneMatch: string;
+  };
+  requestBodies: never;
+  headers: {
+    /**
+     * @description The request's id: your own, if it is well-formed, or else a new one.
+     * @example req_01h455vb4pex5vsknk084sn02q
+     */
+    "X-Request-Id": string;
+    /**
+     * @description Nothing is kept by caches.
+     * @example no-store
+     */
+    "Cache-Control": "no-store";
+    /**
+     * @description Nothing is guessed.
+     * @example nosniff
+     */
+    "X-Content-Type-Options": "nosniff";
+    /**
+     * @description The version of the resource, for `If-Match` and `If-None-Match`.
+     * @example "1"
+     */
+    ETag: string;
+    /**
+     * @description Where the resource is that was made.
+     * @example /api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q
+     */
+    Location: string;
+    /**
+     * @description Where the resource is that was made, when it has an address of its own.
+     * @example /
+     */
+    LocationOfReplay: string;
+    /**
+     * @description That the answer was given before.
+     * @example true
+     */
+    "Idempotent-Replayed": "true";
+    /**
+     * @description How many seconds to wait.
+     * @example 1
+     */
+    "Retry-After": string;
+    /**
+     * @description How to authenticate (RFC 6750).
+     * @example Bearer realm="realtime-avatar"
+     */
+    "WWW-Authenticate": string;
+    /**
+     * @description Which scope is missing (RFC 6750); on `insufficient_scope`.
+     * @example Bearer realm="realtime-avatar", error="insufficient_scope", scope="avatars:write"
+     */
+    ScopeChallenge: string;
+    /**
+     * @description The limits of the key, where there are any.
+     * @example "rate";q=50;w=1
+     */
+    "RateLimit-Policy": string;
+    /**
+     * @description How the limits stand.
+     * @example "rate";r=49;t=1
+     */
+    RateLimit: string;
+  };
+  pathItems: never;
+}
+export type $defs = Record<string, never>;
+export interface operations {
+  listApiKeys: {
+    parameters: {
+      query?: {
+        /** @description Only those with this status. */
+        status?: "active" | "revoked" | "expired";
+        /** @description Live and test are two worlds that do not see each other. */
+        environment?: "live" | "test";
+        /** @description How many in a page; 50 when left out. */
+        limit?: number;
+        /** @description The `nextCursor` of the page before. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of keys. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "key_01h455vb4pex5vsknk084sn02q",
+           *           "keyId": "0123456789ABCDEF",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "name": "Website",
+           *           "environment": "live",
+           *           "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *           "scopes": [
+           *             "avatars:read",
+           *             "realtime:write"
+           *           ],
+           *           "status": "active",
+           *           "spendLimitCreditMicros": 5000000,
+           *           "expiresAt": null,
+           *           "lastUsedAt": null,
+           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKeyPage"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  createApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Website",
+         *       "environment": "live",
+         *       "scopes": [
+         *         "avatars:read",
+         *         "realtime:write"
+         *       ],
+         *       "spendLimitCreditMicros": 5000000
+         *     }
+         */
+        "application/json": components["schemas"]["CreateApiKey"];
+      };
+    };
+    responses: {
+      /** @description The key, with its secret. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "key_01h455vb4pex5vsknk084sn02q",
+           *       "keyId": "0123456789ABCDEF",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Website",
+           *       "environment": "live",
+           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *       "scopes": [
+           *         "avatars:read",
+           *         "realtime:write"
+           *       ],
+           *       "status": "active",
+           *       "spendLimitCreditMicros": 5000000,
+           *       "expiresAt": null,
+           *       "lastUsedAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKeyWithSecret"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      409: components["responses"]["ReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getCallingApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The calling key. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "key_01h455vb4pex5vsknk084sn02q",
+           *       "keyId": "0123456789ABCDEF",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Website",
+           *       "environment": "live",
+           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *       "scopes": [
+           *         "avatars:read",
+           *         "realtime:write"
+           *       ],
+           *       "status": "active",
+           *       "spendLimitCreditMicros": 5000000,
+           *       "expiresAt": null,
+           *       "lastUsedAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  getApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example key_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The key. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "key_01h455vb4pex5vsknk084sn02q",
+           *       "keyId": "0123456789ABCDEF",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Website",
+           *       "environment": "live",
+           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *       "scopes": [
+           *         "avatars:read",
+           *         "realtime:write"
+           *       ],
+           *       "status": "active",
+           *       "spendLimitCreditMicros": 5000000,
+           *       "expiresAt": null,
+           *       "lastUsedAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  revokeApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example key_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The key as it is now. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "key_01h455vb4pex5vsknk084sn02q",
+           *       "keyId": "0123456789ABCDEF",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Website",
+           *       "environment": "live",
+           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *       "scopes": [
+           *         "avatars:read",
+           *         "realtime:write"
+           *       ],
+           *       "status": "active",
+           *       "spendLimitCreditMicros": 5000000,
+           *       "expiresAt": null,
+           *       "lastUsedAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  updateApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example key_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Shop",
+         *       "spendLimitCreditMicros": null
+         *     }
+         */
+        "application/json": components["schemas"]["UpdateApiKey"];
+      };
+    };
+    responses: {
+      /** @description The key as it is now. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "key_01h455vb4pex5vsknk084sn02q",
+           *       "keyId": "0123456789ABCDEF",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Website",
+           *       "environment": "live",
+           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *       "scopes": [
+           *         "avatars:read",
+           *         "realtime:write"
+           *       ],
+           *       "status": "active",
+           *       "spendLimitCreditMicros": 5000000,
+           *       "expiresAt": null,
+           *       "lastUsedAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKey"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransition"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  rotateApiKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example key_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "overlapSeconds": 86400
+         *     }
+         */
+        "application/json": components["schemas"]["RotateApiKey"];
+      };
+    };
+    responses: {
+      /** @description The key, with its new secret. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "key_01h455vb4pex5vsknk084sn02q",
+           *       "keyId": "0123456789ABCDEF",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Website",
+           *       "environment": "live",
+           *       "redactedKey": "rta_live_0123456789ABCDEF_****",
+           *       "scopes": [
+           *         "avatars:read",
+           *         "realtime:write"
+           *       ],
+           *       "status": "active",
+           *       "spendLimitCreditMicros": 5000000,
+           *       "expiresAt": null,
+           *       "lastUsedAt": null,
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
+           *     }
+           */
+          "application/json": components["schemas"]["ApiKeyWithSecret"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransitionOrReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listAvatars: {
+    parameters: {
+      query?: {
+        /** @description Only those with this status. */
+        status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
+        /** @description What the avatar is built from. */
+        sourceKind?: "image" | "video";
+        /** @description How many in a page; 50 when left out. */
+        limit?: number;
+        /** @description The `nextCursor` of the page before. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of avatars. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "ava_01h455vb4pex5vsknk084sn02q",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "displayName": "Ada",
+           *           "sourceKind": "image",
+           *           "modelId": "realtime-avatar-live-v1",
+           *           "status": "draft",
+           *           "sourceAssetId": null,
+           *           "defaultVoiceId": "voice-en-01",
+           *           "cacheManifestId": null,
+           *           "cacheVersion": 0,
+           *           "settings": {
+           *             "background": "#ffffff"
+           *           },
+           *           "metadata": {
+           *             "team": "support"
+           *           },
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "updatedAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["AvatarPage"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  createAvatar: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "displayName": "Ada",
+         *       "sourceKind": "image",
+         *       "defaultVoiceId": "voice-en-01",
+         *       "settings": {
+         *         "background": "#ffffff"
+         *       },
+         *       "metadata": {
+         *         "team": "support"
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreateAvatar"];
+      };
+    };
+    responses: {
+      /** @description The avatar. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "displayName": "Ada",
+           *       "sourceKind": "image",
+           *       "modelId": "realtime-avatar-live-v1",
+           *       "status": "draft",
+           *       "sourceAssetId": null,
+           *       "defaultVoiceId": "voice-en-01",
+           *       "cacheManifestId": null,
+           *       "cacheVersion": 0,
+           *       "settings": {
+           *         "background": "#ffffff"
+           *       },
+           *       "metadata": {
+           *         "team": "support"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Avatar"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getAvatar: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The versions that you have already, such as `"1"`: then the answer is 304. */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example ava_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The avatar. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "displayName": "Ada",
+           *       "sourceKind": "image",
+           *       "modelId": "realtime-avatar-live-v1",
+           *       "status": "draft",
+           *       "sourceAssetId": null,
+           *       "defaultVoiceId": "voice-en-01",
+           *       "cacheManifestId": null,
+           *       "cacheVersion": 0,
+           *       "settings": {
+           *         "background": "#ffffff"
+           *       },
+           *       "metadata": {
+           *         "team": "support"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Avatar"];
+        };
+      };
+      /** @description You have this version already. */
+      304: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteAvatar: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example ava_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The avatar as it is now. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "displayName": "Ada",
+           *       "sourceKind": "image",
+           *       "modelId": "realtime-avatar-live-v1",
+           *       "status": "draft",
+           *       "sourceAssetId": null,
+           *       "defaultVoiceId": "voice-en-01",
+           *       "cacheManifestId": null,
+           *       "cacheVersion": 0,
+           *       "settings": {
+           *         "background": "#ffffff"
+           *       },
+           *       "metadata": {
+           *         "team": "support"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Avatar"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  updateAvatar: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description What is malformed is not found.
+         * @example ava_01h455vb4pex5vsknk084sn02q
+         */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "displayName": "Ada Lovelace",
+         *       "metadata": {
+         *         "team": "sales"
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["UpdateAvatar"];
+      };
+    };
+    responses: {
+      /** @description The avatar as it is now. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "displayName": "Ada",
+           *       "sourceKind": "image",
+           *       "modelId": "realtime-avatar-live-v1",
+           *       "status": "draft",
+           *       "sourceAssetId": null,
+           *       "defaultVoiceId": "voice-en-01",
+           *       "cacheManifestId": null,
+           *       "cacheVersion": 0,
+           *       "settings": {
+           *         "background": "#ffffff"
+           *       },
+           *       "metadata": {
+           *         "team": "support"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Avatar"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransition"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listAuditEvents: {
+    parameters: {
+      query?: {
+        /** @description Only those with this action. */
+        action?:
+          | "api_key.created"
+          | "api_key.updated"
+          | "api_key.rotated"
+          | "api_key.revoked"
+          | "api_key.reported_leaked"
+          | "avatar.created"
+          | "avatar.updated"
+          | "avatar.deleted";
+        /** @description Only those with this targetId. */
+        targetId?: string;
+        /** @description Only those with this actorKeyId. */
+        actorKeyId?: string;
+        /** @description How many in a page; 50 when left out. */
+        limit?: number;
+        /** @description The `nextCursor` of the page before. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of events. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "aud_01h455vb4pex5vsknk084sn02q",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "action": "avatar.updated",
+           *           "targetId": "ava_01h455vb4pex5vsknk084sn02q",
+           *           "changedFields": [
+           *             "displayName"
+           *           ],
+           *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "actorKeyId": "0123456789ABCDEF",
+           *           "requestId": "req_01h455vb4pex5vsknk084sn02q",
+           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["AuditEventPage"];
+        };
+      };
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      403: components["responses"]["InsufficientScope"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  reportLeakedKey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
+         *     }
+         */
+        "application/json": components["schemas"]["ReportLeakedKey"];
+      };
+    };
+    responses: {
+      /** @description The report was taken, whatever came of it. */
+      202: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "status": "accepted"
+           *     }
+           */
+          "application/json": components["schemas"]["LeakedKeyReport"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  getProblemType: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+      };
+      path: {
+        /**
+         * @description The code of a problem.
+         * @example not_found
+         */
+        code:
+          | "malformed_json"
+          | "malformed_request"
+          | "missing_api_key"
+          | "invalid_api_key"
+          | "revoked_api_key"
+          | "expired_api_key"
+          | "insufficient_scope"
+          | "grant_exceeds_caller"
+          | "not_found"
+          | "method_not_allowed"
+          | "invalid_transition"
+          | "replay_unavailable"
+          | "precondition_failed"
+          | "body_too_large"
+          | "unsupported_media_type"
+          | "validation_failed"
+          | "idempotency_key_reused"
+          | "rate_limited"
+          | "internal_error"
+          | "unavailable"
+          | "outcome_unknown";
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description What the problem means. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          [name: string]: unknown;
+        };
+        content: {
+          "application/json": components["schemas"]["ProblemType"];
+        };
+      };
+      404: components["responses"]["NotFoundWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+    };
+  };
+}

@@ -1,0 +1,336 @@
+/** The client on a running service, and on a gateway before it on which things go wrong. */
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { generateTypes, TYPES_FILE } from "./generate.ts";
+import { ApiProblem, createClient, NoAnswer, type RealtimeAvatarClient, UnexpectedAnswer } from "./index.ts";
+import { type Fate, type Gateway, type Service, startGateway, startService } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let service: Service;
+let gateway: Gateway;
+let apiKey = "";
+let client: RealtimeAvatarClient;
+let names = 0;
+/** A name that nothing else has. */
+const newName = (): string => `avatar ${++names}`;
+const body = (displayName: string) => ({ displayName, sourceKind: "image" as const });
+const create = (displayName: string, of = client) => of.POST("/api/v1/avatars", { body: body(displayName) });
+
+beforeAll(async () => {
+  service = await startService();
+  gateway = await startGateway(service.url);
+  apiKey = await service.key();
+  client = createClient({ baseUrl: gateway.url, apiKey });
+});
+beforeEach(() => {
+  gateway.fates = [];
+  gateway.calls = [];
+});
+afterAll(async () => {
+  gateway.close();
+  await service.close();
+});
+
+/** What a call throws; fails when it throws nothing. */
+const thrown = async (call: Promise<unknown>): Promise<unknown> => {
+  const nothing = Symbol("nothing");
+  const error = await call.then(
+    () => nothing,
+    (reason: unknown) => reason,
+  );
+  if (error === nothing) throw new Error("nothing was thrown");
+  return error;
+};
+
+test("the types are those of the document: `bun run openapi` writes them", async () => {
+  const squeezed = (text: string): string => text.replace(/[\s;|"]+/g, "");
+  expect(squeezed(await Bun.file(TYPES_FILE).text())).toBe(squeezed(await generateTypes()));
+});
+
+describe("calls", () => {
+  test("create, read, change, list and delete", async () => {
+    const made = await create("Ada");
+    expect([made.response.status, made.data.displayName, made.data.status]).toEqual([201, "Ada", "draft"]);
+    const path = { id: made.data.id };
+    const etag = made.response.headers.get("etag") ?? "";
+    const changed = await client.PATCH("/api/v1/avatars/{id}", {
+      params: { path, header: { "If-Match": etag } },
+      body: { metadata: { team: "sales", nested: { deep: [1, null] } } },
+    });
+    expect(changed.data.metadata).toEqual({ team: "sales", nested: { deep: [1, null] } });
+    const read = await client.GET("/api/v1/avatars/{id}", { params: { path } });
+    expect(read.data).toEqual(changed.data);
+    const deleted = await client.DELETE("/api/v1/avatars/{id}", { params: { path } });
+    expect(deleted.data.status).toBe("deleted");
+    const self = await client.GET("/api/v1/api-keys/self");
+    expect(apiKey).toStartWith(self.data.redactedKey.replace("****", ""));
+  });
+
+  test("go through every page of a list, as they are needed", async () => {
+    const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
+    const wanted: string[] = [];
+    for (let made = 0; made < 5; made++)
+      wanted.unshift((await own.POST("/api/v1/avatars", { body: { ...body("listed"), sourceKind: "video" } })).data.id);
+    gateway.calls = [];
+    const found: string[] = [];
+    for await (const { id, sourceKind } of own.list("/api/v1/avatars", { sourceKind: "video", limit: 2 })) {
+      expect(sourceKind).toBe("video");
+      found.push(id);
+      if (found.length === 3) expect(gateway.calls.length).toBe(2);
+    }
+    expect(found.slice(0, 5)).toEqual(wanted);
+    for await (const event of own.list("/api/v1/audit-events")) {
+      expect(event.action).toBe("avatar.created");
+      break;
+    }
+  });
+
+  test("carry an Idempotency-Key on every POST, and on nothing else; yours, if you give one", async () => {
+    await create(newName());
+    await create(newName());
+    await client.POST("/api/v1/avatars", { params: { header: { "Idempotency-Key": "mine" } }, body: body(newName()) });
+    await client.POST("/api/v1/leaked-keys", { body: { apiKey: "x" } });
+    await client.GET("/api/v1/api-keys/self");
+    const keys = gateway.calls.map(({ headers }) => headers["idempotency-key"]);
+    expect(keys[0]).toMatch(/^[0-9a-f-]{36}$/);
+    expect(new Set(keys).size).toBe(5);
+    expect(keys.slice(2)).toEqual(["mine", expect.any(String), undefined]);
+    expect(gateway.calls.every(({ headers }) => headers["x-request-id"] !== undefined)).toBe(true);
+  });
+});
+
+describe("what is no success is thrown", () => {
+  test("a problem, told apart by its code", async () => {
+    const reader = createClient({ baseUrl: gateway.url, apiKey: await service.key(["avatars:read"]) });
+    const error = await thrown(create("x", reader));
+    if (!(error instanceof ApiProblem)) throw error;
+    expect(error).toBeInstanceOf(Error);
+    if (error.code !== "insufficient_scope") throw error;
+    const needed: string = error.requiredScope;
+    expect([needed, error.status, error.name]).toEqual(["avatars:write", 403, "ApiProblem"]);
+    expect(error.message).toBe(`insufficient_scope: ${error.detail} (request ${error.requestId})`);
+
+    const invalid = await thrown(create(""));
+    if (!(invalid instanceof ApiProblem) || invalid.code !== "validation_failed") throw invalid;
+    expect(invalid.errors.map(({ pointer }) => pointer)).toEqual(["#/displayName"]);
+    expect(gateway.calls.length).toBe(2);
+  });
+
+  test("an answer of somebody else's, and a version that is known", async () => {
+    gateway.fates = [{ status: 404 }];
+    const strange = await thrown(client.GET("/api/v1/api-keys/self"));
+    expect(strange).toBeInstanceOf(UnexpectedAnswer);
+    expect((strange as UnexpectedAnswer).response.status).toBe(404);
+    expect(await (strange as UnexpectedAnswer).response.text()).toBe("<h1>Gateway</h1>");
+    gateway.fates = [{ status: 400, headers: { "content-type": "application/problem+json" }, body: "no JSON" }];
+    expect(await thrown(client.GET("/api/v1/api-keys/self"))).toBeInstanceOf(UnexpectedAnswer);
+    const { data, response } = await create(newName());
+    const header = { "If-None-Match": response.headers.get("etag") ?? "" };
+    const known = await thrown(client.GET("/api/v1/avatars/{id}", { params: { path: { id: data.id }, header } }));
+    expect((known as UnexpectedAnswer).response.status).toBe(304);
+  });
+
+  test("a redirection, which would take the key to somebody else", async () => {
+    const elsewhere = await startGateway(service.url);
+    gateway.fates = [{ status: 307, headers: { location: `${elsewhere.url}/api/v1/avatars` } }];
+    const error = await thrown(create(newName()));
+    expect((error as UnexpectedAnswer).response.status).toBe(307);
+    expect(elsewhere.calls).toEqual([]);
+    elsewhere.close();
+  });
+
+  test("the key is in no error, and the client does not show it", async () => {
+    gateway.fates = [{ status: 404 }];
+    const nowhere = createClient({ baseUrl: "http://127.0.0.1:1", apiKey, maxAttempts: 1 });
+    const errors = [
+      await thrown(client.GET("/api/v1/api-keys/self")),
+      await thrown(create("")),
+      await thrown(nowhere.GET("/api/v1/api-keys/self")),
+    ];
+    for (const value of [...errors, client]) {
+      expect(Bun.inspect(value)).not.toContain(apiKey);
+      expect(String(value) + JSON.stringify(value)).not.toContain(apiKey);
+    }
+  });
+});
+
+describe("what is safe to try again is tried again", () => {
+  const unavailable: Fate = { status: 503 };
+
+  test.each<[string, Fate[]]>([
+    ["lost answers", ["lost", "lost"]],
+    ["answers that break off", ["half", "half"]],
+    ["gateways that fail", [{ status: 502 }, { status: 504 }, unavailable]],
+    ["all of them", ["lost", { status: 502 }, "half"]],
+  ])("a create is made once, in spite of %s", async (_, fates) => {
+    gateway.fates = [...fates];
+    const name = newName();
+    const { data, response } = await create(name);
+    expect([response.status, data.displayName, await service.count(name)]).toEqual([201, name, 1]);
+    expect(gateway.calls.length).toBe(fates.length + 1);
+    expect(new Set(gateway.calls.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
+  });
+
+  test("a key that was created once is shown again by its replay", async () => {
+    gateway.fates = ["lost"];
+    const { data, response } = await client.POST("/api/v1/api-keys", {
+      body: { name: "once", environment: "live", scopes: ["*"] },
+    });
+    expect(response.headers.get("idempotent-replayed")).toBe("true");
+    const made = createClient({ baseUrl: gateway.url, apiKey: data.apiKey });
+    expect((await made.GET("/api/v1/api-keys/self")).data.id).toBe(data.id);
+  });
+
+  test("a read too; a change is not, unless the service says that it was not executed", async () => {
+    const { data } = await create(newName());
+    const params = { path: { id: data.id } };
+    gateway.fates = ["lost", { status: 502 }];
+    expect((await client.GET("/api/v1/avatars/{id}", { params })).data.id).toBe(data.id);
+
+    gateway.fates = ["lost"];
+    gateway.calls = [];
+    const change = () => client.PATCH("/api/v1/avatars/{id}", { params, body: { displayName: newName() } });
+    const lost = await thrown(change());
+    expect(lost).toBeInstanceOf(NoAnswer);
+    expect((lost as NoAnswer).idempotencyKey).toBeNull();
+    gateway.fates = [unavailable];
+    expect(await thrown(change())).toBeInstanceOf(UnexpectedAnswer);
+    expect(gateway.calls.length).toBe(2);
+
+    const problem = (retryable: boolean): Fate => ({
+      status: 503,
+      headers: { "content-type": "application/problem+json", "retry-after": "0" },
+      body: JSON.stringify({
+        code: retryable ? "unavailable" : "outcome_unknown",
+        detail: "",
+        requestId: "r",
+        retryable,
+      }),
+    });
+    gateway.fates = [problem(true)];
+    expect((await change()).response.status).toBe(200);
+    gateway.fates = [problem(false)];
+    expect(await thrown(change())).toMatchObject({ code: "outcome_unknown" });
+  });
+
+  test("what is refused is not", async () => {
+    for (const status of [400, 401, 403, 404, 409, 412, 422, 500, 501]) {
+      gateway.fates = [{ status }];
+      gateway.calls = [];
+      expect(await thrown(create(newName()))).toMatchObject({ response: { status } });
+      expect(gateway.calls.length).toBe(1);
+    }
+  });
+
+  test("so often at most, and what is thrown then says by which key it can be sent again", async () => {
+    const name = newName();
+    const twice = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 2 });
+    gateway.fates = ["lost", "lost"];
+    const error = await thrown(create(name, twice));
+    if (!(error instanceof NoAnswer)) throw error;
+    expect(gateway.calls.length).toBe(2);
+    expect(gateway.calls.map(({ headers }) => headers["x-request-id"])).toEqual([error.requestId, error.requestId]);
+    const header = { "Idempotency-Key": error.idempotencyKey ?? "" };
+    const { response } = await twice.POST("/api/v1/avatars", { params: { header }, body: body(name) });
+    expect([response.headers.get("idempotent-replayed"), await service.count(name)]).toEqual(["true", 1]);
+  });
+});
+
+describe("waiting", () => {
+  test("is as long as Retry-After says, and not at all when that is beyond the deadline", async () => {
+    const limited = (value: string): Fate => ({
+      status: 429,
+      headers: { "content-type": "application/problem+json", "retry-after": value },
+      body: JSON.stringify({ code: "rate_limited", detail: "", requestId: "r", retryable: true }),
+    });
+    gateway.fates = [limited("1")];
+    const startedAt = performance.now();
+    await client.GET("/api/v1/api-keys/self");
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(995);
+
+    gateway.calls = [];
+    for (const value of ["3600", new Date(Date.now() + 3_600_000).toUTCString()]) {
+      gateway.fates = [limited(value)];
+      expect(await thrown(client.GET("/api/v1/api-keys/self"))).toMatchObject({ code: "rate_limited" });
+    }
+    expect(gateway.calls.length).toBe(2);
+    for (const value of ["", "soon", "-5", new Date(0).toUTCString()]) {
+      gateway.fates = [limited(value)];
+      expect((await client.GET("/api/v1/api-keys/self")).response.status).toBe(200);
+    }
+  });
+
+  test("for one attempt ends, and the next is made", async () => {
+    const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 300 });
+    gateway.fates = ["hang"];
+    const name = newName();
+    const { response } = await create(name, hasty);
+    expect([response.status, await service.count(name)]).toEqual([201, 1]);
+  });
+
+  test("for all of them ends as well", async () => {
+    const hasty = createClient({ baseUrl: gateway.url, apiKey, timeoutMs: 300 });
+    gateway.fates = ["hang", "hang"];
+    const error = await thrown(create(newName(), hasty));
+    expect(error).toBeInstanceOf(NoAnswer);
+    expect(gateway.calls.length).toBe(1);
+  });
+
+  test("ends when the caller gives up, in an attempt or between two", async () => {
+    const reason = new Error("given up");
+    gateway.fates = ["hang"];
+    const controller = new AbortController();
+    const call = thrown(client.GET("/api/v1/api-keys/self", { signal: controller.signal }));
+    while (gateway.calls.length === 0) await Bun.sleep(5);
+    controller.abort(reason);
+    expect(await call).toBe(reason);
+
+    gateway.fates = [{ status: 503, headers: { "retry-after": "20" } }];
+    gateway.calls = [];
+    const second = new AbortController();
+    const waiting = thrown(client.GET("/api/v1/api-keys/self", { signal: second.signal }));
+    while (gateway.calls.length === 0) await Bun.sleep(5);
+    await Bun.sleep(50);
+    second.abort(reason);
+    expect(await waiting).toBe(reason);
+    expect(await thrown(client.GET("/api/v1/api-keys/self", { signal: AbortSignal.abort(reason) }))).toBe(reason);
+  });
+});
+
+describe("a key that is none", () => {
+  test.each([
+    "",
+    "x",
+    "rta_live_short",
+    "Bearer rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV",
+  ])("is refused, and not shown: %p", (wrong) => {
+    expect(() => createClient({ baseUrl: gateway.url, apiKey: wrong })).toThrow("apiKey must be a full API key");
+  });
+});
+
+test("ten callers on a gateway on which a third goes wrong create each avatar once", async () => {
+  let seed = 17;
+  const random = (): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed / 2_147_483_647;
+  };
+  const fates: Fate[] = Array.from(
+    { length: 400 },
+    () =>
+      (["lost", "half", { status: 502 }, "pass", "pass", "pass", "pass", "pass", "pass"] as Fate[])[
+        Math.floor(random() * 9)
+      ] ?? "pass",
+  );
+  gateway.fates = fates;
+  const patient = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 20 });
+  const wanted = Array.from({ length: 200 }, newName);
+  const queue = [...wanted];
+  await Promise.all(
+    Array.from({ length: 10 }, async () => {
+      for (let name = queue.shift(); name !== undefined; name = queue.shift()) await create(name, patient);
+    }),
+  );
+  const counts = await Promise.all(wanted.map((name) => service.count(name)));
+  expect(counts.filter((count) => count !== 1)).toEqual([]);
+});

@@ -1,0 +1,215 @@
+/** The package as others get it: packed, installed into an empty folder elsewhere, and run there. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { chromium } from "playwright-core";
+import { type Service, startService } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+const packageRoot = dirname(import.meta.dir);
+const folderOf = (name: string): string => dirname(Bun.resolveSync(`${name}/package.json`, packageRoot));
+/** The compilers of those who use it: this package's own, and the one of the rest of the workspace. */
+const COMPILERS = [folderOf("typescript"), join(packageRoot, "../../node_modules/typescript")];
+const MAX_BYTES = 10 * 1024;
+
+const run = async (cwd: string, command: string[], env: Record<string, string> = {}): Promise<string> => {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = Bun.spawn(command, { cwd, env: { PATH, HOME, ...env }, stdout: "pipe", stderr: "pipe" });
+  const [out, err, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  if (code !== 0) throw new Error(`${command.join(" ")} exited with ${code}\n${out}\n${err}`);
+  return out;
+};
+
+/** Plain JavaScript, so that it runs everywhere; `settings` has the address and the key. */
+const PROGRAM = `
+export const main = async ({ ApiProblem, createClient }, { baseUrl, apiKey }) => {
+  const client = createClient({ baseUrl, apiKey });
+  const { data } = await client.POST("/api/v1/avatars", { body: { displayName: "Ada", sourceKind: "image" } });
+  const names = [];
+  for await (const { displayName } of client.list("/api/v1/avatars", { limit: 1 })) names.push(displayName);
+  const problem = await client.GET("/api/v1/avatars/{id}", { params: { path: { id: "none" } } }).catch((error) => error);
+  return [data.displayName, names.includes("Ada"), problem instanceof ApiProblem, problem.code].join(" ");
+};
+`;
+const WANTED = "Ada true true not_found";
+
+const TYPED = `
+import { ApiProblem, createClient, type Avatar, type ProblemCode } from "@realtime-avatar/client";
+const client = createClient({ baseUrl: "http://127.0.0.1:3000", apiKey: "" });
+const { data, response } = await client.POST("/api/v1/avatars", {
+  body: { displayName: "Ada", sourceKind: "image", metadata: { team: "support", deep: [{ a: 1 }] } },
+});
+const avatar: Avatar = data;
+const status: number = response.status;
+for await (const key of client.list("/api/v1/api-keys", { status: "active" })) console.log(key.redactedKey, status);
+await client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id }, header: { "If-Match": '"1"' } } });
+await client.GET("/api/v1/api-keys/self");
+try {
+  // @ts-expect-error: a field is missing
+  await client.POST("/api/v1/avatars", { body: { displayName: "Ada" } });
+  // @ts-expect-error: no such source
+  await client.POST("/api/v1/avatars", { body: { displayName: "Ada", sourceKind: "audio" } });
+  // @ts-expect-error: no such path
+  await client.GET("/api/v1/avatar");
+  // @ts-expect-error: it has no such method
+  await client.PATCH("/api/v1/audit-events");
+  // @ts-expect-error: the parameters are missing
+  await client.GET("/api/v1/avatars/{id}");
+  // @ts-expect-error: no list
+  client.list("/api/v1/api-keys/self");
+  // @ts-expect-error: no such filter
+  client.list("/api/v1/avatars", { name: "x" });
+} catch (error) {
+  if (error instanceof ApiProblem) {
+    const code: ProblemCode = error.code;
+    if (error.code === "validation_failed") console.log(error.errors[0]?.pointer, code);
+    // @ts-expect-error: only some problems have it
+    else console.log(error.requiredScope);
+    if (error.code === "insufficient_scope") console.log(error.requiredScope, error.message);
+  }
+}
+`;
+
+let service: Service;
+let folder = "";
+let settings: { baseUrl: string; apiKey: string };
+
+beforeAll(async () => {
+  service = await startService();
+  settings = { baseUrl: service.url, apiKey: await service.key() };
+  folder = await mkdtemp(join(tmpdir(), "realtime-avatar-client-"));
+  const pack = [process.execPath, "pm", "pack", "--destination", folder, "--quiet"];
+  await run(packageRoot, pack);
+  for (const name of ["openapi-fetch", "openapi-typescript-helpers"]) {
+    await run(folder, [...pack, "--cwd", folderOf(name), "--ignore-scripts"]);
+  }
+  const tarballs = (await readdir(folder)).filter((name) => name.endsWith(".tgz")).map((name) => `./${name}`);
+  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  // Every tarball is at hand: no registry is asked.
+  await run(folder, ["npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", ...tarballs]);
+  await writeFile(join(folder, "program.js"), PROGRAM);
+  await writeFile(join(folder, "typed.ts"), TYPED);
+  await writeFile(
+    join(folder, "main.js"),
+    `import * as client from "@realtime-avatar/client"; import { main } from "./program.js";
+     console.log(await main(client, ${JSON.stringify(settings)}));`,
+  );
+});
+
+afterAll(async () => {
+  await service.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+test("holds its README, its licence, its types and its code, and nothing else", async () => {
+  const installed = join(folder, "node_modules/@realtime-avatar/client");
+  expect((await readdir(installed)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json", "src"]);
+  expect((await readdir(join(installed, "dist"))).sort()).toEqual(["api.d.ts", "api.js", "index.d.ts", "index.js"]);
+  const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
+  expect(dependencies).toEqual({ "openapi-fetch": expect.stringMatching(/^\d/) });
+});
+
+test.each(["node", process.execPath])("runs under %s, and lets the process end", async (program) => {
+  expect((await run(folder, [program, "main.js"])).trim()).toBe(WANTED);
+});
+
+test("does what its README shows", async () => {
+  const [, program = ""] =
+    /<!-- program -->\n```ts\n(.*?)```/s.exec(await readFile(join(packageRoot, "README.md"), "utf8")) ?? [];
+  await writeFile(join(folder, "readme.ts"), program.replace("http://127.0.0.1:3000", service.url));
+  const out = await run(folder, [process.execPath, "readme.ts"], { API_KEY: settings.apiKey });
+  expect(out).toStartWith("Ada draft\nAda\n");
+  expect(out).toEndWith("not_found 404\n");
+});
+
+test.each(COMPILERS)("has types that hold, for %s", async (compiler) => {
+  const flags = [
+    "--noEmit",
+    "--strict",
+    "--exactOptionalPropertyTypes",
+    "--noUncheckedIndexedAccess",
+    "--target",
+    "es2022",
+  ];
+  const modules = ["--module", "nodenext", "--moduleResolution", "nodenext", "--lib", "es2022,dom,dom.iterable"];
+  await run(folder, ["node", join(compiler, "bin/tsc"), ...flags, ...modules, "typed.ts"]);
+});
+
+const bundle = async (): Promise<string> => {
+  const entry = join(folder, "node_modules/@realtime-avatar/client/dist/index.js");
+  return run(folder, [process.execPath, "build", "--minify", "--target=browser", entry]);
+};
+
+test("is less than 10 KiB, minified with what it needs", async () => {
+  expect(Buffer.byteLength(await bundle())).toBeLessThan(MAX_BYTES);
+});
+
+/** What every runtime of the web has (the Minimum Common Web API), as far as it is used. */
+const WEB =
+  "AbortController AbortSignal FormData Headers Request Response TextDecoder URL URLSearchParams clearTimeout crypto fetch setTimeout".split(
+    " ",
+  );
+
+test("needs nothing but web APIs", async () => {
+  const exported = (await bundle()).replace(
+    /export\{([^}]*)\};?\s*$/,
+    (_, names: string) => `globalThis.client={${names.replace(/(\w+) as (\w+)/g, "$2:$1")}};`,
+  );
+  await writeFile(join(folder, "bundle.js"), exported);
+  await writeFile(
+    join(folder, "isolated.mjs"),
+    `import { createContext, runInContext } from "node:vm"; import { readFileSync } from "node:fs";
+     const context = createContext({ ${WEB.join(", ")} });
+     runInContext(readFileSync("bundle.js", "utf8"), context);
+     runInContext(readFileSync("program.js", "utf8").replace("export const main", "globalThis.main"), context);
+     console.log(await context.main(context.client, ${JSON.stringify(settings)}));`,
+  );
+  expect((await run(folder, ["node", "isolated.mjs"])).trim()).toBe(WANTED);
+});
+
+const executablePath = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find(Boolean);
+
+describe.skipIf(!executablePath)("in a browser", () => {
+  test("refuses a live key, on a page and in a worker, and takes a test key", async () => {
+    const code = (await bundle()).replace(/export\{[^}]*\};?\s*$/, "");
+    const [, local = ""] = /(\w+) as createClient/.exec(await bundle()) ?? [];
+    const attempt = `${code}
+      const outcome = (environment) => {
+        try { ${local}({ baseUrl: "http://127.0.0.1", apiKey: "rta_" + environment + "_" + "0".repeat(16) + "_" + "0".repeat(49) }); return "made"; }
+        catch (error) { return error.message; }
+      };
+      const outcomes = [outcome("live"), outcome("test")];`;
+    const browser = await chromium.launch({
+      executablePath: executablePath as string,
+      env: { HOME: folder, PATH: process.env["PATH"] ?? "" },
+      args: [
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+      ],
+    });
+    try {
+      const page = await browser.newPage();
+      const onPage = await page.evaluate(`(() => { ${attempt} return outcomes; })()`);
+      const inWorker = await page.evaluate(`new Promise((resolve) => {
+        const source = ${JSON.stringify(`(() => { ${attempt} postMessage(outcomes); })()`)};
+        new Worker(URL.createObjectURL(new Blob([source]))).onmessage = ({ data }) => resolve(data);
+      })`);
+      const refused = "A live API key must not be used in a browser, where everybody can read it.";
+      expect(onPage).toEqual([refused, "made"]);
+      expect(inWorker).toEqual([refused, "made"]);
+    } finally {
+      await browser.close();
+    }
+  });
+});

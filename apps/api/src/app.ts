@@ -6,6 +6,8 @@ import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import { Elysia } from "elysia";
 import { apiKeyRoutes } from "./api-keys.ts";
 import { auditEventRoutes } from "./audit-events.ts";
@@ -17,7 +19,7 @@ import { toProblem, writeProblem } from "./problem.ts";
 import { problemTypeRoutes } from "./problem-types.ts";
 import type { RedisStore } from "./redis.ts";
 import { referenceRoutes } from "./reference.ts";
-import { requestIdFor, tracing } from "./trace.ts";
+import { requestIdFor, traced, traceIdOf } from "./trace.ts";
 
 export type Dependencies = {
   db: Db;
@@ -33,6 +35,9 @@ export type Dependencies = {
   redis: RedisStore | null;
   /** Whether the process has been told to end. */
   isEnding: () => boolean;
+  /** Who counts and times the requests, and who traces them; null when nobody does. */
+  metrics: Metrics | null;
+  tracing: Tracing | null;
 };
 
 type Route = { method: string; path: string };
@@ -53,7 +58,7 @@ const methodsAt = (routes: readonly Route[], path: string): string[] => {
 };
 
 export const createApp = (dependencies: Dependencies) => {
-  const { db, clock, random, log, isEnding } = dependencies;
+  const { db, clock, random, log, isEnding, metrics, tracing } = dependencies;
   /** Made when it is first asked for. */
   let document: string | null = null;
   const app = new Elysia({
@@ -63,12 +68,19 @@ export const createApp = (dependencies: Dependencies) => {
     // Otherwise a host of fewer than four characters makes Elysia mistake where the path begins.
     handler: { standardHostname: false },
   })
-    .use(tracing)
+    .use(traced)
     .onRequest((context) => {
       const requestId = requestIdFor(context.request.headers.get("x-request-id"), clock(), random);
       const startedAt = performance.now();
-      context.trace = { requestId, startedAt, deadline: startedAt + db.deadlineMs };
+      metrics?.requestBegins();
+      const span = tracing?.begin(context.request);
+      const sent = context.request.headers.get("traceparent");
+      const traceId = span?.traceId ?? traceIdOf(sent);
+      const deadline = startedAt + db.deadlineMs;
+      context.trace = { requestId, startedAt, deadline, traceId, span, onWork: span?.onWork };
       const { headers } = context.set;
+      // Without a span of ours, the trace is handed back as it came.
+      if (traceId !== undefined) headers["traceparent"] = span?.traceparent ?? (sent as string);
       headers["x-request-id"] = requestId;
       headers["cache-control"] = "no-store";
       headers["x-content-type-options"] = "nosniff";
@@ -96,14 +108,19 @@ export const createApp = (dependencies: Dependencies) => {
       return writeProblem(problem, trace.requestId, set);
     })
     .onAfterResponse(({ request, route, set, trace }) => {
-      const { requestId, startedAt, tenantId, keyId, problem, error } = trace;
+      const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error } = trace;
       const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
       // The route's pattern, never the path that was asked for: a path may hold anything.
+      const { method } = request;
+      const status = Number(set.status ?? 200);
+      metrics?.requestEnds({ method, route, status, durationMs, problem });
+      span?.end({ method, route, status, requestId, problem });
       const line = {
         requestId,
-        method: request.method,
+        traceId,
+        method,
         route,
-        status: set.status,
+        status,
         durationMs,
         tenantId,
         keyId,

@@ -13,7 +13,7 @@ import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { createRequestLimit } from "./rate-limits.ts";
-import { type Trace, tracing } from "./trace.ts";
+import { type Trace, traced } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
 const BEARER = /^bearer +(.+)$/i;
@@ -74,7 +74,7 @@ const checkScope = (caller: Caller, needed: Scope | "any"): void => {
 export const authentication = (dependencies: Dependencies) => {
   const { config, redis } = dependencies;
   const limit = config.rateLimit && createRequestLimit(config.rateLimit, redis);
-  return new Elysia({ name: "authentication" }).use(tracing).macro({
+  return new Elysia({ name: "authentication" }).use(traced).macro({
     /** The scope that a caller needs; `any` is any valid key. */
     scope: (needed: Scope | "any") => ({
       detail: { scope: needed } as object,

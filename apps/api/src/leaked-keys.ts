@@ -14,7 +14,7 @@ import { readBody } from "./body.ts";
 import { clientNetwork } from "./client-address.ts";
 import { operation } from "./operation.ts";
 import { createLimiter, rateLimited } from "./rate-limits.ts";
-import { originOf, type Trace, tracing } from "./trace.ts";
+import { originOf, type Trace, traced } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
 /** Reports that one client may make in a minute. */
@@ -44,7 +44,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
     return (await writing(revoke)) !== false;
   };
 
-  return new Elysia({ name: "leaked-keys", prefix: "/api/v1/leaked-keys" }).use(tracing).post(
+  return new Elysia({ name: "leaked-keys", prefix: "/api/v1/leaked-keys" }).use(traced).post(
     "",
     async ({ request, status, trace }) => {
       await checkRate(request);

@@ -6,6 +6,8 @@ import { openDatabase } from "@realtime-avatar/db/open";
 import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { version } from "../package.json";
 import { createApp } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createFirstKey, firstKeyMessage } from "./first-run.ts";
@@ -17,18 +19,33 @@ import { createUses } from "./usage.ts";
 const USES_FLUSH_MS = 1000;
 /** A client may take as long over its body as the database over the request; and a margin. */
 const LONGEST_REQUESTS = 2.1;
+/** So long a process that ends waits for its last traces to be taken, which may never be. */
+const LAST_TRACES_MS = 1000;
 /** So often a process looks for idempotency keys that have had their day. */
 const SWEEP_MS = 60_000;
 
 runProcess(async (atExit) => {
   const config = readConfig(process.env);
+  const tracingConfig = readTracingConfig(process.env, "realtime-avatar-api");
   const log = createLog(config.logLevel, inTurns(process.stdout), process.stdout.isTTY);
-  const database = await openDatabase(config.database, { notify: (message) => log.info(message) });
+
+  // What nobody asks for is not even loaded.
+  const tracing =
+    tracingConfig &&
+    (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (words) => log.warn(words));
+  atExit(async () => tracing?.stop(LAST_TRACES_MS));
+  const metrics =
+    config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
+  atExit(async () => metrics?.stop());
+
+  const watcher = metrics?.watcher;
+  const database = await openDatabase(config.database, { notify: (message) => log.info(message), watcher });
   atExit(async () => {
     await database.close();
     log.info("stopped");
   });
   const { db, isEmbedded } = database;
+  metrics?.show(db);
   const clock = (): Date => new Date();
   const isCurrent = await isMigrated(db);
 
@@ -60,14 +77,26 @@ runProcess(async (atExit) => {
     peerAddress,
     redis,
     isEnding: () => isEnding(),
+    metrics,
+    tracing,
   });
+  const metricsServer =
+    metrics &&
+    serve(
+      { host: config.host, port: config.metricsPort as number, portVariable: "METRICS_PORT" },
+      { keepAliveMs: config.keepAliveMs, requestMs: 0 },
+      metrics.fetch,
+    );
+  atExit(async () => metricsServer?.stop(true));
   const patience = { keepAliveMs: config.keepAliveMs, requestMs: LONGEST_REQUESTS * config.database.deadlineMs };
   const server = serve({ ...config, portVariable: "PORT" }, patience, app.fetch);
   // Accepts nothing more, and waits for what is in flight.
   atExit(() => server.stop());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
   const url = server.url.href.replace(/\/$/, "");
-  log.info({ url, database: isEmbedded ? config.database.dataDirectory : "DATABASE_URL" }, "listening");
+  const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
+  const place = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
+  log.info({ url, database: place, metrics: metricsUrl ?? undefined }, "listening");
   if (!isCurrent) log.warn("the database's migrations are pending: /readyz answers 503 until `bun run migrate`");
 
   // Last, when nothing can keep it from being shown; on standard error, so that a log that is kept from standard output

@@ -91,6 +91,12 @@ const HEADERS: Record<string, Json> = {
   "X-Request-Id": text("The request's id: your own, if it is well-formed, or else a new one.", REQUEST_ID, {
     pattern: "^[A-Za-z0-9._-]{1,128}$",
   }),
+  traceparent: text(
+    "The trace, where there is one (W3C Trace Context).",
+    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
+    { pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" },
+    false,
+  ),
   "Cache-Control": text("Nothing is kept by caches.", "no-store", { const: "no-store" }),
   "X-Content-Type-Options": text("Nothing is guessed.", "nosniff", { const: "nosniff" }),
   ETag: text("The version of the resource, for `If-Match` and `If-None-Match`.", '"1"', { pattern: '^"[1-9]\\d*"$' }),
@@ -115,7 +121,7 @@ const headers = (named: Record<string, string> | readonly string[]): Json =>
       ref("headers", of),
     ]),
   );
-const ALWAYS = ["X-Request-Id", "Cache-Control", "X-Content-Type-Options"];
+const ALWAYS = ["X-Request-Id", "traceparent", "Cache-Control", "X-Content-Type-Options"];
 
 /** Without an example: whoever tries a call on the page would send it without meaning to. */
 const header = (name: string, description: string, schema: Json = {}): Json => ({
@@ -129,6 +135,7 @@ const PARAMETERS: Record<string, Json> = {
     "X-Request-Id",
     "An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced.",
   ),
+  Traceparent: header("traceparent", "The trace that the request is part of (W3C Trace Context)."),
   IdempotencyKey: header(
     "Idempotency-Key",
     "A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again.",
@@ -256,6 +263,7 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
       ...(isChange ? [ref("parameters", "IfMatch")] : []),
       ...(detail.isConditional ? [ref("parameters", "IfNoneMatch")] : []),
       ref("parameters", "RequestId"),
+      ref("parameters", "Traceparent"),
     ],
     ...(body ? { requestBody: { required: true, content: content(body) } } : {}),
     responses: {

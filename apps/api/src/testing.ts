@@ -75,6 +75,8 @@ export const createTestApp = (db: Db, given: Partial<Dependencies> = {}) =>
     peerAddress: () => null,
     redis: null,
     isEnding: () => false,
+    metrics: null,
+    tracing: null,
     ...given,
   });
 

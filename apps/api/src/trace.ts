@@ -1,8 +1,10 @@
 /** What is known of one request while it is under way: for its answer's headers, its log line and its audit event. */
 import type { Origin } from "@realtime-avatar/db/audit";
+import type { OnWork } from "@realtime-avatar/db/watch";
 import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
 import { newId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
 import { Elysia } from "elysia";
 
 export type Trace = {
@@ -11,6 +13,10 @@ export type Trace = {
   startedAt: number;
   /** By when the database must have done its part, on the same clock. The time that the client takes is added. */
   deadline: number;
+  /** The trace that the request is part of (W3C Trace Context), where there is one. */
+  traceId?: string | undefined;
+  span?: RequestSpan | undefined;
+  onWork?: OnWork | undefined;
   tenantId?: string;
   keyId?: string;
   problem?: ProblemCode;
@@ -30,8 +36,14 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
 export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes): string =>
   sent !== null && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent ? sent : newId("req", now, random);
 
+const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
+
+/** The id of the trace that a `traceparent` names (W3C Trace Context §3.2.2); undefined when it is none. */
+export const traceIdOf = (traceparent: string | null): string | undefined =>
+  traceparent === null ? undefined : TRACEPARENT.exec(traceparent)?.[1];
+
 /** Gives handlers their `trace`. The application puts a fresh one into each request before anything else runs. */
-export const tracing = new Elysia({ name: "tracing" }).decorate("trace", {} as Trace);
+export const traced = new Elysia({ name: "tracing" }).decorate("trace", {} as Trace);
 
 /** Where a write of this request comes from: `actor` is the key that acts, or null when none does. */
 export const originOf = (

@@ -955,6 +955,7 @@ export interface components {
     BodyTooLarge: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -969,6 +970,7 @@ export interface components {
     BodyTooLargeWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         [name: string]: unknown;
@@ -981,6 +983,7 @@ export interface components {
     InsufficientScope: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -1000,6 +1003,7 @@ export interface components {
     InsufficientScopeOrGrantExceedsCaller: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "WWW-Authenticate": components["headers"]["ScopeChallenge"];
@@ -1017,6 +1021,7 @@ export interface components {
     InternalError: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1031,6 +1036,7 @@ export interface components {
     InternalErrorWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         [name: string]: unknown;
@@ -1043,6 +1049,7 @@ export interface components {
     InvalidTransition: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1061,6 +1068,7 @@ export interface components {
     InvalidTransitionOrReplayUnavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         Location: components["headers"]["LocationOfReplay"];
@@ -1082,6 +1090,7 @@ export interface components {
     MalformedJsonOrMalformedRequest: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1102,6 +1111,7 @@ export interface components {
     MalformedJsonOrMalformedRequestWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         [name: string]: unknown;
@@ -1124,6 +1134,7 @@ export interface components {
     MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
@@ -1141,6 +1152,7 @@ export interface components {
     NotFound: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1155,6 +1167,7 @@ export interface components {
     NotFoundWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         [name: string]: unknown;
@@ -1167,6 +1180,7 @@ export interface components {
     PreconditionFailed: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1181,6 +1195,7 @@ export interface components {
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "Retry-After": components["headers"]["Retry-After"];
@@ -1196,6 +1211,7 @@ export interface components {
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "Retry-After": components["headers"]["Retry-After"];
@@ -1209,6 +1225,7 @@ export interface components {
     ReplayUnavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         Location: components["headers"]["LocationOfReplay"];
@@ -1224,6 +1241,7 @@ export interface components {
     Unavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "Retry-After": components["headers"]["Retry-After"];
@@ -1243,6 +1261,7 @@ export interface components {
     UnavailableOrOutcomeUnknown: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "Retry-After": components["headers"]["Retry-After"];
@@ -1264,6 +1283,7 @@ export interface components {
     UnavailableOrOutcomeUnknownWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "Retry-After": components["headers"]["Retry-After"];
@@ -1279,6 +1299,7 @@ export interface components {
     UnsupportedMediaType: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1293,6 +1314,7 @@ export interface components {
     UnsupportedMediaTypeWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         [name: string]: unknown;
@@ -1305,6 +1327,7 @@ export interface components {
     ValidationFailed: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1323,6 +1346,7 @@ export interface components {
     ValidationFailedOrIdempotencyKeyReused: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1339,6 +1363,7 @@ export interface components {
     ValidationFailedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         [name: string]: unknown;
@@ -1351,6 +1376,8 @@ export interface components {
   parameters: {
     /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
     RequestId: string;
+    /** @description The trace that the request is part of (W3C Trace Context). */
+    Traceparent: string;
     /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
     IdempotencyKey: string;
     /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
@@ -1365,6 +1392,11 @@ export interface components {
      * @example req_01h455vb4pex5vsknk084sn02q
      */
     "X-Request-Id": string;
+    /**
+     * @description The trace, where there is one (W3C Trace Context).
+     * @example 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
+     */
+    traceparent: string;
     /**
      * @description Nothing is kept by caches.
      * @example no-store
@@ -1440,6 +1472,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -1450,6 +1484,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1500,6 +1535,8 @@ export interface operations {
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -1525,6 +1562,7 @@ export interface operations {
       201: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1576,6 +1614,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -1586,6 +1626,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1629,6 +1670,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -1645,6 +1688,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1692,6 +1736,8 @@ export interface operations {
         "If-Match"?: components["parameters"]["IfMatch"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -1708,6 +1754,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1756,6 +1803,8 @@ export interface operations {
         "If-Match"?: components["parameters"]["IfMatch"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -1782,6 +1831,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1834,6 +1884,8 @@ export interface operations {
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -1859,6 +1911,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1919,6 +1972,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -1929,6 +1984,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -1983,6 +2039,8 @@ export interface operations {
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -2010,6 +2068,7 @@ export interface operations {
       201: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2065,6 +2124,8 @@ export interface operations {
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -2081,6 +2142,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2119,6 +2181,7 @@ export interface operations {
       304: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2145,6 +2208,8 @@ export interface operations {
         "If-Match"?: components["parameters"]["IfMatch"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -2161,6 +2226,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2213,6 +2279,8 @@ export interface operations {
         "If-Match"?: components["parameters"]["IfMatch"];
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -2241,6 +2309,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2314,6 +2383,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -2324,6 +2395,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
@@ -2369,6 +2441,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
       cookie?: never;
@@ -2388,6 +2462,7 @@ export interface operations {
       202: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           [name: string]: unknown;
@@ -2416,6 +2491,8 @@ export interface operations {
       header?: {
         /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace that the request is part of (W3C Trace Context). */
+        traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
         /**
@@ -2453,6 +2530,7 @@ export interface operations {
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
           [name: string]: unknown;

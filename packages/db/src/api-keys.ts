@@ -72,6 +72,7 @@ const KEY_COLUMNS = [
 ] as const satisfies (keyof KeyColumns)[];
 
 const create = creationOf<Creation & { record: ApiKeyRecord; digest: Uint8Array }>(
+  "create_api_key",
   { ...givenColumns("key", KEY_COLUMNS, ({ record }) => record), digest: ({ digest }) => digest },
   ({ from, column }) => {
     const key = columnValues(apiKeys, "key", column);

@@ -31,6 +31,7 @@ import {
 const COLUMNS = Object.keys(getTableColumns(avatars)) as (keyof AvatarRecord)[];
 
 const create = creationOf<Creation & { avatar: AvatarRecord }>(
+  "create_avatar",
   givenColumns("avatar", COLUMNS, ({ avatar }) => avatar),
   ({ from, column }) => sql`avatar as (${insertFrom(avatars, columnValues(avatars, "avatar", column), from)})`,
 );
@@ -74,6 +75,7 @@ const selectAll = statement<AvatarRow & { position: number }, readonly Wanted[]>
 
 /** Reads by id are gathered: one statement for all that come at the same time. */
 const READS: Gatherable<Wanted, AvatarRecord | null> = {
+  name: "find_avatar",
   inFlight: 2,
   run: async (db, all) => {
     const [first] = all;

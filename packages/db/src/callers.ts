@@ -145,6 +145,7 @@ const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): F
 
 /** Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. */
 const LOOK_UPS: Gatherable<LookUp, Found> = {
+  name: "find_credential",
   inFlight: 2,
   run: async (db, lookUps) => {
     const nameOf = ({ keyId, targetId }: LookUp): string => `${keyId} ${targetId}`;

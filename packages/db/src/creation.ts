@@ -61,12 +61,13 @@ const claimsOf = (able: Made): SQL => {
 type Row = MaybeStored & { position: number };
 
 /**
- * A create of what has the `columns`, by `write`, which gives the common table expressions that write the rows of `made`;
+ * A create, called `name` where it is watched, of what has the `columns`, by `write`, which gives the common table expressions that write the rows of `made`;
  * those that are `inTime` are made. Answers whether it was written, or else what an earlier attempt was answered; `false`,
  * with nothing written, when the caller is no longer what it was, or it is not in time. One statement; another, that waits
  * for its caller, when it was not made by that.
  */
 export const creationOf = <Created extends Creation>(
+  name: string,
   columns: Given<Created>,
   write: (made: Made) => SQL,
   inTime: (made: Pick<Made, "column">) => SQL = () => sql`true`,
@@ -155,6 +156,7 @@ export const creationOf = <Created extends Creation>(
   const creates = (isClaimed: boolean) => {
     const [one, many] = [single(isClaimed, CALLER_AT_ONCE), together(isClaimed)];
     const kind: Gatherable<Created, Outcome | null> = {
+      name: isClaimed ? `${name}_once` : name,
       inFlight: 2,
       keyOf: ({ claim, caller }) => claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`,
       run: async (db, all) => {

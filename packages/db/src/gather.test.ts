@@ -23,6 +23,7 @@ const controlled = (inFlight = 1) => {
   const batches: { inputs: readonly string[]; end(outputs?: readonly string[]): void; fail(error: unknown): void }[] =
     [];
   const kind: Gatherable<string, string> = {
+    name: "test",
     inFlight,
     run: (_, inputs) =>
       new Promise((resolve, reject) => {
@@ -45,7 +46,7 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
 describe("what is gathered", () => {
   test("goes at once when nothing is under way, and together when something is; each gets its own answer", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 100);
+    const { gather } = createGatherer(kind, nowhere, 100);
     const answers = ["a", "b", "c"].map((input) => gather(input, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs)).toEqual([["a"]]);
     batches[0]?.end();
@@ -57,7 +58,7 @@ describe("what is gathered", () => {
 
   test("goes beside another only when it fills a batch", async () => {
     const { kind, batches } = controlled(2);
-    const gather = createGatherer(kind, nowhere, 1000);
+    const { gather } = createGatherer(kind, nowhere, 1000);
     const answers = Array.from({ length: MAX_BATCH }, (_, index) => gather(`${index}`, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1]);
     answers.push(gather("the last", "owner", soon()));
@@ -75,7 +76,7 @@ describe("what is gathered", () => {
 
   test("goes with what comes in the same turn, once more than one has come; one by itself goes at once again", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 1000);
+    const { gather } = createGatherer(kind, nowhere, 1000);
     const answers: Promise<string>[] = [];
     const send = (...inputs: string[]) => answers.push(...inputs.map((input) => gather(input, "owner", soon())));
     const endLast = async () => {
@@ -100,7 +101,7 @@ describe("what is gathered", () => {
 
   test("keeps apart what shares a key, and nothing else", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
+    const { gather } = createGatherer({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
     const wanted = ["a 1", "a 2", "b 1", "a 3", "c 1"];
     const answers = [gather("first", "owner", soon()), ...wanted.map((input) => gather(input, "owner", soon()))];
     const other = gather("a 4", "other", soon());
@@ -115,7 +116,7 @@ describe("what is gathered", () => {
 
   test("goes in batches of a bounded size, in order", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 1000);
+    const { gather } = createGatherer(kind, nowhere, 1000);
     const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => gather(`${index}`, "owner", soon()));
     for (let sent = 0; sent < 4; sent++) {
       batches[sent]?.end();
@@ -127,7 +128,7 @@ describe("what is gathered", () => {
 
   test("of one owner's flood leaves each other owner its turn in the very next batch", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 1000);
+    const { gather } = createGatherer(kind, nowhere, 1000);
     const flood = Array.from({ length: 500 }, (_, index) => gather(`flood ${index}`, "flooder", soon()));
     const others = ["x", "y", "z"].map((name) => gather(name, name, soon()));
     batches[0]?.end();
@@ -143,7 +144,7 @@ describe("what is gathered", () => {
 
   test("and refused for what is in it, is done one by one: only the culprit fails", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 100);
+    const { gather } = createGatherer(kind, nowhere, 100);
     const first = gather("first", "owner", soon());
     const answers = ["good", "bad", "better"].map((input) => gather(input, "owner", soon()));
     const outcomes = Promise.allSettled(answers);
@@ -165,7 +166,7 @@ describe("what is gathered", () => {
 
   test("and lost on its way, is not done again: nobody knows whether it was", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 100);
+    const { gather } = createGatherer(kind, nowhere, 100);
     const first = gather("first", "owner", soon());
     const answers = ["a", "b"].map((input) => kindOf(gather(input, "owner", soon())));
     batches[0]?.end();
@@ -178,7 +179,7 @@ describe("what is gathered", () => {
 
   test("waits until its deadline and no longer: not executed before it was sent, unknown after", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 100);
+    const { gather } = createGatherer(kind, nowhere, 100);
     const sent = kindOf(gather("sent", "owner", performance.now() + 50));
     const waiting = kindOf(gather("waiting", "owner", performance.now() + 20));
     const patient = gather("patient", "owner", soon());
@@ -194,7 +195,7 @@ describe("what is gathered", () => {
 
   test("is refused at once, when too much waits", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 2);
+    const { gather } = createGatherer(kind, nowhere, 2);
     const answers = ["sent", "one", "two"].map((input) => gather(input, "owner", soon()));
     expect(await kindOf(gather("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
     batches[0]?.end();
@@ -205,7 +206,7 @@ describe("what is gathered", () => {
 
   test("goes beside one that takes long, full or not, while there is a place", async () => {
     const { kind, batches } = controlled(2);
-    const gather = createGatherer(kind, nowhere, 100);
+    const { gather } = createGatherer(kind, nowhere, 100);
     const long = gather("long", "owner", soon());
     // Sooner than what hangs is given up.
     const others = ["a", "b"].map((input) => gather(input, "owner", performance.now() + 900));
@@ -236,7 +237,7 @@ describe("what is gathered", () => {
       asked++;
       return input.split(" ")[0] ?? "";
     };
-    const gather = createGatherer({ ...kind, keyOf }, nowhere, 10_000);
+    const { gather } = createGatherer({ ...kind, keyOf }, nowhere, 10_000);
     const wanted = [...Array(2000).fill("same"), ...Array.from({ length: 100 }, (_, index) => `${index}`)];
     const answers = ["first", ...wanted].map((input) => gather(input, "owner", soon()).catch(() => null));
     asked = 0;
@@ -253,7 +254,7 @@ describe("what is gathered", () => {
 
   test("does not wait behind what hangs", async () => {
     const { kind, batches } = controlled();
-    const gather = createGatherer(kind, nowhere, 100);
+    const { gather } = createGatherer(kind, nowhere, 100);
     const hanging = gather("hanging", "owner", soon());
     const next = gather("next", "owner", soon());
     while (batches.length < 2) await Bun.sleep(10);

@@ -9,9 +9,12 @@
  * its neighbours.
  */
 import { DatabaseError, HANGS_MS, notExecuted } from "./failure.ts";
+import type { Watcher } from "./watch.ts";
 
 /** A kind of work that can be gathered, as one statement. */
 export type Gatherable<Input, Output> = {
+  /** What it is called where it is watched. */
+  name: string;
   /** Does all of it, and answers each in its place. */
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
   /** How many batches are at the database at once, at most. */
@@ -39,16 +42,21 @@ type Item<Input, Output> = {
   reject(error: unknown): void;
 };
 
-export type Gatherer<Input, Output> = (input: Input, owner: string, deadline: number) => Promise<Output>;
+export type Gatherer<Input, Output> = {
+  gather(input: Input, owner: string, deadline: number): Promise<Output>;
+  /** How many wait at the moment. */
+  waiting(): number;
+};
 
 /**
  * Gathers what is given to it. `within` is the database with so many milliseconds for a statement; at most `maxWaiting`
  * wait. Throws a `DatabaseError` for each that was not executed, or may have been.
  */
 export const createGatherer = <Input, Output>(
-  { run, inFlight, keyOf }: Gatherable<Input, Output>,
+  { name, run, inFlight, keyOf }: Gatherable<Input, Output>,
   within: (milliseconds: number) => Runner,
   maxWaiting: number,
+  watcher: Watcher | null = null,
 ): Gatherer<Input, Output> => {
   /** Those who wait, by owner; the owner whose turn it is comes first. */
   const waiting = new Map<string, Set<Item<Input, Output>>>();
@@ -97,6 +105,7 @@ export const createGatherer = <Input, Output>(
 
   const send = async (batch: readonly Item<Input, Output>[]): Promise<void> => {
     const db = within(Math.max(1, latest - performance.now()));
+    watcher?.batch(name, batch.length);
     try {
       const outputs = await run(
         db,
@@ -105,7 +114,10 @@ export const createGatherer = <Input, Output>(
       for (const [index, item] of batch.entries()) item.resolve(outputs[index] as Output);
     } catch (error) {
       if (batch.length === 1 || error instanceof DatabaseError) for (const item of batch) item.reject(error);
-      else await Promise.all(batch.map((item) => send([item])));
+      else {
+        watcher?.redone(name);
+        await Promise.all(batch.map((item) => send([item])));
+      }
     }
   };
 
@@ -140,7 +152,7 @@ export const createGatherer = <Input, Output>(
     }
   };
 
-  return (input, owner, deadline) =>
+  const gather = (input: Input, owner: string, deadline: number): Promise<Output> =>
     new Promise((resolve, reject) => {
       const left = deadline - performance.now();
       if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
@@ -180,4 +192,6 @@ export const createGatherer = <Input, Output>(
         });
       }
     });
+
+  return { gather, waiting: () => count };
 };

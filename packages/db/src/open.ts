@@ -5,6 +5,7 @@ import { databaseFailure, describeError } from "./failure.ts";
 import { migrate } from "./migrate.ts";
 import { connect, type Db } from "./pool.ts";
 import { statement } from "./statement.ts";
+import type { Watcher } from "./watch.ts";
 
 export type DatabaseConfig = {
   databaseUrl: string | null;
@@ -26,9 +27,9 @@ export type OpenDatabase = {
   close(): Promise<void>;
 };
 
-const tryConnect = (url: string, { deadlineMs, connections, prepare }: DatabaseConfig): Db => {
+const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | undefined): Db => {
   try {
-    return connect(url, { deadlineMs, connections, prepare });
+    return connect(url, { ...config, watcher });
   } catch {
     // The URL is read at once; the words of the error may quote it.
     throw new Error("DATABASE_URL must be a postgres:// URL.");
@@ -56,10 +57,13 @@ const checkServer = async (db: Db): Promise<void> => {
  * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or
  * would not keep the service's word.
  */
-export const openDatabase = async (config: DatabaseConfig, options: EmbeddedOptions = {}): Promise<OpenDatabase> => {
+export const openDatabase = async (
+  config: DatabaseConfig,
+  options: EmbeddedOptions & { watcher?: Watcher | undefined } = {},
+): Promise<OpenDatabase> => {
   const embedded = config.databaseUrl === null ? await openEmbedded(config.dataDirectory, options) : null;
   const url = embedded?.url ?? (config.databaseUrl as string);
-  const db = tryConnect(url, config);
+  const db = tryConnect(url, config, options.watcher);
   const close = async (): Promise<void> => {
     await db.close();
     await embedded?.close();

@@ -8,11 +8,12 @@
  * in the background but the opening of a connection that somebody waits for.
  */
 import { type Connection, type ConnectionOptions, type Host, hostsOf, openConnection } from "./connection.ts";
-import { DatabaseError, HANGS_MS, isSound, isStale, notExecuted, sentFailure } from "./failure.ts";
+import { DatabaseError, databaseFailure, HANGS_MS, isSound, isStale, notExecuted, sentFailure } from "./failure.ts";
 import { createGatherer, type Gatherable, type Gatherer } from "./gather.ts";
+import type { Ending, OnWork, Standing, Watcher } from "./watch.ts";
 
 /** By when something has to be done, as of `performance.now()`, in milliseconds. */
-export type Limit = { deadline: number };
+export type Limit = { deadline: number; onWork?: OnWork | undefined };
 
 /** The database, as statements see it. */
 export type Db = {
@@ -26,6 +27,8 @@ export type Db = {
   until(limit: Limit): Db;
   /** The same database for work of our own: each statement has so long, and is let in as if it had begun. */
   within(milliseconds: number): Db;
+  /** How many connections there are, and how much waits. */
+  standing(): Standing;
   /** Lets running statements end, for a second at most, then closes every connection. */
   close(): Promise<void>;
 };
@@ -36,6 +39,7 @@ export type PoolOptions = Partial<ConnectionOptions> & {
   /** How many requests wait for their first statement at most, and how many for a later one. */
   waiting?: number;
   deadlineMs?: number;
+  watcher?: Watcher | undefined;
 };
 
 /** So soon after an attempt to connect has failed, another is made, if somebody waits. */
@@ -111,7 +115,7 @@ export const findPrimary = async (url: string): Promise<Host> => {
 
 /** Makes a pool on a `postgres://` URL, which may name several hosts. Nothing is sent before the first statement. */
 export const connect = (url: string, options: PoolOptions = {}): Db => {
-  const { connections = 10, deadlineMs = 5000 } = options;
+  const { connections = 10, deadlineMs = 5000, watcher = null } = options;
   const { waiting: maxWaiting = connections * WAITING } = options;
   const { prepare = true, connectMs = CONNECT_MS } = options;
   const hosts = hostsOf(url);
@@ -147,7 +151,9 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
 
   const execute = async (lane: Lane, job: Job): Promise<void> => {
     job.lane = lane;
-    lane.busySince = performance.now();
+    const startedAt = performance.now();
+    lane.busySince = startedAt;
+    let ending: Ending = "done";
     try {
       job.resolve(await lane.connection.run(job.text, job.parameters));
     } catch (error) {
@@ -155,11 +161,17 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
         job.isAgain = true;
         job.lane = null;
         begun.add(job);
-      } else job.reject(sentFailure(error));
+        ending = "not_executed";
+      } else {
+        const failure = sentFailure(error);
+        ending = databaseFailure(failure) ?? "refused";
+        job.reject(failure);
+      }
       if (!isSound(error) || isStale(error)) discard(lane);
     }
     lane.busySince = null;
     lane.heardAt = performance.now();
+    watcher?.statement(lane.heardAt - startedAt, ending);
     if (lanes.has(lane)) release(lane);
   };
 
@@ -282,18 +294,42 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
   // biome-ignore lint/suspicious/noExplicitAny: of each kind, what it takes and gives
   const gatherers = new Map<Gatherable<any, any>, Gatherer<any, any>>();
   const gathererOf = <Input, Output>(kind: Gatherable<Input, Output>): Gatherer<Input, Output> => {
-    const gatherer = gatherers.get(kind) ?? createGatherer(kind, within, maxWaiting);
+    const gatherer = gatherers.get(kind) ?? createGatherer(kind, within, maxWaiting, watcher);
     gatherers.set(kind, gatherer);
     return gatherer;
+  };
+
+  const standing = (): Standing => {
+    let gathered = 0;
+    for (const { waiting } of gatherers.values()) gathered += waiting();
+    return {
+      connections: { open: lanes.size, busy: lanes.size - free.length, hanging: hanging(), maximum: connections },
+      waiting: { statements: begun.size + fresh.size, gathered },
+    };
+  };
+
+  /** Does work of a request, and tells whoever watches the request of it. */
+  const watched = async <Result>(kind: string, { onWork }: Limit, work: () => Promise<Result>): Promise<Result> => {
+    if (!onWork) return work();
+    const startedAt = performance.now();
+    try {
+      const result = await work();
+      onWork(kind, startedAt, undefined);
+      return result;
+    } catch (error) {
+      onWork(kind, startedAt, error);
+      throw error;
+    }
   };
 
   const within = (milliseconds: number): Db => ({
     deadlineMs,
     run: <Row extends object>(text: string, parameters: readonly unknown[]) =>
       submit(text, parameters, begun, performance.now() + milliseconds) as Promise<Row[]>,
-    gather: (kind, input, owner) => gathererOf(kind)(input, owner, performance.now() + milliseconds),
+    gather: (kind, input, owner) => gathererOf(kind).gather(input, owner, performance.now() + milliseconds),
     until,
     within,
+    standing,
     close,
   });
   const until = (limit: Limit): Db => {
@@ -301,17 +337,20 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     return {
       deadlineMs,
       run: async <Row extends object>(text: string, parameters: readonly unknown[]) => {
-        const rows = await submit(text, parameters, hasBegun ? begun : fresh, limit.deadline);
+        const rows = await watched("statement", limit, () => {
+          return submit(text, parameters, hasBegun ? begun : fresh, limit.deadline);
+        });
         hasBegun = true;
         return rows as Row[];
       },
       gather: async (kind, input, owner) => {
-        const output = await gathererOf(kind)(input, owner, limit.deadline);
+        const output = await watched(kind.name, limit, () => gathererOf(kind).gather(input, owner, limit.deadline));
         hasBegun = true;
         return output;
       },
       until,
       within,
+      standing,
       close,
     };
   };

@@ -89,6 +89,9 @@ export const session = (url: string): TestDb => {
       return output as never;
     },
     until: () => db,
+    standing: () => {
+      throw new Error("one session has no pool");
+    },
     within: () => db,
     close: () => own.end(),
   };

@@ -1,0 +1,74 @@
+import { describe, expect, test } from "bun:test";
+import { ConfigError } from "./config.ts";
+import { readTracingConfig } from "./tracing-config.ts";
+
+const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
+
+describe("tracing", () => {
+  test.each<[Record<string, string>]>([
+    [{}],
+    [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }],
+    [{ ...ENDPOINT, OTEL_SDK_DISABLED: "true" }],
+    [{ ...ENDPOINT, OTEL_SDK_DISABLED: "True" }],
+    [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: "none" }],
+    [{ OTEL_EXPORTER_OTLP_ENDPOINT: "" }],
+  ])("is off with %j", (variables) => {
+    expect(readTracingConfig(variables, "api")).toBeNull();
+  });
+
+  test("is on with an endpoint, and as OpenTelemetry's defaults have it", () => {
+    const defaults = { serviceName: "api", sampler: "always_on", isParentBased: true, ratio: 1, batch: {} } as const;
+    expect(readTracingConfig(ENDPOINT, "api")).toEqual(defaults);
+    const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector/v1/traces", OTEL_SDK_DISABLED: "false" };
+    expect(readTracingConfig(traces, "api")).toEqual(defaults);
+  });
+
+  test("is as its variables say", () => {
+    const variables = {
+      ...ENDPOINT,
+      OTEL_SERVICE_NAME: "avatars",
+      OTEL_TRACES_EXPORTER: "otlp",
+      OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+      OTEL_PROPAGATORS: "tracecontext,baggage",
+      OTEL_TRACES_SAMPLER: "traceidratio",
+      OTEL_TRACES_SAMPLER_ARG: "0.25",
+      OTEL_BSP_MAX_QUEUE_SIZE: "100",
+      OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "10",
+      OTEL_BSP_SCHEDULE_DELAY: "1000",
+      OTEL_BSP_EXPORT_TIMEOUT: "2000",
+    };
+    expect(readTracingConfig(variables, "api")).toEqual({
+      serviceName: "avatars",
+      sampler: "traceidratio",
+      isParentBased: false,
+      ratio: 0.25,
+      batch: { maxQueueSize: 100, maxExportBatchSize: 10, scheduledDelayMillis: 1000, exportTimeoutMillis: 2000 },
+    });
+  });
+
+  test.each([
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318"],
+    ["OTEL_EXPORTER_OTLP_ENDPOINT", "nonsense"],
+    ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "ftp://collector"],
+    ["OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"],
+    ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"],
+    ["OTEL_TRACES_EXPORTER", "zipkin"],
+    ["OTEL_PROPAGATORS", "b3"],
+    ["OTEL_TRACES_SAMPLER", "sometimes"],
+    ["OTEL_TRACES_SAMPLER_ARG", "2"],
+    ["OTEL_TRACES_SAMPLER_ARG", "half"],
+    ["OTEL_BSP_MAX_QUEUE_SIZE", "0"],
+    ["OTEL_BSP_SCHEDULE_DELAY", "-1"],
+    ["OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4096"],
+  ])("%s=%s stops the start, and is named without its value", (name, value) => {
+    let error: unknown;
+    try {
+      readTracingConfig({ ...ENDPOINT, [name]: value }, "api");
+    } catch (thrown) {
+      error = thrown;
+    }
+    expect(error).toBeInstanceOf(ConfigError);
+    expect(String(error)).toContain(`${name} must be`);
+    expect(String(error)).not.toContain(value);
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * OpenTelemetry's own variables (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables), which the SDK
+ * leaves to us but for those of its exporter. Nothing of OpenTelemetry is loaded to read them.
+ */
+import { ConfigError, readVariable, type Variables } from "./config.ts";
+
+const SAMPLERS = ["always_on", "always_off", "traceidratio"] as const;
+export type SamplerName = (typeof SAMPLERS)[number];
+
+export type TracingConfig = {
+  serviceName: string;
+  sampler: SamplerName;
+  /** Whether a request that comes with a decision of its caller's follows it. */
+  isParentBased: boolean;
+  /** Of the traces that begin here, the part that is kept by `traceidratio`. */
+  ratio: number;
+  batch: {
+    maxQueueSize?: number;
+    maxExportBatchSize?: number;
+    scheduledDelayMillis?: number;
+    exportTimeoutMillis?: number;
+  };
+};
+
+const BATCH = {
+  OTEL_BSP_MAX_QUEUE_SIZE: "maxQueueSize",
+  OTEL_BSP_MAX_EXPORT_BATCH_SIZE: "maxExportBatchSize",
+  OTEL_BSP_SCHEDULE_DELAY: "scheduledDelayMillis",
+  OTEL_BSP_EXPORT_TIMEOUT: "exportTimeoutMillis",
+} as const;
+
+const PROTOCOLS = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
+
+/** How to trace; null when no endpoint is given, or tracing is switched off. Throws a `ConfigError`. */
+export const readTracingConfig = (variables: Variables, serviceName: string): TracingConfig | null => {
+  const isDisabled = variables["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";
+  if (isDisabled || variables["OTEL_TRACES_EXPORTER"] === "none") return null;
+  let isAsked = false;
+  for (const name of ENDPOINTS) {
+    // The exporter would fall back to its default in silence.
+    const isUrl = (text: string): true | undefined =>
+      /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? true : undefined;
+    isAsked = readVariable(variables, name, false, "an http:// or https:// URL", isUrl) || isAsked;
+  }
+  if (!isAsked) return null;
+  const oneOf = (name: string, ...allowed: string[]): void => {
+    readVariable(variables, name, "", allowed.join(" or "), (text) => (allowed.includes(text) ? text : undefined));
+  };
+  oneOf("OTEL_TRACES_EXPORTER", "otlp");
+  oneOf("OTEL_PROPAGATORS", "tracecontext", "tracecontext,baggage");
+  for (const name of PROTOCOLS) oneOf(name, "http/protobuf");
+  const sampler = readVariable(
+    variables,
+    "OTEL_TRACES_SAMPLER",
+    "parentbased_always_on",
+    "a sampler of OpenTelemetry's",
+    (text) => (SAMPLERS.some((name) => text === name || text === `parentbased_${name}`) ? text : undefined),
+  );
+  const batch: TracingConfig["batch"] = {};
+  for (const [name, option] of Object.entries(BATCH)) {
+    const count = readVariable<number | null>(variables, name, null, "a whole number from 1 to 9999999", (text) =>
+      /^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined,
+    );
+    if (count !== null) batch[option] = count;
+  }
+  // The SDK would throw, in its own words.
+  if ((batch.maxExportBatchSize ?? 512) > (batch.maxQueueSize ?? 2048)) {
+    throw new ConfigError("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "at most OTEL_BSP_MAX_QUEUE_SIZE");
+  }
+  return {
+    serviceName: readVariable(variables, "OTEL_SERVICE_NAME", serviceName, "a name", (text) => text),
+    sampler: sampler.replace("parentbased_", "") as SamplerName,
+    isParentBased: sampler.startsWith("parentbased_"),
+    ratio: readVariable(variables, "OTEL_TRACES_SAMPLER_ARG", 1, "a number from 0 to 1", (text) =>
+      /^(0(\.\d+)?|1(\.0+)?)$/.test(text) ? Number(text) : undefined,
+    ),
+    batch,
+  };
+};

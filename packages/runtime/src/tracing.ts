@@ -1,0 +1,118 @@
+/**
+ * Traces, as OpenTelemetry has them, over OTLP. Loaded only where it is asked for: `await import` it. A span holds what a
+ * line of the log does, less the tenant and the key; contexts are handed on by hand, since a hook into every promise of the
+ * process would cost each request.
+ */
+import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
+import { setGlobalErrorHandler, W3CTraceContextPropagator } from "@opentelemetry/core";
+import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { OnWork } from "@realtime-avatar/db/watch";
+import type { SamplerName, TracingConfig } from "./tracing-config.ts";
+
+/** The span of one request. */
+export type RequestSpan = {
+  traceId: string;
+  spanId: string;
+  /** The header `traceparent` for whoever goes on from here (W3C Trace Context §3.2). */
+  traceparent: string;
+  /** Adds a span for part of the work; undefined when nobody will see it. */
+  onWork: OnWork | undefined;
+  end(of: {
+    method: string;
+    route: string | undefined;
+    status: number;
+    requestId: string;
+    problem?: string | undefined;
+  }): void;
+};
+
+export type Tracing = {
+  /** Begins the span of a request, the child of that which its `traceparent` names. */
+  begin(request: Request): RequestSpan;
+  /** Sends what is left, for so long at most, in milliseconds. */
+  stop(milliseconds: number): Promise<void>;
+};
+
+const SAMPLERS: Record<SamplerName, (ratio: number) => Sampler> = {
+  always_on: () => new AlwaysOnSampler(),
+  always_off: () => new AlwaysOffSampler(),
+  traceidratio: (ratio) => new TraceIdRatioBasedSampler(ratio),
+};
+
+const HEADERS = {
+  get: (headers: Headers, name: string) => headers.get(name) ?? undefined,
+  keys: (headers: Headers) => [...headers.keys()],
+};
+
+/** `warn` is told, in words without a value, when traces cannot be sent. */
+export const startTracing = (config: TracingConfig, version: string, warn: (message: string) => void): Tracing => {
+  setGlobalErrorHandler((error) => {
+    // The rest of the error can hold what the collector has answered, and that what it was sent.
+    const { name = "Error", code } = error as { name?: string; code?: string | number };
+    warn(`traces were not sent: ${name} ${code ?? ""}`.trimEnd());
+  });
+  const root = SAMPLERS[config.sampler](config.ratio);
+  const provider = new TracerProvider({
+    sampler: config.isParentBased ? new ParentBasedSampler({ root }) : root,
+    resource: defaultResource()
+      .merge(detectResources({ detectors: [envDetector] }))
+      .merge(resourceFromAttributes({ "service.name": config.serviceName, "service.version": version })),
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter(), ...config.batch })],
+  });
+  const tracer = provider.getTracer("realtime-avatar", version);
+  const propagator = new W3CTraceContextPropagator();
+  return {
+    begin: ({ headers, method }) => {
+      const parent = propagator.extract(ROOT_CONTEXT, headers, HEADERS);
+      const attributes = { "http.request.method": method };
+      const span = tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent);
+      const { traceId, spanId, traceFlags } = span.spanContext();
+      const isSampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
+      const context = isSampled ? trace.setSpan(parent, span) : parent;
+      return {
+        traceId,
+        spanId,
+        traceparent: `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`,
+        onWork: !isSampled
+          ? undefined
+          : (kind, startTime, error) => {
+              const options = { kind: SpanKind.CLIENT, startTime, attributes: { "db.system.name": "postgresql" } };
+              const work = tracer.startSpan(kind, options, context);
+              if (error !== undefined) work.setStatus({ code: SpanStatusCode.ERROR });
+              work.end();
+            },
+        end: ({ method, route, status, requestId, problem }) => {
+          if (!isSampled) return;
+          if (route !== undefined) span.updateName(`${method} ${route}`).setAttribute("http.route", route);
+          span.setAttributes({
+            "http.response.status_code": status,
+            "realtime_avatar.request_id": requestId,
+          });
+          if (problem !== undefined) span.setAttribute("realtime_avatar.problem", problem);
+          // What the caller has done wrong is no error of the server's (semantic conventions, HTTP spans, "Status").
+          if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+          span.end();
+        },
+      };
+    },
+    stop: async (milliseconds) => {
+      let timer: Timer | undefined;
+      const late = new Promise<void>((resolve) => {
+        timer = setTimeout(resolve, milliseconds);
+      });
+      const sent = provider.shutdown().catch(() => warn("the last traces were not sent"));
+      await Promise.race([sent, late]);
+      clearTimeout(timer);
+    },
+  };
+};

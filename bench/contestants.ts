@@ -1,7 +1,8 @@
 /**
  * What the service is measured against, each doing honest work of the same kind: `bun bench/contestants.ts above` is the
  * smallest route that judges the same body and answers, without a database; `first` is what one writes first, one SELECT
- * for the key and one INSERT for the avatar. They print their address.
+ * for the key and one INSERT for the avatar. `sink` takes the traces of a service that is watched. They print their
+ * address.
  */
 import { createHash } from "node:crypto";
 import { CreateAvatar } from "@realtime-avatar/domain/avatar";
@@ -58,6 +59,19 @@ const first = () => {
   );
 };
 
-const app = name === "above" ? above() : first();
+const sink = () => ({
+  fetch: async (request: Request): Promise<Response> => {
+    await request.bytes();
+    return new Response(null, { headers: { "content-type": "application/x-protobuf" } });
+  },
+});
+
+const CONTESTANTS: Record<string, () => { fetch(request: Request): Response | Promise<Response> }> = {
+  above,
+  first,
+  sink,
+};
+const app = CONTESTANTS[name]?.();
+if (!app) throw new Error("which contestant?");
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", development: false, fetch: app.fetch });
 process.stdout.write(`"url":"${server.url.href.replace(/\/$/, "")}"\n`);

@@ -63,6 +63,58 @@ describe("migrate", () => {
   });
 });
 
+describe("health", () => {
+  const health = (variables: Record<string, string>, ...args: string[]) =>
+    runToEnd(bun("apps/api/src/cli.ts", "health", ...args), variables);
+  const unreachable = { status: "unavailable", reason: "unreachable" };
+  /** Whoever answers each request by `answer`; `null` never answers. */
+  const serving = async (answer: (() => Response) | null, work: (port: string) => Promise<void>): Promise<void> => {
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer ?? (() => new Promise(() => {})) });
+    await work(String(server.port));
+    await server.stop(true);
+  };
+
+  test.each([
+    ["the API", "apps/api/src/main.ts", "PORT", []],
+    ["the worker", "apps/worker/src/main.ts", "WORKER_PORT", ["--worker"]],
+  ] as const)("asks %s whether it is ready, for a person and for a program", async (_, program, variable, args) => {
+    const empty = await testDatabase({ migrated: false });
+    const running = startProcess(bun(program), { [variable]: "0", DATABASE_URL: empty.url });
+    const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
+    // A proxy that whoever runs it has set is not asked.
+    const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
+    const pending = await health(variables, ...args);
+    expect([pending.code, pending.stdout, pending.stderr]).toEqual([1, "not ready: migrations_pending\n", ""]);
+    const unready = await health(variables, ...args, "--json");
+    expect([unready.code, JSON.parse(unready.stdout)]).toEqual([
+      1,
+      { status: "unavailable", reason: "migrations_pending" },
+    ]);
+    await runToEnd(bun("apps/api/src/cli.ts", "migrate"), { DATABASE_URL: empty.url });
+    const ready = await health(variables, ...args);
+    expect([ready.code, ready.stdout, ready.stderr]).toEqual([0, "ready\n", ""]);
+    const named = await health({}, "--url", `http://127.0.0.1:${port}`, "--json");
+    expect([named.code, JSON.parse(named.stdout)]).toEqual([0, { status: "ok" }]);
+    running.kill("SIGTERM");
+    await running.exited;
+    const gone = await health(variables, ...args, "--json");
+    expect([gone.code, JSON.parse(gone.stdout)]).toEqual([1, unreachable]);
+    await empty.close();
+  });
+
+  test.each<[string, (() => Response) | null]>([
+    ["never answers", null],
+    ["is not ours", () => new Response("<html>", { status: 200 })],
+    ["says two things at once", () => Response.json({ status: "ok" }, { status: 503 })],
+    ["sends it elsewhere", () => Response.redirect("http://127.0.0.1:1/")],
+  ])("does not believe one that %s", async (_, answer) => {
+    await serving(answer, async (PORT) => {
+      const { code, stdout, stderr } = await health({ PORT });
+      expect([code, stdout, stderr]).toEqual([1, "not ready: unreachable\n", ""]);
+    });
+  });
+});
+
 describe("tenants", () => {
   test("are created and listed, oldest first", async () => {
     const acme = await json("tenants", "create", "--name", "Acme");
@@ -305,6 +357,7 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
   const create = (...args: string[]) => ["keys", "create", "--tenant", tenantId, "--name", "x", ...args];
 
   test.each<[string, () => string[], RegExp]>([
+    ["no URL", () => ["health", "--url", "127.0.0.1:3000"], /--url: Must be an http/],
     ["no command", () => [], /Usage/],
     ["an unknown command", () => ["nothing"], /unknown command/],
     ["an unknown option", () => ["migrate", "--force"], /unknown option '--force'/],
@@ -400,7 +453,10 @@ describe("what cannot be done exits with 1", () => {
   test("a schema that is behind", async () => {
     const empty = await testDatabase({ migrated: false });
     const { code, stderr } = await runToEnd(bun("apps/api/src/cli.ts", "tenants", "list"), { DATABASE_URL: empty.url });
-    expect([code, stderr]).toEqual([1, "The database's migrations are pending. Run `bun run migrate` first.\n"]);
+    expect([code, stderr]).toEqual([
+      1,
+      "The database's migrations are pending. Run `realtime-avatar migrate` (`bun run migrate`) first.\n",
+    ]);
     await empty.close();
   });
 
@@ -417,6 +473,7 @@ describe("--help", () => {
     [
       [],
       ["migrate"],
+      ["health"],
       ["tenants"],
       ["tenants", "create"],
       ["tenants", "list"],

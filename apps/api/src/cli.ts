@@ -1,4 +1,4 @@
-/** The command line, for whoever runs the service: migrations, tenants, keys, avatars and the audit trail. */
+/** The command line, for whoever runs the service: migrations, health, tenants, keys, avatars and the audit trail. */
 import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys";
 import { listAuditEvents } from "@realtime-avatar/db/audit";
 import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
@@ -31,7 +31,8 @@ import { type Id, type IdPrefix, isId, newId, type TenantId } from "@realtime-av
 import { type List, type PageRequest, readPage, toPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/tenant";
-import { readCommonConfig } from "@realtime-avatar/runtime/config";
+import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
+import type { Health } from "@realtime-avatar/runtime/health";
 import type { TProperties } from "@sinclair/typebox";
 import { Command, CommanderError } from "commander";
 import { queryOf } from "./query.ts";
@@ -44,7 +45,9 @@ const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, nee
   const database = await openDatabase(config.database, { notify: (message) => console.error(message) });
   try {
     if (needsSchema && !(await isMigrated(database.db))) {
-      throw new Error("The database's migrations are pending. Run `bun run migrate` first.");
+      throw new Error(
+        "The database's migrations are pending. Run `realtime-avatar migrate` (`bun run migrate`) first.",
+      );
     }
     await work(database);
   } finally {
@@ -96,7 +99,7 @@ const paged = (command: Command): Command =>
     .option("--cursor <cursor>", "go on where a list ended");
 
 const program = new Command("realtime-avatar")
-  .description("Runs the Realtime Avatar Service's database: migrations, tenants, keys, avatars, the audit trail.")
+  .description("Runs the Realtime Avatar Service: migrations, health, tenants, keys, avatars, the audit trail.")
   .showHelpAfterError("(add --help for what is possible)")
   .exitOverride();
 
@@ -109,6 +112,50 @@ program
       const migrated = hasMigrated || (await migrate(url));
       print(options, { migrated }, migrated ? "The schema is up to date now." : "The schema was up to date.");
     }, false);
+  });
+
+/** So long a process may take to say whether it is ready. */
+const HEALTH_DEADLINE_MS = 2000;
+
+/** Where the API of this machine listens, or the worker, by the variables that it reads itself. */
+const ownUrl = (isWorker: boolean): string => {
+  const { host } = readCommonConfig(process.env);
+  const port = isWorker ? readPort(process.env, "WORKER_PORT", 3001) : readPort(process.env, "PORT", 3000);
+  // Who listens on every address is asked on loopback.
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+};
+
+type Asked = Health | { status: "unavailable"; reason: "unreachable" };
+
+const askReady = async (url: string): Promise<Asked> => {
+  try {
+    const answer = await fetch(new URL("/readyz", url), {
+      signal: AbortSignal.timeout(HEALTH_DEADLINE_MS),
+      redirect: "error",
+    });
+    const health = (await answer.json()) as Health;
+    if (answer.ok === (health.status === "ok")) return health;
+  } catch {
+    // Nobody answers in time, or nobody who is one of ours.
+  }
+  return { status: "unavailable", reason: "unreachable" };
+};
+
+program
+  .command("health")
+  .description("ask a running process whether it is ready; exits with 0 if it is, with 1 if not")
+  .option("--url <url>", "where it listens (default: HOST and PORT)")
+  .option("--worker", "ask the worker (HOST and WORKER_PORT)")
+  .option("--json", "print one JSON value")
+  .action(async (options: Output & { url?: string; worker?: boolean }) => {
+    const url = options.url ?? ownUrl(options.worker === true);
+    if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError("--url: Must be an http:// URL.");
+    // The process is asked itself. A container may be given a proxy by whoever runs it.
+    process.env["NO_PROXY"] = "*";
+    const health = await askReady(url);
+    print(options, health, printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`));
+    if (health.status !== "ok") process.exitCode = 1;
   });
 
 const tenants = program.command("tenants").description("the owners of keys and avatars");

@@ -97,7 +97,10 @@ runProcess(async (atExit) => {
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const place = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
   log.info({ url, database: place, metrics: metricsUrl ?? undefined }, "listening");
-  if (!isCurrent) log.warn("the database's migrations are pending: /readyz answers 503 until `bun run migrate`");
+  if (!isCurrent)
+    log.warn(
+      "the database's migrations are pending: /readyz answers 503 until `realtime-avatar migrate` (`bun run migrate`)",
+    );
 
   // Last, when nothing can keep it from being shown; on standard error, so that a log that is kept from standard output
   // never holds it.

@@ -6,6 +6,7 @@ COPY package.json bun.lock bunfig.toml ./
 COPY patches patches
 COPY apps/api/package.json apps/api/
 COPY apps/worker/package.json apps/worker/
+COPY packages/client/package.json packages/client/
 COPY packages/db/package.json packages/db/
 COPY packages/domain/package.json packages/domain/
 COPY packages/runtime/package.json packages/runtime/

@@ -59,13 +59,13 @@ export const sentFailure = (error: unknown): unknown => {
 export const isSound = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.severity === "ERROR" && error.code !== "25006";
 
-/**
- * Whether the server has forgotten the statement, or its plan is of a schema that is no more: it was not executed, and
- * can be on another connection.
- */
+/** Whether the statement's plan is of a schema that is no more. Those of other connections are as well, then. */
+export const isOutdated = (error: unknown): boolean =>
+  error instanceof postgres.PostgresError && error.code === "0A000" && error.routine === "RevalidateCachedQuery";
+
+/** Whether the server has forgotten the statement, or has outdated plans: it was not executed, and can be elsewhere. */
 export const isStale = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError &&
-  (error.code === "26000" || (error.code === "0A000" && error.routine === "RevalidateCachedQuery"));
+  isOutdated(error) || (error instanceof postgres.PostgresError && error.code === "26000");
 
 /** What may be said of an error in a log. A PostgreSQL error's own words can hold the values of a row. */
 export const describeError = (error: unknown): Record<string, unknown> => {

@@ -154,6 +154,27 @@ describe("a statement that the server has forgotten, or whose table has changed"
     });
   });
 
+  test("is run again, however many connections have a plan of the table as it was", async () => {
+    await withPool({ connections: 10 }, async (db) => {
+      await client`create table changing (a integer)`;
+      await client`insert into changing values (1)`;
+      // What has no parameter is not prepared.
+      const list = statement<{ a: number }>(
+        sql`select changing.* from changing, pg_sleep(${sql.placeholder("seconds")}::float8)`,
+      );
+      const onEach = (work: () => Promise<object[]>) => Promise.all(Array.from({ length: 10 }, work));
+      for (const type of ["bigint", "text", "integer using a::integer"]) {
+        await onEach(() => list(db, { seconds: 0.1 }));
+        await client.unsafe(`alter table changing alter column a type ${type}`);
+        // Others keep the connections going meanwhile: what is run again could come to any of them.
+        let turn = 0;
+        const rows = await onEach(() => (turn++ % 2 === 0 ? list(db, { seconds: 0.1 }) : now(db)));
+        expect(rows.flat()).toHaveLength(10);
+      }
+      await client`drop table changing`;
+    });
+  });
+
   test("a value that is missing is a mistake of ours, and no failure of the database's", async () => {
     await withPool({ connections: 1 }, async (db) => {
       expect(databaseFailure(await failureOf(db.run("select $1::text", [undefined])))).toBeNull();

@@ -8,7 +8,16 @@
  * in the background but the opening of a connection that somebody waits for.
  */
 import { type Connection, type ConnectionOptions, type Host, hostsOf, openConnection } from "./connection.ts";
-import { DatabaseError, databaseFailure, HANGS_MS, isSound, isStale, notExecuted, sentFailure } from "./failure.ts";
+import {
+  DatabaseError,
+  databaseFailure,
+  HANGS_MS,
+  isOutdated,
+  isSound,
+  isStale,
+  notExecuted,
+  sentFailure,
+} from "./failure.ts";
 import { createGatherer, type Gatherable, type Gatherer } from "./gather.ts";
 import type { Ending, OnWork, Standing, Watcher } from "./watch.ts";
 
@@ -127,6 +136,8 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
   let retryAt = 0;
   let growing: Timer | null = null;
   let isClosed = false;
+  /** Connections that were opened before then have outdated plans. */
+  let outdatedAt = 0;
   /** Those who wait: requests that have begun, and requests that have not. */
   const begun = new Set<Job>();
   const fresh = new Set<Job>();
@@ -149,6 +160,13 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     grow();
   };
 
+  /** Parts with every connection that was opened before the schema changed: a statement is run again only once. */
+  const outdate = (lane: Lane): void => {
+    if (lane.openedAt < outdatedAt) return;
+    outdatedAt = performance.now();
+    for (const other of [...free]) discard(other);
+  };
+
   const execute = async (lane: Lane, job: Job): Promise<void> => {
     job.lane = lane;
     const startedAt = performance.now();
@@ -157,6 +175,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     try {
       job.resolve(await lane.connection.run(job.text, job.parameters));
     } catch (error) {
+      if (isOutdated(error)) outdate(lane);
       if (isStale(error) && !job.isAgain) {
         job.isAgain = true;
         job.lane = null;
@@ -198,7 +217,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
   };
 
   const release = (lane: Lane): void => {
-    const isOld = performance.now() - lane.openedAt > LIFETIME_MS;
+    const isOld = performance.now() - lane.openedAt > LIFETIME_MS || lane.openedAt < outdatedAt;
     if (isClosed || isOld || (lanes.size > connections && lanes.size > bound())) {
       discard(lane);
       return;

@@ -4,6 +4,7 @@ import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/runtime/testing";
+import { startFleet } from "./fleet-testing.ts";
 import { type Answer, readAnswer, requestInit } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -174,59 +175,27 @@ describe("a rotation", () => {
 
 describe("a rolling restart under load", () => {
   test("drops no request, when the grace is longer than it takes to look at /readyz", async () => {
-    const variables = { PORT: "0", DATABASE_URL: database.url, SHUTDOWN_GRACE_MS: "400" };
-    const start = async () => {
-      const process = startProcess(bun("apps/api/src/main.ts"), variables);
-      return { process, url: (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? "" };
-    };
-    /** As a load balancer has them: those that are known, and of them those that were ready at the last look. */
-    const known = await Promise.all([start(), start()]);
-    let ready = known.map(({ url }) => url);
-    let stop = false;
-    const look = async (): Promise<void> => {
-      while (!stop) {
-        const answers = await Promise.all(
-          known.map(async ({ url }) => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200),
-        );
-        ready = known.flatMap(({ url }, index) => (answers[index] ? [url] : []));
-        await Bun.sleep(10);
-      }
-    };
-    const statuses = new Map<number, number>();
-    const load = async (lane: number): Promise<void> => {
-      for (let turn = 0; !stop; turn++) {
-        const url = ready[(lane + turn) % ready.length] ?? "none is ready";
-        const { status } = await fetch(`${url}/api/v1/avatars`, requestInit("POST", { key: root, body: avatar }));
-        statuses.set(status, (statuses.get(status) ?? 0) + 1);
-      }
-    };
-    const looking = look();
-    const lanes = Array.from({ length: 8 }, (_, lane) => load(lane));
+    const fleet = await startFleet({ DATABASE_URL: database.url, SHUTDOWN_GRACE_MS: "400" }, (url) =>
+      fetch(`${url}/api/v1/avatars`, requestInit("POST", { key: root, body: avatar })),
+    );
     try {
       for (const index of [0, 1]) {
-        const old = known[index];
-        old?.process.kill("SIGTERM");
-        for (;;) {
-          const health = await fetch(`${old?.url}/readyz`);
-          if (health.status === 503) {
+        await fleet.replace(index, async (url) => {
+          for (;;) {
+            const health = await fetch(`${url}/readyz`);
+            if (health.status !== 503) continue;
             expect(await health.json()).toEqual({ status: "unavailable", reason: "shutting_down" });
             expect(health.headers.get("connection")).toBe("close");
             break;
           }
-        }
-        expect(await old?.process.exited).toBe(0);
-        known[index] = await start();
-        const before = statuses.get(201) ?? 0;
-        while ((statuses.get(201) ?? 0) < before + 50 || ready.length < 2) await Bun.sleep(5);
+        });
+        await fleet.untilAnswered(50);
       }
     } finally {
-      stop = true;
-      await Promise.all([looking, ...lanes]);
-      for (const { process } of known) process.kill("SIGINT");
+      await fleet.stop();
     }
-    // Every request was answered, and made: a dropped one would have thrown above.
-    expect([...statuses.keys()]).toEqual([201]);
-    expect(await Promise.all(known.map(({ process }) => process.exited))).toEqual([0, 0]);
+    // Every request was answered, and made.
+    expect([...fleet.statuses.keys()]).toEqual([201]);
   });
 });
 

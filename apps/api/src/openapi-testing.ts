@@ -56,7 +56,7 @@ export const bodySchema = ({ requestBody }: Operation): Schema | null =>
   requestBody?.content[JSON_TYPE]?.schema ?? null;
 
 /** What an answer may carry that is of HTTP, not of the API. */
-const OF_HTTP = ["content-type", "content-length", "date", "vary", "connection", "content-security-policy"];
+const OF_HTTP = ["content-type", "content-length", "date", "vary", "connection"];
 
 export const documentJudge = (document: OpenApi) => {
   const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true, validateSchema: false }));

@@ -4,6 +4,7 @@ import { notFound, PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/pr
 import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { operation } from "./operation.ts";
+import { asPage } from "./page.ts";
 import { traced } from "./trace.ts";
 
 const codes = Object.keys(PROBLEMS) as ProblemCode[];
@@ -29,7 +30,7 @@ export const presentProblemType = (code: ProblemCode): ProblemType => {
 
 const STYLE =
   ":root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}";
-const POLICY = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`;
+const ALLOWED = `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;
 
 /** Words of ours: there is nothing to escape but what stands between backquotes. */
 const words = (text: string): string =>
@@ -69,9 +70,7 @@ export const problemTypeRoutes = () =>
       const found = presentProblemType(code);
       set.headers["vary"] = "Accept";
       if (!wantsHtml(request.headers.get("accept") ?? "")) return found;
-      set.headers["content-type"] = "text/html; charset=utf-8";
-      set.headers["content-security-policy"] = POLICY;
-      return page(found);
+      return asPage(page(found), ALLOWED, set);
     },
     {
       detail: operation({

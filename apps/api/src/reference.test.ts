@@ -129,6 +129,8 @@ describe("the pages", () => {
       expect(policy).not.toContain("unsafe");
       expect(headers.get("x-content-type-options")).toBe("nosniff");
       expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
     }
   });
 

@@ -8,12 +8,11 @@ import { Elysia } from "elysia";
 import icon from "swagger-ui-dist/favicon-32x32.png" with { type: "file" };
 import style from "swagger-ui-dist/swagger-ui.css" with { type: "file" };
 import viewer from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
+import { asPage } from "./page.ts";
 import init from "./reference-init.js" with { type: "file" };
 
 /** The style sheet has its images within it, as `data:`. */
-const POLICY =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
-  "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const ALLOWED = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
 
 const PAGE = `<!doctype html>
 <html lang="en">
@@ -49,12 +48,7 @@ const compressed = (path: string) => {
 };
 
 export const referenceRoutes = () => {
-  const routes = new Elysia({ name: "reference", prefix: "/docs" }).get("", ({ set }) => {
-    set.headers["content-type"] = "text/html; charset=utf-8";
-    set.headers["content-security-policy"] = POLICY;
-    set.headers["referrer-policy"] = "no-referrer";
-    return PAGE;
-  });
+  const routes = new Elysia({ name: "reference", prefix: "/docs" }).get("", ({ set }) => asPage(PAGE, ALLOWED, set));
   for (const [name, [path, type]] of Object.entries(ASSETS)) {
     const bytes = compressed(path);
     routes.get(`/${name}`, async ({ set }) => {

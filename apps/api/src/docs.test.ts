@@ -1,6 +1,6 @@
 /** The documents tell the truth: their examples are run, and their bounds and vectors compared with the code. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import {
@@ -104,12 +104,23 @@ describe("the program of the README", () => {
     const [, program = ""] = readme?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
     const file = join(folder, "program.ts");
     await writeFile(file, program);
-    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules"));
+    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
     const { code, stdout } = await runToEnd(bun(file));
     expect([code, stdout.trim().split("\n")]).toEqual([
       0,
       ["0123456789ABCDEF test", "true", "false", "rta_test_0123456789ABCDEF_****", "true"],
     ]);
+  });
+});
+
+describe("the client's program of the README", () => {
+  test("creates an avatar", async () => {
+    const [, program = ""] = readme?.match(/<!-- client -->\n```ts\n(.*?)```/s) ?? [];
+    const file = join(folder, "first.ts");
+    await writeFile(file, program.replace("http://127.0.0.1:3000", url));
+    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
+    const { code, stdout } = await runToEnd(bun(file), variables);
+    expect([code, stdout.trim()]).toEqual([0, expect.stringMatching(/^ava_[0-9a-z]{26} draft$/)]);
   });
 });
 
@@ -264,6 +275,7 @@ describe("docs/security.md", () => {
       domain: "packages/domain/src",
       db: "packages/db/src",
       runtime: "packages/runtime/src",
+      client: "packages/client/src",
     };
     const source = async (name: string): Promise<string> => {
       const [folder = "", file] = name.split("/");
@@ -271,7 +283,7 @@ describe("docs/security.md", () => {
     };
     // `folder/file.test.ts` "a test", "another"
     const cited = [
-      ...text.matchAll(/`((?:api|db|domain|faults|runtime|worker)\/[\w.-]+\.ts)`((?:,? "(?:[^"|]|\|)+?")*)/g),
+      ...text.matchAll(/`((?:api|client|db|domain|faults|runtime|worker)\/[\w.-]+\.ts)`((?:,? "(?:[^"|]|\|)+?")*)/g),
     ];
     let tests = 0;
     for (const [, name = "", words = ""] of cited) {
@@ -285,14 +297,31 @@ describe("docs/security.md", () => {
   });
 });
 
+/** Every document of the repository. */
+const documents = async (): Promise<string[]> => {
+  const names: string[] = [];
+  for (const pattern of ["*.md", "docs/*.md", "docs/decisions/*.md", "packages/*/README.md"]) {
+    for await (const name of new Bun.Glob(pattern).scan({ cwd: REPOSITORY })) names.push(name);
+  }
+  expect(names.length).toBeGreaterThan(15);
+  return names;
+};
+
+describe("commands", () => {
+  test("that the documents name are there", async () => {
+    const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
+    const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
+    for (const name of await documents()) {
+      for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:]+)/g)) {
+        if (!(script in scripts)) throw new Error(`${name} names bun run ${script}`);
+      }
+    }
+  });
+});
+
 describe("links", () => {
   test("of the documents lead somewhere", async () => {
-    const documents = [
-      "README.md",
-      "SECURITY.md",
-      ...(await readdir(join(REPOSITORY, "docs"))).map((name) => `docs/${name}`),
-    ];
-    for (const name of documents) {
+    for (const name of await documents()) {
       for (const [, target = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]+)(?:#[^)]*)?\)/g)) {
         const found = await Bun.file(join(REPOSITORY, name, "..", target)).exists();
         if (!found) throw new Error(`${name} links to ${target}`);

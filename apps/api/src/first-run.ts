@@ -23,4 +23,6 @@ A first tenant and its first key have been created. The key can do everything, a
 Create an avatar with it:
 
   curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer ${secret.reveal()}" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image"}'
+
+Or try every operation in a browser: ${baseUrl}/docs
 `;

@@ -1,10 +1,10 @@
 /** What the service tells of itself while it works: metrics, traces, and the log lines that belong to them. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -165,6 +165,32 @@ describe("metrics", () => {
     expect(text).toContain('http_request_method="_OTHER"');
     expect(text).not.toMatch(/(ten|key|ava|aud|req)_[0-9a-z]{26}|rta_|[0-9a-f]{8}-[0-9a-f]{4}/);
     expect(text).not.toContain(key.split("_")[2] ?? "");
+  });
+
+  test("are those that the documents, the dashboard and the alerts name, and each has a use", async () => {
+    const known = [...(await scrape()).matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name);
+    const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
+    const [operations, dashboard, alerts] = await Promise.all(
+      ["docs/operations.md", "deploy/grafana-dashboard.json", "deploy/alerts.yaml"].map(read),
+    );
+    /** The metrics that a text names; those of a histogram by any of its series. */
+    const namedIn = (text = ""): string[] => {
+      const names = [...text.matchAll(/\b(?:http_server|realtime_avatar|process)_\w+/g)].map(([name]) => name);
+      return [...new Set(names.map((name) => name.replace(/_(bucket|count|sum)$/, "")))].sort();
+    };
+    expect(
+      [...(operations ?? "").matchAll(/^\| `(\w+)` +\| .* \| .* \|$/gm)].map(([, name = ""]) => name).sort(),
+    ).toEqual(known.sort());
+    expect(namedIn(dashboard)).toEqual(known.sort());
+    expect(known).toEqual(expect.arrayContaining(namedIn(alerts)));
+    const rules = (Bun.YAML.parse(alerts ?? "") as { groups: { rules: { alert: string }[] }[] }).groups.flatMap(
+      ({ rules }) => rules,
+    );
+    const explained = [...(operations ?? "").matchAll(/^\| `(RealtimeAvatar\w+)`/gm)].map(([, name = ""]) => name);
+    expect(rules.map(({ alert }) => alert).sort()).toEqual(explained.sort());
+    const { panels } = JSON.parse(dashboard ?? "") as { panels: { id: number; targets: { expr: string }[] }[] };
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    for (const { targets } of panels) for (const { expr } of targets) expect(expr).toContain('{instance=~"$instance"');
   });
 
   test("are on a port of their own, at /metrics alone", async () => {

@@ -328,17 +328,19 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
   };
 
   /** Does work of a request, and tells whoever watches the request of it. */
-  const watched = async <Result>(kind: string, { onWork }: Limit, work: () => Promise<Result>): Promise<Result> => {
+  const watched = <Result>(kind: string, { onWork }: Limit, work: () => Promise<Result>): Promise<Result> => {
     if (!onWork) return work();
     const startedAt = performance.now();
-    try {
-      const result = await work();
-      onWork(kind, startedAt, undefined);
-      return result;
-    } catch (error) {
-      onWork(kind, startedAt, error);
-      throw error;
-    }
+    return work().then(
+      (result) => {
+        onWork(kind, startedAt, undefined);
+        return result;
+      },
+      (error: unknown) => {
+        onWork(kind, startedAt, error);
+        throw error;
+      },
+    );
   };
 
   const within = (milliseconds: number): Db => ({

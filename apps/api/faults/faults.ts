@@ -596,7 +596,7 @@ describe("the client", () => {
     const PORT = String(await freePort());
     let service = await startService(databaseUrl, { PORT });
     const calls = createClient({ baseUrl: service.url, apiKey, maxAttempts: 100, attemptTimeoutMs: 2 * DEADLINE_MS });
-    const wanted = Array.from({ length: 3000 }, (_, index) => `by the client ${index}`);
+    const wanted = Array.from({ length: 1500 }, (_, index) => `by the client ${index}`);
     const queue = [...wanted];
     const made = new Map<string, string>();
     const creating = Promise.all(
@@ -612,7 +612,7 @@ describe("the client", () => {
       while (made.size < count) await Bun.sleep(5);
     };
     for (let round = 1; round <= 6; round++) {
-      await untilMade(round * 400);
+      await untilMade(round * 200);
       if (round % 2 === 0) {
         await sql`select pg_terminate_backend(pid) from pg_stat_activity
           where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;

@@ -30,7 +30,7 @@ setDefaultTimeout(120_000);
 const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
 const judge = documentJudge(document);
 const operations = operationsOf(document);
-const RUNS = 40;
+const RUNS = 25;
 
 let database: TestDatabase;
 let app: ReturnType<typeof createTestApp>;

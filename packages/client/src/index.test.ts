@@ -324,7 +324,7 @@ test("ten callers on a gateway on which a third goes wrong create each avatar on
   );
   gateway.fates = fates;
   const patient = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 20 });
-  const wanted = Array.from({ length: 200 }, newName);
+  const wanted = Array.from({ length: 100 }, newName);
   const queue = [...wanted];
   await Promise.all(
     Array.from({ length: 10 }, async () => {

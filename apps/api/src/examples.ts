@@ -9,7 +9,7 @@ import type {
 } from "@realtime-avatar/domain/api-key";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatar";
-import type { ProblemCode, ProblemExtras } from "@realtime-avatar/domain/problem";
+import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 /** Well-formed, and nobody's. */
@@ -89,6 +89,14 @@ export const EXAMPLES = {
     metadata: { team: "support" },
   } satisfies CreateAvatar,
   LeakedKeyReport: { status: "accepted" },
+  ProblemType: {
+    type: "/problems/not_found",
+    code: "not_found",
+    status: PROBLEMS.not_found.status,
+    title: PROBLEMS.not_found.title,
+    meaning: PROBLEMS.not_found.meaning,
+    remedy: PROBLEMS.not_found.remedy,
+  },
   ReportLeakedKey: { apiKey: secret } satisfies ReportLeakedKey,
   RotateApiKey: { overlapSeconds: 86_400 } satisfies RotateApiKey,
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies UpdateApiKey,

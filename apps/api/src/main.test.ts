@@ -208,7 +208,10 @@ describe("a bad start", () => {
     const running = await start({ DATABASE_URL: database.url });
     const taken = { PORT: new URL(running.url).port, DATA_DIR: join(folder, "taken") };
     const { code, stderr } = await runToEnd(bun(API), taken);
-    expect([code, stderr]).toEqual([1, "Cannot listen on HOST and PORT (EADDRINUSE).\n"]);
+    expect([code, stderr]).toEqual([
+      1,
+      `Cannot listen on 127.0.0.1:${taken.PORT} (EADDRINUSE). Set PORT to another port, or HOST.\n`,
+    ]);
     expect(existsSync(join(taken.DATA_DIR, "postgres/postmaster.pid"))).toBe(false);
     expect(await stop(running)).toBe(0);
 

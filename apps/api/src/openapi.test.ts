@@ -10,7 +10,7 @@ import { createApp, type Dependencies } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { openApiDocument } from "./openapi.ts";
 import { describeApi, OPENAPI_FILE } from "./openapi-file.ts";
-import { documentJudge, type OpenApi, operationsOf } from "./openapi-testing.ts";
+import { documentJudge, type OpenApi, operationsOf, resolved } from "./openapi-testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -81,6 +81,18 @@ describe("the document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
+  test("says of each route what Elysia judges its answers by, but for those that judge them before they are written", () => {
+    const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
+    const unjudged = routes.flatMap(({ hooks, method, path }) =>
+      path.startsWith("/api/v1") && Object.keys(hooks?.response ?? {}).length === 0 ? [`${method} ${path}`] : [],
+    );
+    expect(unjudged.sort()).toEqual([
+      "POST /api/v1/api-keys",
+      "POST /api/v1/api-keys/:id/rotate",
+      "POST /api/v1/avatars",
+    ]);
+  });
+
   test("knows every problem but the one that no operation has", () => {
     const known = Object.keys(document.components.examples);
     expect(Object.keys(PROBLEMS).filter((code) => !known.includes(code))).toEqual(["method_not_allowed"]);
@@ -97,6 +109,18 @@ describe("the examples", () => {
       expect([pointer, judge.errors(schema, value)]).toEqual([pointer, []]);
     }
     expect(judged).toBeGreaterThan(40);
+  });
+
+  test("are there for every body and every answer", () => {
+    const missing = operationsOf(document).flatMap(({ operation }) => {
+      const bodies = [
+        operation.requestBody,
+        ...Object.values(operation.responses).map((one) => resolved(document, one)),
+      ];
+      const media = bodies.map((body) => body?.content?.["application/json"]).filter((one) => one !== undefined);
+      return media.some(({ example }) => example === undefined) ? [operation.operationId] : [];
+    });
+    expect(missing).toEqual([]);
   });
 
   test("would be told to be wrong", () => {

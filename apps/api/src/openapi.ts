@@ -58,7 +58,8 @@ const schemaJson = (schema: TSchema): Json =>
 
 const nameOf = (schema: TSchema): string => {
   const name = NAMES.get(schema);
-  if (name === undefined) throw new TypeError("a schema without a name in the document");
+  if (name === undefined)
+    throw new TypeError("A body or an answer has no name in the document: give it one in SCHEMAS.");
   return name;
 };
 
@@ -146,7 +147,7 @@ const PARAMETERS: Record<string, Json> = {
 };
 
 const ID_PREFIXES: Record<string, string> = { "/api/v1/api-keys": "key", "/api/v1/avatars": "ava" };
-/** The parameters of a path, which takes the place of `/:id` by `/{id}`. */
+/** The parameters of a path, without an example for the same reason. It takes the place of `/:id` by `/{id}`. */
 const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
     const prefix = ID_PREFIXES[path.slice(0, path.indexOf("/:"))];
@@ -156,9 +157,10 @@ const pathParameters = (path: string): Json[] =>
       name,
       in: "path",
       required: true,
-      description: isId ? "What is malformed is not found." : "The code of a problem.",
+      description: isId
+        ? `Such as \`${prefix}_01h455vb4pex5vsknk084sn02q\`. What is malformed is not found.`
+        : "The code.",
       schema: isId ? { type: "string", ...id } : { type: "string", enum: Object.keys(PROBLEMS) },
-      example: isId ? `${prefix}_01h455vb4pex5vsknk084sn02q` : "not_found",
     };
   });
 

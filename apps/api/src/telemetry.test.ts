@@ -203,7 +203,10 @@ describe("metrics", () => {
       DATABASE_URL: database.url,
       METRICS_PORT: port,
     });
-    expect([code, stderr.trim()]).toEqual([1, "Cannot listen on HOST and METRICS_PORT (EADDRINUSE)."]);
+    expect([code, stderr.trim()]).toEqual([
+      1,
+      `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set METRICS_PORT to another port, or HOST.`,
+    ]);
   });
 });
 

@@ -53,12 +53,16 @@ describe("the worker", () => {
 
   test("names WORKER_PORT when its port is taken", async () => {
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
+    const { port } = taken;
     const { code, stderr } = await runToEnd(bun(WORKER), {
-      WORKER_PORT: String(taken.port),
+      WORKER_PORT: String(port),
       DATABASE_URL: database.url,
     });
     await taken.stop();
-    expect([code, stderr]).toEqual([1, "Cannot listen on HOST and WORKER_PORT (EADDRINUSE).\n"]);
+    expect([code, stderr]).toEqual([
+      1,
+      `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set WORKER_PORT to another port, or HOST.\n`,
+    ]);
   });
 
   test("runs as a bundle", async () => {

@@ -1674,10 +1674,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example key_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -1740,10 +1737,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example key_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -1807,10 +1801,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example key_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -1888,10 +1879,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example key_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -2128,10 +2116,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example ava_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -2212,10 +2197,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example ava_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -2283,10 +2265,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description What is malformed is not found.
-         * @example ava_01h455vb4pex5vsknk084sn02q
-         */
+        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
         id: string;
       };
       cookie?: never;
@@ -2495,10 +2474,7 @@ export interface operations {
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /**
-         * @description The code of a problem.
-         * @example not_found
-         */
+        /** @description The code. */
         code:
           | "malformed_json"
           | "malformed_request"
@@ -2536,6 +2512,16 @@ export interface operations {
           [name: string]: unknown;
         };
         content: {
+          /**
+           * @example {
+           *       "type": "/problems/not_found",
+           *       "code": "not_found",
+           *       "status": 404,
+           *       "title": "Not found",
+           *       "meaning": "There is nothing at this address that the caller may know of.",
+           *       "remedy": "Check the address and the id. A test key sees what is of the test environment alone; a key of another tenant sees nothing of yours."
+           *     }
+           */
           "application/json": components["schemas"]["ProblemType"];
         };
       };

@@ -45,6 +45,7 @@ export const serve = (
     });
   } catch (error) {
     const reason = error instanceof Error && "code" in error ? error.code : "unknown reason";
-    throw new Error(`Cannot listen on HOST and ${address.portVariable} (${reason}).`);
+    const { host, port, portVariable } = address;
+    throw new Error(`Cannot listen on ${host}:${port} (${reason}). Set ${portVariable} to another port, or HOST.`);
   }
 };

@@ -396,6 +396,11 @@ describe("what takes two requests to come about", () => {
     }
   });
 
+  test("a page, for a browser", async () => {
+    const { text } = await send(one("getProblemType"), { id: "not_found", headers: { accept: "text/html" } });
+    expect(text).toStartWith("<!doctype html>");
+  });
+
   test("more reports of leaked keys than a client may make", async () => {
     const headers = { "x-forwarded-for": "192.0.2.1" };
     const codes = [];

@@ -56,7 +56,7 @@ export const bodySchema = ({ requestBody }: Operation): Schema | null =>
   requestBody?.content[JSON_TYPE]?.schema ?? null;
 
 /** What an answer may carry that is of HTTP, not of the API. */
-const OF_HTTP = ["content-type", "content-length", "date", "vary", "connection"];
+const OF_HTTP = ["content-type", "content-length", "date", "connection"];
 
 export const documentJudge = (document: OpenApi) => {
   const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true, validateSchema: false }));
@@ -100,7 +100,8 @@ export const documentJudge = (document: OpenApi) => {
     if (!content) return answer.text === "" ? found : [...found, "there is a body"];
     const media = content[type];
     if (!media) return [...found, `the type ${type} is not in the document`];
-    return [...found, ...errors(media.schema, JSON.parse(answer.text))];
+    const value = type.endsWith("json") ? JSON.parse(answer.text) : answer.text;
+    return [...found, ...errors(media.schema, value)];
   };
 
   /** Every example of the document, with where it stands and what it must meet. */

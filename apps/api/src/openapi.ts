@@ -100,6 +100,10 @@ const HEADERS: Record<string, Json> = {
   ),
   "Cache-Control": text("Nothing is kept by caches.", "no-store", { const: "no-store" }),
   "X-Content-Type-Options": text("Nothing is guessed.", "nosniff", { const: "nosniff" }),
+  Vary: text("What the answer depends on.", "Accept", { const: "Accept" }),
+  "Content-Security-Policy": text("What the page may load.", "default-src 'none'", {}, false),
+  "Cross-Origin-Opener-Policy": text("Of the page.", "same-origin", { const: "same-origin" }, false),
+  "Referrer-Policy": text("Of the page.", "no-referrer", { const: "no-referrer" }, false),
   ETag: text("The version of the resource, for `If-Match` and `If-None-Match`.", '"1"', { pattern: '^"[1-9]\\d*"$' }),
   Location: text("Where the resource is that was made.", "/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q"),
   LocationOfReplay: text("Where the resource is that was made, when it has an address of its own.", "/", {}, false),
@@ -275,8 +279,9 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
           ...common,
           ...(success.status === 201 ? headers(["Location"]) : {}),
           ...(isOnce ? headers(["Idempotent-Replayed"]) : {}),
+          ...(detail.isPage ? headers(PAGE_HEADERS) : {}),
         },
-        content: content(success.schema),
+        content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) },
       },
       ...(detail.isConditional ? { 304: { description: "You have this version already.", headers: common } } : {}),
       ...Object.fromEntries(
@@ -289,6 +294,9 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
     },
   };
 };
+
+const PAGE = { "text/html": { schema: { type: "string" } } };
+const PAGE_HEADERS = ["Vary", "Content-Security-Policy", "Cross-Origin-Opener-Policy", "Referrer-Policy"];
 
 /** A route of the application, as Elysia lists it. */
 export type DescribedRoute = { method: string; path: string; hooks?: { detail?: object } };

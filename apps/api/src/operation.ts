@@ -17,6 +17,8 @@ export type Operation = {
   /** Whether `If-None-Match` can spare the answer its body. */
   isConditional?: true;
   success: { status: 200 | 201 | 202; description: string; schema: TSchema };
+  /** Whether a browser, which asks for it, is answered by a page instead. */
+  isPage?: true;
   /** The problems of this operation alone: those of its kind follow from its method, its scope and what it takes. */
   problems?: readonly ProblemCode[];
 };

@@ -78,6 +78,7 @@ export const problemTypeRoutes = () =>
         summary: "Explain a problem",
         description: "What the `type` of a problem leads to: when it is given, and what you can do. HTML for browsers.",
         success: { status: 200, description: "What the problem means.", schema: ProblemType },
+        isPage: true,
       }),
     },
   );

@@ -1408,6 +1408,26 @@ export interface components {
      */
     "X-Content-Type-Options": "nosniff";
     /**
+     * @description What the answer depends on.
+     * @example Accept
+     */
+    Vary: "Accept";
+    /**
+     * @description What the page may load.
+     * @example default-src 'none'
+     */
+    "Content-Security-Policy": string;
+    /**
+     * @description Of the page.
+     * @example same-origin
+     */
+    "Cross-Origin-Opener-Policy": "same-origin";
+    /**
+     * @description Of the page.
+     * @example no-referrer
+     */
+    "Referrer-Policy": "no-referrer";
+    /**
      * @description The version of the resource, for `If-Match` and `If-None-Match`.
      * @example "1"
      */
@@ -2509,6 +2529,10 @@ export interface operations {
           traceparent: components["headers"]["traceparent"];
           "Cache-Control": components["headers"]["Cache-Control"];
           "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          Vary: components["headers"]["Vary"];
+          "Content-Security-Policy": components["headers"]["Content-Security-Policy"];
+          "Cross-Origin-Opener-Policy": components["headers"]["Cross-Origin-Opener-Policy"];
+          "Referrer-Policy": components["headers"]["Referrer-Policy"];
           [name: string]: unknown;
         };
         content: {
@@ -2523,6 +2547,7 @@ export interface operations {
            *     }
            */
           "application/json": components["schemas"]["ProblemType"];
+          "text/html": string;
         };
       };
       404: components["responses"]["NotFoundWithoutKey"];

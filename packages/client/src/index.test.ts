@@ -131,6 +131,74 @@ describe("what is no success is thrown", () => {
     expect((known as UnexpectedAnswer).response.status).toBe(304);
   });
 
+  test("what looks like a problem and is none, and a success that is none", async () => {
+    const typed = (status: number, body: unknown): Fate => ({
+      status,
+      headers: { "content-type": "application/problem+json" },
+      body: JSON.stringify(body),
+    });
+    const ours = { code: "unavailable", detail: "d", requestId: "r", retryable: true, status: 400 };
+    const none = [
+      { type: "about:blank", title: "upstream", status: 400 },
+      { ...ours, retryable: "true" },
+      { ...ours, status: 503 },
+      { ...ours, requestId: 5 },
+      "text",
+      [],
+      null,
+      {},
+    ];
+    for (const body of none) {
+      gateway.fates = [typed(400, body)];
+      gateway.calls = [];
+      const error = await thrown(create(newName()));
+      expect(error).toBeInstanceOf(UnexpectedAnswer);
+      expect((error as UnexpectedAnswer).idempotencyKey).toBe(String(gateway.calls[0]?.headers["idempotency-key"]));
+      expect(gateway.calls.length).toBe(1);
+    }
+    const hostile = '{"toString":1,"name":"N","stack":5,"message":"m","__proto__":{"x":1},"constructor":{},';
+    const text = JSON.stringify({ ...ours, code: "not_found", retryable: false }).replace("{", hostile);
+    gateway.fates = [{ status: 400, headers: { "content-type": "application/problem+json" }, body: text }];
+    const problem = await thrown(create(newName()));
+    expect(problem).toBeInstanceOf(ApiProblem);
+    expect(String(problem)).toBe("ApiProblem: not_found: d (request r)");
+    for (const body of ["", "<html>portal</html>", "{"]) {
+      gateway.fates = [{ status: 200, headers: { "content-type": "application/json" }, body }];
+      expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedAnswer);
+    }
+    gateway.fates = [{ status: 200, body: "{}" }];
+    expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedAnswer);
+  });
+
+  test("a list that has no end", async () => {
+    const page = (nextCursor?: string): Fate => ({
+      status: 200,
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ data: [], nextCursor }),
+    });
+    const all = () => Array.fromAsync(client.list("/api/v1/avatars"));
+    gateway.fates = [page("a"), page("b"), page("b"), page("b")];
+    expect(await thrown(all())).toBeInstanceOf(UnexpectedAnswer);
+    gateway.fates = [page()];
+    expect(await all()).toEqual([]);
+  });
+
+  test("an address that is not the service's, before anything is sent", async () => {
+    type Loose = (path: string, init?: object) => Promise<{ response: Response }>;
+    const get = client.GET as unknown as Loose;
+    for (const path of [":1/echo", ".example.org/x", "@example.org/", "http://example.org/", ""]) {
+      expect(await thrown(get(path))).toBeInstanceOf(TypeError);
+    }
+    for (const id of ["", ".", "..", undefined]) {
+      expect(await thrown(get("/api/v1/avatars/{id}", { params: { path: { id } } }))).toBeInstanceOf(TypeError);
+    }
+    expect(gateway.calls).toEqual([]);
+    const foreign = { fetch: () => Promise.reject(new Error("never")), baseUrl: "http://127.0.0.1:1" };
+    expect((await get("/api/v1/api-keys/self", foreign)).response.status).toBe(200);
+    const error = await thrown(get("/api/v1/avatars/{id}", { params: { path: { id: "../api-keys/self" } } }));
+    expect(error).toMatchObject({ code: "not_found" });
+  });
+
   test("a redirection, which would take the key to somebody else", async () => {
     const elsewhere = await startGateway(service.url);
     gateway.fates = [{ status: 307, headers: { location: `${elsewhere.url}/api/v1/avatars` } }];
@@ -205,6 +273,7 @@ describe("what is safe to try again is tried again", () => {
         code: retryable ? "unavailable" : "outcome_unknown",
         detail: "",
         requestId: "r",
+        status: 503,
         retryable,
       }),
     });
@@ -242,7 +311,7 @@ describe("waiting", () => {
     const limited = (value: string): Fate => ({
       status: 429,
       headers: { "content-type": "application/problem+json", "retry-after": value },
-      body: JSON.stringify({ code: "rate_limited", detail: "", requestId: "r", retryable: true }),
+      body: JSON.stringify({ code: "rate_limited", detail: "", requestId: "r", status: 429, retryable: true }),
     });
     gateway.fates = [limited("1")];
     const startedAt = performance.now();
@@ -263,10 +332,12 @@ describe("waiting", () => {
 
   test("for one attempt ends, and the next is made", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 300 });
-    gateway.fates = ["hang"];
-    const name = newName();
-    const { response } = await create(name, hasty);
-    expect([response.status, await service.count(name)]).toEqual([201, 1]);
+    for (const fate of ["hang", "drip"] as const) {
+      gateway.fates = [fate];
+      const name = newName();
+      const { response } = await create(name, hasty);
+      expect([response.status, await service.count(name)]).toEqual([201, 1]);
+    }
   });
 
   test("for all of them ends as well", async () => {
@@ -275,6 +346,11 @@ describe("waiting", () => {
     const error = await thrown(create(newName(), hasty));
     expect(error).toBeInstanceOf(NoAnswer);
     expect(gateway.calls.length).toBe(1);
+    const deaf = createClient({ baseUrl: gateway.url, apiKey, timeoutMs: 300, fetch: () => new Promise(() => {}) });
+    expect(await thrown(deaf.GET("/api/v1/api-keys/self"))).toBeInstanceOf(NoAnswer);
+    for (const wrong of [0, -1, 1.5, 2 ** 31, Number.POSITIVE_INFINITY, Number.NaN]) {
+      expect(() => createClient({ baseUrl: gateway.url, apiKey, timeoutMs: wrong })).toThrow("timeoutMs must be");
+    }
   });
 
   test("ends when the caller gives up, in an attempt or between two", async () => {

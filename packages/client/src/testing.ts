@@ -5,13 +5,14 @@ import { bun, startProcess } from "@realtime-avatar/runtime/testing";
 
 /**
  * What becomes of a call: it goes through; it is answered by the gateway itself, with this status; it is executed, and its
- * answer is lost, or breaks off half-way, or never ends.
+ * answer is lost, or breaks off half-way, or never comes, or never ends.
  */
 export type Fate =
   | "pass"
   | "lost"
   | "half"
   | "hang"
+  | "drip"
   | { status: number; headers?: Record<string, string>; body?: string };
 
 export type Gateway = {
@@ -47,6 +48,7 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
             "content-length": String(body.length),
           });
           if (fate === "pass") response.end(body);
+          else if (fate === "drip") response.write(body.subarray(0, 10));
           else response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
         });
     });

@@ -29,6 +29,11 @@ describe("tracing", () => {
       OTEL_SERVICE_NAME: "avatars",
       OTEL_TRACES_EXPORTER: "otlp",
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20x,x-tenant=a",
+      OTEL_EXPORTER_OTLP_TIMEOUT: "2000",
+      OTEL_EXPORTER_OTLP_COMPRESSION: "gzip",
+      OTEL_EXPORTER_OTLP_CERTIFICATE: import.meta.path,
+      OTEL_RESOURCE_ATTRIBUTES: "deployment.environment.name=test,host.name=a",
       OTEL_PROPAGATORS: "tracecontext,baggage",
       OTEL_TRACES_SAMPLER: "traceidratio",
       OTEL_TRACES_SAMPLER_ARG: "0.25",
@@ -60,6 +65,13 @@ describe("tracing", () => {
     ["OTEL_BSP_MAX_QUEUE_SIZE", "0"],
     ["OTEL_BSP_SCHEDULE_DELAY", "-1"],
     ["OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "4096"],
+    ["OTEL_EXPORTER_OTLP_TIMEOUT", "sekret"],
+    ["OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "0"],
+    ["OTEL_EXPORTER_OTLP_COMPRESSION", "brotli"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "se%ZZkret"],
+    ["OTEL_EXPORTER_OTLP_HEADERS", "sekret"],
+    ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "/no/such/file"],
+    ["OTEL_RESOURCE_ATTRIBUTES", "a=1,sekret%ZZ"],
   ])("%s=%s stops the start, and is named without its value", (name, value) => {
     let error: unknown;
     try {

@@ -2,6 +2,7 @@
  * OpenTelemetry's own variables (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables), which the SDK
  * leaves to us but for those of its exporter. Nothing of OpenTelemetry is loaded to read them.
  */
+import { existsSync } from "node:fs";
 import { ConfigError, readVariable, type Variables } from "./config.ts";
 
 const SAMPLERS = ["always_on", "always_off", "traceidratio"] as const;
@@ -32,6 +33,25 @@ const BATCH = {
 const PROTOCOLS = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
+const PAIRS = "a list of name=value, percent-encoded, with commas between";
+const arePairs = (text: string): boolean => {
+  try {
+    return text.split(",").every((pair) => /^\s*[^=\s]+\s*=/.test(decodeURIComponent(pair)));
+  } catch {
+    return false;
+  }
+};
+
+/** What the exporter would pass over in silence if it could not read it. */
+const EXPORTER: readonly [part: string, form: string, isRight: (text: string) => boolean][] = [
+  ["HEADERS", PAIRS, arePairs],
+  ["TIMEOUT", "a number of milliseconds", (text) => /^[1-9]\d{0,6}$/.test(text)],
+  ["COMPRESSION", "gzip or none", (text) => text === "gzip" || text === "none"],
+  ["CERTIFICATE", "a file", existsSync],
+  ["CLIENT_KEY", "a file", existsSync],
+  ["CLIENT_CERTIFICATE", "a file", existsSync],
+];
+
 /** How to trace; null when no endpoint is given, or tracing is switched off. Throws a `ConfigError`. */
 export const readTracingConfig = (variables: Variables, serviceName: string): TracingConfig | null => {
   const isDisabled = variables["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";
@@ -50,6 +70,12 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
   oneOf("OTEL_TRACES_EXPORTER", "otlp");
   oneOf("OTEL_PROPAGATORS", "tracecontext", "tracecontext,baggage");
   for (const name of PROTOCOLS) oneOf(name, "http/protobuf");
+  for (const [part, form, isRight] of EXPORTER) {
+    for (const name of [`OTEL_EXPORTER_OTLP_${part}`, `OTEL_EXPORTER_OTLP_TRACES_${part}`]) {
+      readVariable(variables, name, true, form, (text) => (isRight(text) ? true : undefined));
+    }
+  }
+  readVariable(variables, "OTEL_RESOURCE_ATTRIBUTES", true, PAIRS, (text) => (arePairs(text) ? true : undefined));
   const sampler = readVariable(
     variables,
     "OTEL_TRACES_SAMPLER",

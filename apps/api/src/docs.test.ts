@@ -324,9 +324,16 @@ describe("commands", () => {
 describe("links", () => {
   test("of the documents lead somewhere", async () => {
     for (const name of await documents()) {
-      for (const [, target = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]+)(?:#[^)]*)?\)/g)) {
-        const found = await Bun.file(join(REPOSITORY, name, "..", target)).exists();
-        if (!found) throw new Error(`${name} links to ${target}`);
+      for (const [, target = "", anchor = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
+        const file = target === "" ? name : join(name, "..", target);
+        if (!(await Bun.file(join(REPOSITORY, file)).exists())) throw new Error(`${name} links to ${target}`);
+        const headings = [...(anchor === "" ? "" : await read(file)).matchAll(/^#+ (.+)$/gm)].map(([, words = ""]) =>
+          words
+            .toLowerCase()
+            .replace(/[^\w\- ]/g, "")
+            .replaceAll(" ", "-"),
+        );
+        if (anchor !== "" && !headings.includes(anchor)) throw new Error(`${name} links to ${target}#${anchor}`);
       }
     }
   });

@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { chromium } from "playwright-core";
-import { type Service, startGateway, startService } from "./testing.ts";
+import { type Fate, type Service, startGateway, startService } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
@@ -139,6 +139,24 @@ test("keeps its deadlines and its signals under Node, whatever the garbage colle
   gateway.fates = ["hang", "drip", "hang", "hang", "hang", "drip"];
   const out = await run(folder, ["node", "--expose-gc", "collected.js"]);
   expect(out.trim()).toBe("no answer,no answer,given up,given up");
+  gateway.close();
+});
+
+test("creates each avatar once under Node, on a gateway on which calls go wrong", async () => {
+  const gateway = await startGateway(service.url);
+  const names = Array.from({ length: 30 }, (_, index) => `from the package ${index}`);
+  await writeFile(
+    join(folder, "faults.js"),
+    `import { createClient } from "@realtime-avatar/client";
+     const { baseUrl, apiKey, names } = ${JSON.stringify({ ...settings, baseUrl: gateway.url, names })};
+     const client = createClient({ baseUrl, apiKey, maxAttempts: 20, attemptTimeoutMs: 500 });
+     await Promise.all(names.map((displayName) => client.POST("/api/v1/avatars", { body: { displayName, sourceKind: "image" } })));`,
+  );
+  const wrong: Fate[] = ["lost", "half", { status: 502 }, "drip", { status: 503 }, "hang"];
+  gateway.fates = Array.from({ length: 36 }, (_, index) => wrong[index % wrong.length] as Fate);
+  await run(folder, ["node", "faults.js"]);
+  expect(gateway.calls.length).toBe(66);
+  expect(await Promise.all(names.map((name) => service.count(name)))).toEqual(names.map(() => 1));
   gateway.close();
 });
 

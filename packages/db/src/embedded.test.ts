@@ -24,9 +24,11 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
   const client = postgres(url, { max: 1, onnotice: () => {} });
   try {
-    return [...(await client.unsafe(text))];
+    // What is cut at the wrong moment may never be answered, nor end: the driver's issue 1186.
+    const late = Bun.sleep(5000).then(() => Promise.reject(new Error("no answer came")));
+    return [...(await Promise.race([client.unsafe(text), late]))];
   } finally {
-    await client.end();
+    await client.end({ timeout: 1 });
   }
 };
 

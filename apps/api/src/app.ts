@@ -110,11 +110,11 @@ export const createApp = (dependencies: Dependencies) => {
     .onAfterResponse(({ request, route, set, trace }) => {
       const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error } = trace;
       const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-      // The route's pattern, never the path that was asked for: a path may hold anything.
       const { method } = request;
       const status = Number(set.status ?? 200);
       metrics?.requestEnds({ method, route, status, durationMs, problem });
       span?.end({ method, route, status, requestId, problem });
+      // The route's pattern, never the path that was asked for: a path may hold anything.
       const line = {
         requestId,
         traceId,

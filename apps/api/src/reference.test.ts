@@ -4,15 +4,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { BROWSER, type Browser, launchBrowser, type Page } from "@realtime-avatar/runtime/browser-testing";
 import { describeApi } from "./openapi-file.ts";
 import { type OpenApi, operationsOf } from "./openapi-testing.ts";
 import { startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
-
-const executablePath = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find(Boolean);
 
 let api: TestApi;
 let key = "";
@@ -25,24 +23,12 @@ afterAll(() => api.close());
 /** What a page has asked for, and what the browser has complained about. */
 type Watched = { page: Page; requests: string[]; complaints: string[] };
 
-describe.skipIf(!executablePath)("in Chromium", () => {
+describe.skipIf(!BROWSER)("in Chromium", () => {
   let browser: Browser;
   let folder = "";
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "realtime-avatar-browser-"));
-    browser = await chromium.launch({
-      executablePath: executablePath as string,
-      env: { HOME: folder, PATH: process.env["PATH"] ?? "" },
-      // Root, as in a container, has no sandbox; the others keep the browser from asking hosts of its own.
-      args: [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-      ],
-    });
+    browser = await launchBrowser(folder);
   });
   afterAll(async () => {
     await browser.close();

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { chromium } from "playwright-core";
+import { BROWSER, launchBrowser } from "@realtime-avatar/runtime/browser-testing";
 import { type Fate, type Service, startGateway, startService } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -211,9 +211,7 @@ test("needs nothing but web APIs", async () => {
   expect((await run(folder, ["node", "isolated.mjs"])).trim()).toBe(WANTED);
 });
 
-const executablePath = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find(Boolean);
-
-describe.skipIf(!executablePath)("in a browser", () => {
+describe.skipIf(!BROWSER)("in a browser", () => {
   test("refuses a live key, on a page and in a worker, and takes a test key", async () => {
     const code = (await bundle()).replace(/export\{[^}]*\};?\s*$/, "");
     const [, local = ""] = /(\w+) as createClient/.exec(await bundle()) ?? [];
@@ -223,18 +221,7 @@ describe.skipIf(!executablePath)("in a browser", () => {
         catch (error) { return error.message; }
       };
       const outcomes = [outcome("live"), outcome("test")];`;
-    const browser = await chromium.launch({
-      executablePath: executablePath as string,
-      env: { HOME: folder, PATH: process.env["PATH"] ?? "" },
-      args: [
-        "--no-sandbox",
-        "--disable-gpu",
-        "--disable-quic",
-        "--disable-background-networking",
-        "--disable-component-update",
-        "--disable-sync",
-      ],
-    });
+    const browser = await launchBrowser(folder);
     try {
       const page = await browser.newPage();
       const onPage = await page.evaluate(`(() => { ${attempt} return outcomes; })()`);

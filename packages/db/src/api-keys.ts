@@ -45,17 +45,20 @@ import {
 } from "./statement.ts";
 
 type KeyColumns = Omit<ColumnValues<typeof apiKeys>, "revokedAt">;
-type CredentialColumns = Omit<ColumnValues<typeof apiKeyCredentials>, "retiredAt">;
+type CredentialColumns = Omit<ColumnValues<typeof apiKeyCredentials>, "retiredAt" | "retiredBy" | "isUnused">;
 
-const insertCredential = (from: SQL, values: CredentialColumns = placeholders(apiKeyCredentials, "credential")): SQL =>
-  insertFrom(apiKeyCredentials, { ...values, retiredAt: sql`null` }, from);
+const insertCredential = (
+  from: SQL,
+  isUnused: SQL,
+  values: CredentialColumns = placeholders(apiKeyCredentials, "credential"),
+): SQL => insertFrom(apiKeyCredentials, { ...values, retiredAt: sql`null`, retiredBy: sql`null`, isUnused }, from);
 
 /** Writes a key and its credential, for each row of `from`. */
 const insertKeys = (from: SQL, key?: KeyColumns, credential?: CredentialColumns): SQL => sql`
   api_key as (
     ${insertFrom(apiKeys, { ...(key ?? placeholders(apiKeys, "key")), revokedAt: sql`null` }, from)} returning tenant_id
   ),
-  credential as (${insertCredential(from, credential)})`;
+  credential as (${insertCredential(from, sql`false`, credential)})`;
 
 const KEY_COLUMNS = [
   "tenantId",
@@ -270,7 +273,7 @@ const rotateTarget = (gate: SQL): SQL => sql`
       and ${apiKeyCredentials.apiKeyId} = target.id
       and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
   ),
-  credential as (${insertCredential(sql`changed`)})`;
+  credential as (${insertCredential(sql`changed`, sql`true`)})`;
 
 const rotate = changeOfTarget(rotateTarget(sql`caller`));
 const rotateOnce = statement<MaybeStored>(sql`

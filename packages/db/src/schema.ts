@@ -15,6 +15,7 @@ import { type SQL, sql } from "drizzle-orm";
 import {
   type AnyPgColumn,
   bigint,
+  boolean,
   check,
   customType,
   index,
@@ -116,13 +117,19 @@ export const apiKeyCredentials = pgTable(
     apiKeyId: bytewise("api_key_id").notNull(),
     /** SHA-256 of the full secret. */
     digest: bytes("digest").notNull(),
-    /** From this moment on the credential is refused. */
+    /** The credential is refused from this moment on. */
     retiredAt: time("retired_at"),
+    /** Id of the key whose rotation set `retired_at`; null when it is not set, or when the operator rotated the key. */
+    retiredBy: bytewise("retired_by"),
+    /** Issued by a rotation, and not authenticated since: the holder may never have received it. */
+    isUnused: boolean("is_unused").notNull().default(false),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
     // A rotation retires the credentials of its key.
     index("api_key_credentials_api_key_id_index").on(table.tenantId, table.apiKeyId),
+    // The sweep of retired credentials.
+    index("api_key_credentials_retired_at_index").on(table.retiredAt).where(sql`${table.retiredAt} is not null`),
     check("api_key_credentials_key_id_check", isKeyId(table.keyId)),
     check("api_key_credentials_digest_check", sql`octet_length(${table.digest}) = 32`),
   ],

@@ -18,6 +18,7 @@ import {
   visibleApiKey,
 } from "@realtime-avatar/domain/api-key";
 import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
@@ -28,8 +29,18 @@ import { operation } from "./operation.ts";
 import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf } from "./trace.ts";
 
+const overQuota = (maximum: number): Problem =>
+  new Problem("quota_exceeded", `The tenant has ${maximum} active API keys, as many as it may have.`);
+
+const rotationInProgress = (retryAfterSeconds: number): Problem =>
+  new Problem(
+    "rotation_in_progress",
+    "The key was rotated, and its older secret still works. A key rotates itself again when that has ended.",
+    { retryAfterSeconds },
+  );
+
 export const apiKeyRoutes = (dependencies: Dependencies) => {
-  const { random } = dependencies;
+  const { config, random } = dependencies;
   return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
     .post(
@@ -52,7 +63,10 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
               etag: entityTag(record),
               body: presentApiKeyWithSecret(record, made),
             } as const;
-            return [answer, await insertApiKey(db, record, made, caller, origin, claimOf(answer))];
+            const created = { record, secret: made, maxActiveKeys: config.maxActiveKeysPerTenant };
+            const outcome = await insertApiKey(db, created, caller, origin, claimOf(answer));
+            if (outcome.kind === "over_quota") throw overQuota(config.maxActiveKeysPerTenant);
+            return [answer, outcome];
           },
         );
       },
@@ -65,7 +79,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
             "Creates a key that can do no more than the calling key. Its secret is shown only in this answer.",
           body: CreateApiKey,
           success: { status: 201, description: "The key, with its secret.", schema: ApiKeyWithSecret },
-          problems: ["grant_exceeds_caller"],
+          problems: ["grant_exceeds_caller", "quota_exceeded"],
         }),
       },
     )
@@ -144,7 +158,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           operationId: "updateApiKey",
           summary: "Change an API key",
           description:
-            "What is left out stays. As it is and as it would become, the key can do no more than the calling key.",
+            "What is left out stays. A key widens only its descendants, never beyond what it can do itself, and narrows any key that it could create, except its ancestors.",
           body: UpdateApiKey,
           success: { status: 200, description: "The key as it is now.", schema: ApiKey },
           problems: ["grant_exceeds_caller", "invalid_transition"],
@@ -195,10 +209,10 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
               etag: entityTag(record),
               body: presentApiKeyWithSecret(record, rotated.secret),
             } as const;
-            return [
-              answer,
-              await rotateApiKey(db, rotated, caller, originOf(dependencies, caller, trace), claimOf(answer)),
-            ];
+            const origin = originOf(dependencies, caller, trace);
+            const outcome = await rotateApiKey(db, rotated, caller, origin, claimOf(answer));
+            if (outcome.kind === "in_progress") throw rotationInProgress(outcome.waitSeconds);
+            return [answer, outcome];
           },
         );
       },
@@ -208,10 +222,10 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           operationId: "rotateApiKey",
           summary: "Rotate an API key",
           description:
-            "Gives the key a new secret, shown only in this answer. The old one works until the overlap ends.",
+            "Gives the calling key, or a descendant of it, a new secret, shown only in this response. The old one works until the overlap ends; until then the key cannot rotate itself again, unless it calls with the old secret and the new one has never been used.",
           body: RotateApiKey,
           success: { status: 200, description: "The key, with its new secret.", schema: ApiKeyWithSecret },
-          problems: ["grant_exceeds_caller", "invalid_transition"],
+          problems: ["grant_exceeds_caller", "invalid_transition", "rotation_in_progress"],
         }),
       },
     );

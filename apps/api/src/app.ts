@@ -25,7 +25,7 @@ export type Dependencies = {
   db: Db;
   clock: () => Date;
   random: RandomBytes;
-  config: Pick<ApiConfig, "defaultAvatarModelId" | "rateLimit" | "trustedProxyHops">;
+  config: Pick<ApiConfig, "defaultAvatarModelId" | "maxActiveKeysPerTenant" | "rateLimit" | "trustedProxyHops">;
   log: Logger;
   /** Called with each key that has proved itself. */
   noteUse: (caller: Caller) => void;

@@ -3,7 +3,7 @@
  * reading, `act`, the one way to write as the caller, and `db`, which has until the deadline of the request. Everything
  * here comes before the body is read: a stranger learns nothing and costs nothing.
  */
-import { type Caller, findCredential } from "@realtime-avatar/db/callers";
+import { type Caller, confirmFirstUse, findCredential, type StoredCredential } from "@realtime-avatar/db/callers";
 import type { Db } from "@realtime-avatar/db/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
@@ -38,7 +38,25 @@ export type Act = <Result>(
   options?: { isRepeatable: boolean },
 ) => Promise<Result>;
 
-/** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
+/** The credential of `secret`, with its key, while both are valid. Throws the problem that says what they are otherwise. */
+const findValid = async (
+  db: Db,
+  secret: ApiKeySecret,
+  targetId: ApiKeyId | null,
+  trace: Trace,
+): Promise<StoredCredential> => {
+  const stored = await findCredential(db, secret.keyId, targetId);
+  if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
+  const { status, tenantId } = stored.caller;
+  trace.tenantId = tenantId;
+  // Only the holder of the true secret comes this far, and may know what became of it.
+  if (status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
+  if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
+  if (status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
+  return stored;
+};
+
+/** Checks the credentials of a request (RFC 6750 §2.1) against the database as it is now. */
 const authenticate = async (
   db: Db,
   { noteUse }: Dependencies,
@@ -51,15 +69,12 @@ const authenticate = async (
   const secret = parseApiKey(token);
   if (!secret) throw INVALID;
   trace.keyId = secret.keyId;
-  const stored = await findCredential(db, secret.keyId, targetId);
-  if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
+  let stored = await findValid(db, secret, targetId, trace);
+  // Another request may use the credential first, or a rotation end it meanwhile: it is looked up again then.
+  if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
+    stored = await findValid(db, secret, targetId, trace);
+  }
   const { caller, target } = stored;
-  trace.tenantId = caller.tenantId;
-
-  // Only who holds the true secret comes this far, and may know what became of it.
-  if (caller.status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
-  if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
-  if (caller.status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
   noteUse(caller);
   return { caller, target, secret };
 };

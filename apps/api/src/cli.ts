@@ -1,5 +1,5 @@
 /** The command line, for whoever runs the service: migrations, health, tenants, keys, avatars and the audit trail. */
-import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys";
+import { findApiKey, insertRootApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys";
 import { listAuditEvents } from "@realtime-avatar/db/audit";
 import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
 import { findCredential } from "@realtime-avatar/db/callers";
@@ -248,7 +248,7 @@ ofTenant(keys.command("create"))
       const origin = originNow();
       const { now } = origin;
       const { record, secret } = issueApiKey(request, OPERATOR, { tenantId, judgedAt: now, now, random });
-      if (!(await insertApiKey(db, record, secret, null, origin))) throw new Error("There is no tenant with this id.");
+      if (!(await insertRootApiKey(db, record, secret, origin))) throw new Error("There is no tenant with this id.");
       const key = presentApiKeyWithSecret(record, secret);
       print(options, key, secretWords("Created", key));
     });
@@ -328,7 +328,7 @@ ofTenant(keys.command("rotate <id>"))
     await withDatabase(async ({ db }) => {
       const { record, secret } = await untilDone(async () => {
         const rotated = rotatedApiKey(await findKey(db, tenantId, named), request as RotateApiKey, OPERATOR, random);
-        return (await rotateApiKey(db, rotated, null, originNow())) && rotated;
+        return (await rotateApiKey(db, rotated, null, originNow())).kind === "written" && rotated;
       });
       const key = presentApiKeyWithSecret(record, secret);
       print(options, key, secretWords("Rotated", key));

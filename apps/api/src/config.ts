@@ -17,6 +17,8 @@ export type ApiConfig = CommonConfig & {
   /** How many requests a key can make in each second, and how many more in each ten; null when there is no limit. */
   rateLimit: { perSecond: number; burst: number } | null;
   redisUrl: string | null;
+  /** How many active keys a tenant may have. */
+  maxActiveKeysPerTenant: number;
   /** Where metrics are; null when nothing is measured. */
   metricsPort: number | null;
 };
@@ -48,6 +50,7 @@ export const readConfig = (variables: Variables): ApiConfig => ({
     /^\d$/.test(text) ? Number(text) : undefined,
   ),
   rateLimit: readRateLimit(variables),
+  maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
   metricsPort: variables["METRICS_PORT"] ? readPort(variables, "METRICS_PORT", 0) : null,
   redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
     /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,

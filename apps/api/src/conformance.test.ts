@@ -38,15 +38,25 @@ let app: ReturnType<typeof createTestApp>;
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
-    config: { defaultAvatarModelId: "model-of-the-test", rateLimit, trustedProxyHops: 1 },
+    config: {
+      defaultAvatarModelId: "model-of-the-test",
+      maxActiveKeysPerTenant: 10_000,
+      rateLimit,
+      trustedProxyHops: 1,
+    },
     ...given,
   });
 let tenantId: ApiKeyRecord["tenantId"];
 /** Live, with every scope. */
 let caller: { record: ApiKeyRecord; key: string };
 
-const newKey = async (request: Parameters<typeof seedKey>[2] = {}): Promise<{ record: ApiKeyRecord; key: string }> => {
-  const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"], ...request });
+/** A new key, a child of the caller unless it is to be another's. */
+const newKey = async (
+  request: Parameters<typeof seedKey>[2] = {},
+  parent = caller.record,
+): Promise<{ record: ApiKeyRecord; key: string }> => {
+  const asked: typeof request = { environment: "live", scopes: ["*"], ...request };
+  const { record, secret } = await seedKey(database.db, tenantId, asked, parent);
   return { record, key: secret.reveal() };
 };
 
@@ -54,7 +64,8 @@ beforeAll(async () => {
   database = await testDatabase();
   tenantId = await seedTenant(database.db);
   app = appWith();
-  caller = await newKey();
+  const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
+  caller = { record, key: secret.reveal() };
 });
 afterAll(() => database.close());
 
@@ -291,7 +302,12 @@ describe.each(operations.map((described) => [described.operation.operationId, de
 
       test("is limited as the document says", async () => {
         const limited = appWith({
-          config: { defaultAvatarModelId: "m", rateLimit: { perSecond: 1, burst: 0 }, trustedProxyHops: 1 },
+          config: {
+            defaultAvatarModelId: "m",
+            maxActiveKeysPerTenant: 10_000,
+            rateLimit: { perSecond: 1, burst: 0 },
+            trustedProxyHops: 1,
+          },
         });
         const { key } = await newKey();
         const codes = new Set<string | null>();
@@ -364,6 +380,20 @@ describe("what takes two requests to come about", () => {
     expect((await send(one("rotateApiKey"), { id: record.id, body: {} })).code).toBe("invalid_transition");
   });
 
+  test("a rotation while an overlap runs", async () => {
+    const { record, key } = await newKey();
+    const rotation = { id: record.id, key, body: { overlapSeconds: 60 } };
+    const newest = JSON.parse((await send(one("rotateApiKey"), rotation)).text).apiKey;
+    const refused = await send(one("rotateApiKey"), { ...rotation, key: newest });
+    expect([refused.code, refused.headers.has("retry-after")]).toEqual(["rotation_in_progress", true]);
+  });
+
+  test("one key more than the tenant may have", async () => {
+    const config = { defaultAvatarModelId: "m", maxActiveKeysPerTenant: 1, rateLimit, trustedProxyHops: 1 };
+    const { code } = await send(one("createApiKey"), { body: { name: "x" } }, appWith({ config }));
+    expect(code).toBe("quota_exceeded");
+  });
+
   test("more than the caller has", async () => {
     const narrow = await newKey({ scopes: ["api_keys:write"], spendLimitCreditMicros: 1 });
     const { record } = await newKey();
@@ -379,7 +409,7 @@ describe("what takes two requests to come about", () => {
     const bodies = { createAvatar: avatar, createApiKey: { name: "x" }, rotateApiKey: { overlapSeconds: 60 } };
     for (const [operationId, body] of Object.entries(bodies)) {
       const { record, key } = await newKey();
-      const { record: target } = await newKey();
+      const { record: target } = await newKey({}, record);
       const sent = { id: target.id, key, headers };
       const first = await send(one(operationId), { ...sent, body });
       const again = await send(one(operationId), { ...sent, body });

@@ -28,7 +28,9 @@ const apiKey: ApiKey = {
   scopes: ["avatars:read", "realtime:write"],
   status: "active",
   spendLimitCreditMicros: 5_000_000,
+  effectiveSpendLimitCreditMicros: 5_000_000,
   expiresAt: null,
+  effectiveExpiresAt: null,
   lastUsedAt: null,
   createdAt: time,
 };

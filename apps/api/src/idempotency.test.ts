@@ -2,8 +2,9 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
 import { cutBlocked, seedKey, seedTenant, session, untilBlocked } from "@realtime-avatar/db/testing";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { openAnswer } from "@realtime-avatar/domain/idempotency";
+import { openResponse } from "@realtime-avatar/domain/idempotency";
 import { type Answer, rowCounts, startApi, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -11,10 +12,13 @@ setDefaultTimeout(60_000);
 
 let api: TestApi;
 let root: string;
+let rootRecord: ApiKeyRecord;
 
 beforeAll(async () => {
   api = await startApi();
-  root = await api.key();
+  const made = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+  root = made.secret.reveal();
+  rootRecord = made.record;
 });
 afterAll(() => api.close());
 
@@ -23,8 +27,9 @@ let keys = 0;
 const next = (): string => `test-${++keys}`;
 const post = (path: string, body: unknown, idempotencyKey: string, key = root, headers = {}) =>
   api.call("POST", `/api/v1/${path}`, { key, body, headers: { "idempotency-key": idempotencyKey, ...headers } });
-const seed = (request: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*"] }) =>
-  seedKey(api.database.db, api.tenantId, request);
+/** A new key, a child of `root` unless it is to be another's. */
+const seed = (request: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*"] }, parent = rootRecord) =>
+  seedKey(api.database.db, api.tenantId, request, parent);
 const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: [1, { y: 2, x: 1 }], a: "é" } };
 const newKey = { name: "once", environment: "live", scopes: ["*"] };
 const outcome = ({ status, body }: Answer) => [status, body.code];
@@ -36,11 +41,14 @@ const lasting = ({ status, headers, text }: Answer) => [
 ];
 const isReplay = ({ headers }: Answer): boolean => headers.get("idempotent-replayed") === "true";
 
-/** Each POST with its body; a rotation is of a key of its own. */
-const posts: [string, () => Promise<[path: string, body: object]>][] = [
+/** Each POST with its body; a rotation is of a key of its own, which descends from the caller. */
+const posts: [string, (caller?: ApiKeyRecord) => Promise<[path: string, body: object]>][] = [
   ["creating an avatar", async () => ["avatars", avatar]],
   ["creating a key", async () => ["api-keys", newKey]],
-  ["rotating a key", async () => [`api-keys/${(await seed()).record.id}/rotate`, { overlapSeconds: 60 }]],
+  [
+    "rotating a key",
+    async (caller) => [`api-keys/${(await seed(undefined, caller)).record.id}/rotate`, { overlapSeconds: 60 }],
+  ],
 ];
 
 describe.each(posts)("%s", (_, request) => {
@@ -117,9 +125,9 @@ describe.each(posts)("%s", (_, request) => {
 
   test("whose connection died may be sent again: it is made once", async () => {
     const { db } = api.database;
-    const [path, body] = await request();
-    const key = next();
     const { record, secret } = await seed();
+    const [path, body] = await request(record);
+    const key = next();
     for (const cut of [true, false]) {
       const holder = session(api.database.url);
       await holder.client`begin`;
@@ -186,7 +194,7 @@ describe("a replay comes before what depends on time and on the caller", () => {
     const { db } = api.database;
     const caller = await seed();
     const by = caller.secret.reveal();
-    const target = await seed();
+    const target = await seed(undefined, caller.record);
     const body = { ...newKey, expiresAt: new Date(Date.now() + 3_600_000).toISOString(), spendLimitCreditMicros: null };
     const [create, rotate] = [next(), next()];
     const created = await post("api-keys", body, create, by);
@@ -265,15 +273,16 @@ describe("the secret of a key that was made once", () => {
     const request = "POST /api/v1/api-keys";
     const secret = parseApiKey(root);
     if (!secret) throw new Error("no secret");
-    expect(openAnswer(sealed, secret, key, request)).toContain(made.apiKey);
+    const head = { status: row?.["status"], location: row?.["location"], etag: row?.["etag"] };
+    expect(openResponse(sealed, head, { secret, idempotencyKey: key, request })).toContain(made.apiKey);
     const digests = await client`select key_id, encode(digest, 'hex') as hex from api_key_credentials`;
     for (const { key_id: keyId, hex } of digests) {
       for (const text of [hex, keyId, `rta_live_${keyId}_${hex.slice(0, 49)}`]) {
         const guess = { reveal: () => text } as typeof secret;
-        expect(openAnswer(sealed, guess, key, request)).toBeNull();
+        expect(openResponse(sealed, head, { secret: guess, idempotencyKey: key, request })).toBeNull();
       }
     }
-    expect(openAnswer(sealed, secret, next(), request)).toBeNull();
+    expect(openResponse(sealed, head, { secret, idempotencyKey: next(), request })).toBeNull();
   });
 });
 

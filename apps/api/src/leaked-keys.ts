@@ -32,12 +32,11 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
     if (!isAllowed) throw rateLimited(`A client can report ${REPORTS_PER_MINUTE} keys in a minute.`, resetMs);
   };
 
-  /** Revokes the key of `secret` while that is one of its usable secrets; `false` when the key changes meanwhile. */
+  /** Revokes the key of `secret` while that may report it; `false` when the key changes meanwhile. */
   const revokeLeaked = async (db: Db, secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
     const stored = await findCredential(db, secret.keyId);
     if (!stored || !verifyApiKey(secret, stored.digest)) return true;
-    // An old secret in the history of a repository must not end the key that has replaced it.
-    if (stored.retired) return true;
+    if (!stored.mayReport) return true;
     const origin = originOf(dependencies, null, trace);
     const holder = { credentialKeyId: secret.keyId };
     const revoke = () => revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked");
@@ -59,7 +58,8 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
       detail: operation({
         operationId: "reportLeakedKey",
         summary: "Report a leaked key",
-        description: "Revokes the key of a full secret, without credentials. The answer is the same for every key.",
+        description:
+          "Revokes the key of a full secret, without credentials. A secret that its own key replaced by a rotation still revokes it for seven days. The response is the same for every key.",
         body: ReportLeakedKey,
         success: { status: 202, description: "The report was taken, whatever came of it.", schema: LeakedKeyReport },
         problems: ["rate_limited"],

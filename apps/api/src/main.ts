@@ -1,8 +1,11 @@
 /** Starts the API. */
+
+import { sweepCredentials } from "@realtime-avatar/db/callers";
 import { describeError } from "@realtime-avatar/db/failure";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
+import { sweepPendingChanges } from "@realtime-avatar/db/right-of-way";
 import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
@@ -21,8 +24,14 @@ const USES_FLUSH_MS = 1000;
 const LONGEST_REQUESTS = 2.1;
 /** So long a process that ends waits for its last traces to be taken, which may never be. */
 const LAST_TRACES_MS = 1000;
-/** So often a process looks for idempotency keys that have had their day. */
+/** So often a process sweeps rows that nothing needs any more. */
 const SWEEP_MS = 60_000;
+
+const SWEEPS = {
+  idempotencyKeys: sweepIdempotencyKeys,
+  credentials: sweepCredentials,
+  pendingChanges: sweepPendingChanges,
+};
 
 runProcess(async (atExit) => {
   const config = readConfig(process.env);
@@ -57,9 +66,9 @@ runProcess(async (atExit) => {
   });
 
   const sweeping = setInterval(() => {
-    sweepIdempotencyKeys(db).catch((error: unknown) =>
-      log.warn({ error: describeError(error) }, "old idempotency keys were not swept"),
-    );
+    for (const [rows, sweep] of Object.entries(SWEEPS)) {
+      sweep(db).catch((error: unknown) => log.warn({ error: describeError(error), rows }, "old rows were not swept"));
+    }
   }, SWEEP_MS);
   atExit(async () => clearInterval(sweeping));
 

@@ -4,11 +4,11 @@
  * answer that was stored is read again.
  */
 import type { Caller } from "@realtime-avatar/db/callers";
-import { type Claim, findAnswer, type Outcome, type StoredAnswer } from "@realtime-avatar/db/idempotency";
+import { type Claim, findAnswer, type StoredAnswer, type WriteOutcome } from "@realtime-avatar/db/idempotency";
 import type { Db } from "@realtime-avatar/db/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
-import { hashBody, isIdempotencyKey, openAnswer, sealAnswer } from "@realtime-avatar/domain/idempotency";
+import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "@realtime-avatar/domain/idempotency";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { isValid } from "@realtime-avatar/domain/schema";
 import type { TSchema } from "@sinclair/typebox";
@@ -51,7 +51,7 @@ const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secre
   const text =
     stored.sealedFor === null
       ? Buffer.from(stored.answer).toString()
-      : openAnswer(stored.answer, secret, idempotencyKey, request);
+      : openResponse(stored.answer, stored, { secret, idempotencyKey, request });
   if (text !== null) {
     set.headers["idempotent-replayed"] = "true";
     return respond(text, stored, set);
@@ -83,7 +83,7 @@ export const once = async (
     caller: Caller,
     target: ApiKeyRecord | null,
     claimOf: (answer: Answer) => Claim | null,
-  ) => Promise<[Answer, Outcome]>,
+  ) => Promise<[Answer, WriteOutcome]>,
 ): Promise<string> => {
   const idempotencyKey = request.headers.get("idempotency-key");
   const asked: Asked | null =
@@ -103,13 +103,13 @@ export const once = async (
       status: answer.status,
       location: answer.location,
       etag: answer.etag,
-      answer: isSecret ? sealAnswer(text, secret, claim.idempotencyKey, claim.request, random) : Buffer.from(text),
+      answer: isSecret ? sealResponse(text, answer, asked, random) : Buffer.from(text),
       sealedFor: isSecret ? secret.keyId : null,
     };
   };
   return act(
     async (caller, target) => {
-      let made: [Answer, Outcome];
+      let made: [Answer, WriteOutcome];
       try {
         made = await attempt(caller, target, claimOf);
       } catch (error) {
@@ -118,9 +118,14 @@ export const once = async (
         return replay(stored, asked, set);
       }
       const [answer, outcome] = made;
-      if (outcome === false) return false;
-      if (outcome === true) return respond(text, answer, set);
-      return replay(outcome, asked as Asked, set);
+      switch (outcome.kind) {
+        case "stale":
+          return false;
+        case "written":
+          return respond(text, answer, set);
+        case "replayed":
+          return replay(outcome.response, asked as Asked, set);
+      }
     },
     { isRepeatable: asked !== null },
   );

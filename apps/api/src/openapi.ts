@@ -109,6 +109,12 @@ const HEADERS: Record<string, Json> = {
   LocationOfReplay: text("Where the resource is that was made, when it has an address of its own.", "/", {}, false),
   "Idempotent-Replayed": text("That the answer was given before.", "true", { const: "true" }, false),
   "Retry-After": text("How many seconds to wait.", "1", { pattern: "^[1-9]\\d*$" }),
+  OverlapRetryAfter: text(
+    "Seconds until the overlap ends; on `rotation_in_progress`.",
+    "60",
+    { pattern: "^[1-9]\\d*$" },
+    false,
+  ),
   "WWW-Authenticate": text("How to authenticate (RFC 6750).", 'Bearer realm="realtime-avatar"'),
   ScopeChallenge: text(
     "Which scope is missing (RFC 6750); on `insufficient_scope`.",
@@ -215,6 +221,7 @@ const problemHeaders = (status: number, codes: readonly ProblemCode[]): Json => 
   ...(status === 401 ? headers(["WWW-Authenticate"]) : {}),
   ...(codes.includes("insufficient_scope") ? headers({ "WWW-Authenticate": "ScopeChallenge" }) : {}),
   ...(codes.includes("replay_unavailable") ? headers({ Location: "LocationOfReplay" }) : {}),
+  ...(codes.includes("rotation_in_progress") ? headers({ "Retry-After": "OverlapRetryAfter" }) : {}),
   ...(status === 429 || status === 503 ? headers(["Retry-After"]) : {}),
 });
 

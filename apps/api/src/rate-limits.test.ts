@@ -21,7 +21,12 @@ afterAll(() => api.close());
 
 /** The application with a limit, and a way to ask it. */
 const limited = (perSecond: number, burst: number) => {
-  const config = { defaultAvatarModelId: "x", trustedProxyHops: 0, rateLimit: { perSecond, burst } };
+  const config = {
+    defaultAvatarModelId: "x",
+    maxActiveKeysPerTenant: 10_000,
+    trustedProxyHops: 0,
+    rateLimit: { perSecond, burst },
+  };
   const app = createTestApp(api.database.db, { config });
   return async (method: string, path: string, options: Parameters<typeof requestInit>[1]): Promise<Answer> =>
     readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, options))));

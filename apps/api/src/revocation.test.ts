@@ -21,7 +21,7 @@ const writes = {
   "POST /api/v1/avatars": { displayName: "Ada", sourceKind: "image" },
   "PATCH /api/v1/avatars/:avatar": { displayName: "Grace" },
   "DELETE /api/v1/avatars/:avatar": undefined,
-  "POST /api/v1/api-keys": { name: "child", scopes: ["avatars:write"] },
+  "POST /api/v1/api-keys": { name: "child", scopes: ["avatars:write" as const] },
   "PATCH /api/v1/api-keys/:key": { name: "changed" },
   "POST /api/v1/api-keys/:key/rotate": {},
   "DELETE /api/v1/api-keys/:key": undefined,
@@ -29,14 +29,15 @@ const writes = {
 type Write = keyof typeof writes;
 const all = Object.keys(writes) as Write[];
 
-const requestOf = async (write: Write): Promise<[method: string, path: string]> => {
+/** A request that `caller` may make: a key rotates only its descendants, and a change of others shows more. */
+const requestOf = async (write: Write, caller: ApiKeyRecord): Promise<[method: string, path: string]> => {
   const [method = "", path = ""] = write.split(" ");
-  const key = await api.key();
   const body = writes["POST /api/v1/avatars"];
   const test = await api.key({ scopes: ["*"] });
   const avatar = await api.call("POST", "/api/v1/avatars", { key: test, body });
-  const target = await api.call("POST", "/api/v1/api-keys", { key, body: writes["POST /api/v1/api-keys"] });
-  return [method, path.replace(":avatar", avatar.body.id).replace(":key", target.body.id)];
+  const parent = path.endsWith("/rotate") ? caller : undefined;
+  const target = await seedKey(api.database.db, api.tenantId, writes["POST /api/v1/api-keys"], parent);
+  return [method, path.replace(":avatar", avatar.body.id).replace(":key", target.record.id)];
 };
 
 const changes = {
@@ -86,8 +87,8 @@ const expectOutcome = async (
 describe("while the body is still on its way", () => {
   test.each(cases.filter(([write]) => writes[write]))("%s by a key that is %s meanwhile", async (write, change) => {
     const { client } = api.database.db;
-    const [method, path] = await requestOf(write);
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
     const before = await rowsAt(path);
     const untilLookedUp = await watchLookUps(api.database.db);
     const text = JSON.stringify(writes[write]);
@@ -106,8 +107,8 @@ describe("while the body is still on its way", () => {
 
 describe("while the write waits for the change to commit", () => {
   test.each(cases)("%s by a key that is %s meanwhile", async (write, change) => {
-    const [method, path] = await requestOf(write);
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
     const other = session(api.database.url);
     await other.client`begin`;
     await other.client.unsafe(changes[change](record.id));
@@ -124,8 +125,8 @@ describe("while the write waits for a change of its target to commit", () => {
   const onKeys = all.filter((write) => write.includes(":key"));
 
   test.each(onKeys)("%s of a key that is revoked meanwhile", async (write) => {
-    const [method, path] = await requestOf(write);
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
     const other = session(api.database.url);
     await other.client`begin`;
     await other.client.unsafe(changes.revoked(path.split("/")[4] ?? ""));
@@ -142,9 +143,9 @@ describe("while the write waits for a change of its target to commit", () => {
   });
 
   test.each(onKeys)("%s of a key that is widened meanwhile beyond the caller", async (write) => {
-    const [method, path] = await requestOf(write);
     const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
     const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
+    const [method, path] = await requestOf(write, record);
     const other = session(api.database.url);
     await other.client`begin`;
     await other.client`
@@ -166,8 +167,9 @@ describe("while the write waits for a rename of its target to commit", () => {
   test.each(["PATCH", "DELETE"])(
     "%s with If-Match is 412: the version is judged where it is written",
     async (method) => {
-      const [, path] = await requestOf("DELETE /api/v1/api-keys/:key");
-      const key = await api.key();
+      const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+      const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
+      const key = secret.reveal();
       const other = session(api.database.url);
       await other.client`begin`;
       await other.client.unsafe(changes.renamed(path.split("/")[4] ?? ""));
@@ -203,8 +205,10 @@ describe("a key that writes without a pause, in commits that take their time", (
     "cannot put off its %s, nor can its descendants",
     async (how) => {
       await api.database.db.client.unsafe(`drop function if exists dawdle cascade; ${slow}`);
-      const parent = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-      const child = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] }, parent.record);
+      const ancestor = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+      const live = { environment: "live" as const, scopes: ["*" as const] };
+      const parent = await seedKey(api.database.db, api.tenantId, live, ancestor.record);
+      const child = await seedKey(api.database.db, api.tenantId, live, parent.record);
       let stop = false;
       let written = 0;
       const lanes = Array.from({ length: 20 }, async (_, lane) => {
@@ -219,7 +223,7 @@ describe("a key that writes without a pause, in commits that take their time", (
       try {
         while (written < 20) await Bun.sleep(1);
         const app = createTestApp(db);
-        const key = await api.key();
+        const key = ancestor.secret.reveal();
         const path = `/api/v1/api-keys/${parent.record.id}`;
         const [method, url, body] = {
           PATCH: ["PATCH", path, { name: "changed" }] as const,

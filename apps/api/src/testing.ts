@@ -69,7 +69,12 @@ export const createTestApp = (db: Db, given: Partial<Dependencies> = {}) =>
     clock: () => new Date(),
     random,
     // A request may say itself, as a proxy would, from where it comes.
-    config: { defaultAvatarModelId: "model-of-the-test", rateLimit: null, trustedProxyHops: 1 },
+    config: {
+      defaultAvatarModelId: "model-of-the-test",
+      maxActiveKeysPerTenant: 10_000,
+      rateLimit: null,
+      trustedProxyHops: 1,
+    },
     log: createLog("silent"),
     noteUse: () => {},
     peerAddress: () => null,

@@ -77,7 +77,7 @@ export interface paths {
     head?: never;
     /**
      * Change an API key
-     * @description What is left out stays. As it is and as it would become, the key can do no more than the calling key.
+     * @description What is left out stays. A key widens only its descendants, never beyond what it can do itself, and narrows any key that it could create, except its ancestors.
      *
      *     Needs the scope `api_keys:write`.
      */
@@ -95,7 +95,7 @@ export interface paths {
     put?: never;
     /**
      * Rotate an API key
-     * @description Gives the key a new secret, shown only in this answer. The old one works until the overlap ends.
+     * @description Gives the calling key, or a descendant of it, a new secret, shown only in this response. The old one works until the overlap ends; until then the key cannot rotate itself again, unless it calls with the old secret and the new one has never been used.
      *
      *     Needs the scope `api_keys:write`.
      */
@@ -201,7 +201,7 @@ export interface paths {
     put?: never;
     /**
      * Report a leaked key
-     * @description Revokes the key of a full secret, without credentials. The answer is the same for every key.
+     * @description Revokes the key of a full secret, without credentials. A secret that its own key replaced by a rotation still revokes it for seven days. The response is the same for every key.
      */
     post: operations["reportLeakedKey"];
     delete?: never;
@@ -267,8 +267,12 @@ export interface components {
       status: "active" | "revoked" | "expired";
       /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
       spendLimitCreditMicros: number | null;
+      /** @description The tightest spend cap of the key and of its ancestors in the same environment, in credit micros; null is no cap. */
+      effectiveSpendLimitCreditMicros: number | null;
       /** @description From then on the key is refused; null is never. */
       expiresAt: string | null;
+      /** @description The earliest expiry of the key and of its ancestors; null is never. */
+      effectiveExpiresAt: string | null;
       /** @description The minute of its last use; null before the first. */
       lastUsedAt: string | null;
       /** Format: date-time */
@@ -312,8 +316,12 @@ export interface components {
       status: "active" | "revoked" | "expired";
       /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
       spendLimitCreditMicros: number | null;
+      /** @description The tightest spend cap of the key and of its ancestors in the same environment, in credit micros; null is no cap. */
+      effectiveSpendLimitCreditMicros: number | null;
       /** @description From then on the key is refused; null is never. */
       expiresAt: string | null;
+      /** @description The earliest expiry of the key and of its ancestors; null is never. */
+      effectiveExpiresAt: string | null;
       /** @description The minute of its last use; null before the first. */
       lastUsedAt: string | null;
       /** Format: date-time */
@@ -462,6 +470,8 @@ export interface components {
         | "not_found"
         | "method_not_allowed"
         | "invalid_transition"
+        | "rotation_in_progress"
+        | "quota_exceeded"
         | "replay_unavailable"
         | "precondition_failed"
         | "body_too_large"
@@ -561,7 +571,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key can do more than the calling key, or would; or the calling key descends from it. */
+    /** @description The key can do more than the calling key, or would; or the calling key descends from it; or the operation is only for descendants of the calling key. */
     GrantExceedsCallerProblem: {
       /** @constant */
       type: "/problems/grant_exceeds_caller";
@@ -825,6 +835,26 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The tenant has as many active API keys as it may have. */
+    QuotaExceededProblem: {
+      /** @constant */
+      type: "/problems/quota_exceeded";
+      /** @constant */
+      title: "The tenant has reached a quota";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "quota_exceeded";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
     RateLimitedProblem: {
       /** @constant */
@@ -877,6 +907,26 @@ export interface components {
        * @enum {string}
        */
       code: "revoked_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The key was rotated, and the overlap in which its older secret still works has not ended; the header `Retry-After` says when it ends. */
+    RotationInProgressProblem: {
+      /** @constant */
+      type: "/problems/rotation_in_progress";
+      /** @constant */
+      title: "A rotation of the key is in progress";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, in words for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "rotation_in_progress";
       /** @description As in `X-Request-Id`. */
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
@@ -998,7 +1048,7 @@ export interface components {
     /**
      * @description `insufficient_scope`: The key lacks the scope of the operation.
      *
-     *     `grant_exceeds_caller`: The key can do more than the calling key, or would; or the calling key descends from it.
+     *     `grant_exceeds_caller`: The key can do more than the calling key, or would; or the calling key descends from it; or the operation is only for descendants of the calling key.
      */
     InsufficientScopeOrGrantExceedsCaller: {
       headers: {
@@ -1063,15 +1113,18 @@ export interface components {
     /**
      * @description `invalid_transition`: The resource cannot make this move from its present state.
      *
+     *     `rotation_in_progress`: The key was rotated, and the overlap in which its older secret still works has not ended; the header `Retry-After` says when it ends.
+     *
      *     `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made.
      */
-    InvalidTransitionOrReplayUnavailable: {
+    InvalidTransitionOrRotationInProgressOrReplayUnavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
         traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         Location: components["headers"]["LocationOfReplay"];
+        "Retry-After": components["headers"]["OverlapRetryAfter"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
         RateLimit: components["headers"]["RateLimit"];
         [name: string]: unknown;
@@ -1079,6 +1132,7 @@ export interface components {
       content: {
         "application/problem+json":
           | components["schemas"]["InvalidTransitionProblem"]
+          | components["schemas"]["RotationInProgressProblem"]
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
@@ -1191,6 +1245,28 @@ export interface components {
         "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
       };
     };
+    /**
+     * @description `quota_exceeded`: The tenant has as many active API keys as it may have.
+     *
+     *     `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made.
+     */
+    QuotaExceededOrReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["QuotaExceededProblem"]
+          | components["schemas"]["ReplayUnavailableProblem"];
+      };
+    };
     /** @description `rate_limited`: Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
     RateLimited: {
       headers: {
@@ -1219,22 +1295,6 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
-      };
-    };
-    /** @description `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made. */
-    ReplayUnavailable: {
-      headers: {
-        "X-Request-Id": components["headers"]["X-Request-Id"];
-        traceparent: components["headers"]["traceparent"];
-        "Cache-Control": components["headers"]["Cache-Control"];
-        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-        Location: components["headers"]["LocationOfReplay"];
-        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
-        RateLimit: components["headers"]["RateLimit"];
-        [name: string]: unknown;
-      };
-      content: {
-        "application/problem+json": components["schemas"]["ReplayUnavailableProblem"];
       };
     };
     /** @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again. */
@@ -1453,6 +1513,11 @@ export interface components {
      */
     "Retry-After": string;
     /**
+     * @description Seconds until the overlap ends; on `rotation_in_progress`.
+     * @example 60
+     */
+    OverlapRetryAfter: string;
+    /**
      * @description How to authenticate (RFC 6750).
      * @example Bearer realm="realtime-avatar"
      */
@@ -1528,7 +1593,9 @@ export interface operations {
            *           ],
            *           "status": "active",
            *           "spendLimitCreditMicros": 5000000,
+           *           "effectiveSpendLimitCreditMicros": 5000000,
            *           "expiresAt": null,
+           *           "effectiveExpiresAt": null,
            *           "lastUsedAt": null,
            *           "createdAt": "2026-11-20T12:00:00.000Z"
            *         }
@@ -1607,7 +1674,9 @@ export interface operations {
            *       ],
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
+           *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "expiresAt": null,
+           *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
            *       "createdAt": "2026-11-20T12:00:00.000Z",
            *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
@@ -1619,7 +1688,7 @@ export interface operations {
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
-      409: components["responses"]["ReplayUnavailable"];
+      409: components["responses"]["QuotaExceededOrReplayUnavailable"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
@@ -1669,7 +1738,9 @@ export interface operations {
            *       ],
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
+           *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "expiresAt": null,
+           *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
            *       "createdAt": "2026-11-20T12:00:00.000Z"
            *     }
@@ -1728,7 +1799,9 @@ export interface operations {
            *       ],
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
+           *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "expiresAt": null,
+           *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
            *       "createdAt": "2026-11-20T12:00:00.000Z"
            *     }
@@ -1791,7 +1864,9 @@ export interface operations {
            *       ],
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
+           *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "expiresAt": null,
+           *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
            *       "createdAt": "2026-11-20T12:00:00.000Z"
            *     }
@@ -1865,7 +1940,9 @@ export interface operations {
            *       ],
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
+           *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "expiresAt": null,
+           *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
            *       "createdAt": "2026-11-20T12:00:00.000Z"
            *     }
@@ -1943,7 +2020,9 @@ export interface operations {
            *       ],
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
+           *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "expiresAt": null,
+           *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
            *       "createdAt": "2026-11-20T12:00:00.000Z",
            *       "apiKey": "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV"
@@ -1956,7 +2035,7 @@ export interface operations {
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
       404: components["responses"]["NotFound"];
-      409: components["responses"]["InvalidTransitionOrReplayUnavailable"];
+      409: components["responses"]["InvalidTransitionOrRotationInProgressOrReplayUnavailable"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
@@ -2507,6 +2586,8 @@ export interface operations {
           | "not_found"
           | "method_not_allowed"
           | "invalid_transition"
+          | "rotation_in_progress"
+          | "quota_exceeded"
           | "replay_unavailable"
           | "precondition_failed"
           | "body_too_large"

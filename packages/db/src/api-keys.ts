@@ -12,6 +12,7 @@ import {
   type Caller,
   callerValues,
   HOLDER_AND_TARGET,
+  IS_VALID,
   LINE,
   OPERATOR_AND_TARGET,
   RECORD,
@@ -20,15 +21,15 @@ import {
   targetValues,
   toRecord,
 } from "./callers.ts";
-import { type Creation, creationOf } from "./creation.ts";
+import { type CreateOutcome, type Creation, creationOf, type Made } from "./creation.ts";
 import {
-  CLAIM_ROW,
   type Claim,
   claimFrom,
   claimValues,
   type MaybeStored,
-  type Outcome,
   outcomeOf,
+  STALE,
+  type WriteOutcome,
 } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
 import { withRightOfWay } from "./right-of-way.ts";
@@ -74,17 +75,42 @@ const KEY_COLUMNS = [
   "createdAt",
 ] as const satisfies (keyof KeyColumns)[];
 
-const create = creationOf<Creation & { record: ApiKeyRecord; digest: Uint8Array }>(
-  "create_api_key",
-  { ...givenColumns("key", KEY_COLUMNS, ({ record }) => record), digest: ({ digest }) => digest },
-  ({ from, column }) => {
+/**
+ * Whether `rows`, of which `maximum` are counted at most, are as many as there may be. They are read in the order of the
+ * primary key: otherwise the server would read the whole table of keys where one tenant has most of them.
+ */
+const reaches = (rows: SQL, maximum: SQL): SQL =>
+  sql`(select count(*) from (${rows} order by ${apiKeys.tenantId}, ${apiKeys.id} limit ${maximum}) counted) >= ${maximum}`;
+
+/**
+ * Whether a tenant has `maxActiveKeys` active keys. Keys that are themselves neither revoked nor
+ * expired are counted first; only if they are too many is the state of each lineage looked
+ * at, since a key whose ancestor was revoked is not active either. Keys that other statements are writing do not count.
+ */
+const isOverQuota = ({ column }: Pick<Made, "column">): SQL => {
+  const maximum = sql`${column("maxActiveKeys")}::bigint`;
+  const ofTenant = sql`${apiKeys.tenantId} = ${column("key.tenantId")} collate "C"`;
+  const own = sql`select from ${apiKeys} where ${ofTenant} and ${IS_VALID}`;
+  const active = sql`select from ${apiKeys} ${LINE} where ${ofTenant} and ${STATUS} = 'active'`;
+  return sql`case when ${reaches(own, maximum)} then ${reaches(active, maximum)} else false end`;
+};
+
+const create = creationOf<Creation & { record: ApiKeyRecord; digest: Uint8Array; maxActiveKeys: number }>({
+  name: "create_api_key",
+  columns: {
+    ...givenColumns("key", KEY_COLUMNS, ({ record }) => record),
+    digest: ({ digest }) => digest,
+    maxActiveKeys: ({ maxActiveKeys }) => maxActiveKeys,
+  },
+  write: ({ from, column }) => {
     const key = columnValues(apiKeys, "key", column);
     const { keyId, tenantId, id: apiKeyId, createdAt } = key;
     return insertKeys(from, key, { keyId, tenantId, apiKeyId, digest: column("digest"), createdAt });
   },
   // The caller was looked up before the body was read: the new key may have expired while it was on its way.
-  ({ column }) => sql`coalesce(${column("key.expiresAt")}::timestamp with time zone > now(), true)`,
-);
+  inTime: ({ column }) => sql`coalesce(${column("key.expiresAt")}::timestamp with time zone > clock_timestamp(), true)`,
+  isOverQuota,
+});
 
 const insertKeyFrom = (from: SQL): SQL => sql`${insertKeys(from)}, audit as (${insertAuditEvent(from)})`;
 
@@ -120,23 +146,29 @@ const keyValues = (record: ApiKeyRecord, secret: ApiKeySecret, origin: Origin): 
 });
 
 /**
- * Writes a new key with its first credential and its audit event, and the answer if it is claimed. `false`, with nothing
- * written, when the caller is no longer what it was, or the new key's expiry has passed; or, without a caller, when the
- * tenant does not exist. One statement; another when it was not made by that, to be sure.
+ * Writes a new key of `caller` with its first credential and its audit event, and the response if it is claimed. Stale
+ * when the caller is no longer what it was, or the new key's expiry has passed; over quota when the tenant has
+ * `maxActiveKeys` active keys. One statement; another when it was not made by that, to be sure.
  */
-export const insertApiKey = async (
+export const insertApiKey = (
+  db: Db,
+  { record, secret, maxActiveKeys }: { record: ApiKeyRecord; secret: ApiKeySecret; maxActiveKeys: number },
+  caller: Caller,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<CreateOutcome> => {
+  const audit = auditEvent("api_key.created", record, origin);
+  // The secret itself stays here.
+  return create(db, { record, digest: digestApiKey(secret), maxActiveKeys, caller, audit, claim });
+};
+
+/** Writes a root key for the operator; `false`, with nothing written, when there is no such tenant. One statement. */
+export const insertRootApiKey = async (
   db: Db,
   record: ApiKeyRecord,
   secret: ApiKeySecret,
-  caller: Caller | null,
   origin: Origin,
-  claim: Claim | null = null,
-): Promise<Outcome> => {
-  if (caller === null) return outcomeOf(await insertByOperator(db, keyValues(record, secret, origin)));
-  const audit = auditEvent("api_key.created", record, origin);
-  // The secret itself stays here.
-  return create(db, { record, digest: digestApiKey(secret), caller, audit, claim });
-};
+): Promise<boolean> => (await insertByOperator(db, keyValues(record, secret, origin))).length === 1;
 
 /** Writes a tenant with a key, if there is no tenant yet; `false`, with nothing written, otherwise. One statement. */
 export const insertFirstApiKey = async (
@@ -194,13 +226,28 @@ export const listApiKeys = async (
 /** Who changes a key: a caller, whoever holds one of its secrets, or, as null, whoever runs the service. */
 type Changer = Caller | { credentialKeyId: string } | null;
 
+/** The columns of `api_keys`, as a change returns them. */
+type ChangedRow = Omit<RecordRow, "status" | "lastUsedAt" | "inheritedSpendLimitCreditMicros" | "inheritedExpiresAt">;
+
+/** `target` as a change has left it. A change of a key changes no ancestor. */
+const changedRecord = (target: ApiKeyRecord, row: ChangedRow): ApiKeyRecord => ({
+  ...toRecord({
+    ...row,
+    status: target.status,
+    lastUsedAt: target.lastUsedAt,
+    inheritedSpendLimitCreditMicros: null,
+    inheritedExpiresAt: null,
+  }),
+  inheritedLimits: target.inheritedLimits,
+});
+
 /**
  * A write that changes the key `target`. `write` reads `target` and `caller`, and has the expression `changed`, with the
  * row that it has written. Answers with the key as it is then, or `null` when nothing was written.
  */
 const changeOfTarget = (write: SQL) => {
   const statementBy = (who: SQL) =>
-    statement<Omit<RecordRow, "status" | "lastUsedAt">>(
+    statement<ChangedRow>(
       sql`with ${who}, ${write}, audit as (${insertAuditEvent(sql`changed`)}) select * from changed`,
     );
   const byCaller = statementBy(CALLER_AND_TARGET);
@@ -221,25 +268,26 @@ const changeOfTarget = (write: SQL) => {
         return byHolder(db, { "caller.credentialKeyId": changer.credentialKeyId, ...all });
       };
       const [row] = await write();
-      return row ? toRecord({ ...row, status: target.status, lastUsedAt: target.lastUsedAt }) : null;
+      return row ? changedRecord(target, row) : null;
     });
 };
 
-/** `update` of the target, while there is one and a row of `gate`. */
+/** `update` of the target, while there is one that has not expired meanwhile, and a row of `gate`. */
 const updateTarget = (assignments: SQL, and: SQL, gate: SQL = sql`caller`): SQL => sql`
   update ${apiKeys} set ${assignments}, version = target.version + 1 from target, ${gate}
-  where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = target.id and ${and}
+  where ${apiKeys.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeys.id} = target.id
+    and coalesce(target.expires_at > clock_timestamp(), true) and ${and}
   returning ${columnsOf(apiKeys)}`;
 
-/** Now, never rounded up: what ends now has ended when the statement has. */
-const NOW = sql`date_trunc('milliseconds', now())`;
+/** The time after the locks, never rounded up: what ends now has ended when the statement has. */
+const NOW = sql`date_trunc('milliseconds', clock_timestamp())`;
 
 /** The fields of `UpdateApiKey`: one that is added there is written here. */
 const UPDATED = (Object.keys(UpdateApiKey.properties) as (keyof UpdateApiKey)[]).map(
   (field) => sql`${sql.identifier(apiKeys[field].name)} = ${sql.placeholder(`to.${field}`)}`,
 );
 /** The caller was looked up before the body was read: the new expiry may have passed meanwhile. */
-const IS_AHEAD = sql`coalesce(${sql.placeholder("to.expiresAt")}::timestamp with time zone > now(), true)`;
+const IS_AHEAD = sql`coalesce(${sql.placeholder("to.expiresAt")}::timestamp with time zone > clock_timestamp(), true)`;
 const update = changeOfTarget(sql`changed as (${updateTarget(sql.join(UPDATED, sql`, `), IS_AHEAD)})`);
 
 /**
@@ -257,33 +305,92 @@ export const updateApiKey = async (
     ...auditValues("api_key.updated", target, origin, changedFields),
   })) !== null;
 
-/** Of the credentials that are usable, the newest gets the overlap, and any older one ends now. */
-const rotateTarget = (gate: SQL): SQL => sql`
+/**
+ * A rotation. A key has at most two live credentials: the newest, and during an overlap an older one. `plan` says what
+ * becomes of them, once the caller, the target and its live credentials are locked, in this order:
+ *
+ * - `rotate`: the newest becomes the older one for `overlapSeconds`, and an older one ends now. So it is without an
+ *   overlap, and for an ancestor of the key or the operator at any time.
+ * - `replace`: the newest ends now and the older one keeps its end. So it is when the key itself calls with the older
+ *   one while the newest has never been used: the response that showed it was lost.
+ * - `wait`: nothing is written. A rotation by the key itself never shortens an overlap that was promised.
+ */
+const rotateTarget = (gate: SQL, claim: SQL): SQL => sql`
+  live as materialized (
+    select ${apiKeyCredentials.keyId}, ${apiKeyCredentials.retiredAt}, ${apiKeyCredentials.isUnused}
+    from ${apiKeyCredentials}
+    where exists (select from target) and exists (select from caller)
+      and ${apiKeyCredentials.tenantId} = ${sql.placeholder("target.tenantId")}
+      and ${apiKeyCredentials.apiKeyId} = ${sql.placeholder("target.id")}
+      and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
+    order by ${apiKeyCredentials.keyId}
+    for no key update
+  ),
+  plan as materialized (
+    select newest.key_id as newest, older.key_id as older, older.retired_at as overlap_ends_at, ${NOW} as at,
+      case
+        when older.key_id is null or not ${sql.placeholder("isOwn")}::boolean then 'rotate'
+        when older.key_id = ${sql.placeholder("shownKeyId")}::text and newest.is_unused then 'replace'
+        else 'wait'
+      end as action
+    from live newest left join live older on older.key_id <> newest.key_id and older.retired_at > clock_timestamp()
+    where newest.key_id = ${sql.placeholder("target.keyId")}
+      -- The older secret may have ended since the caller was checked.
+      and (not ${sql.placeholder("isOwn")}::boolean or ${sql.placeholder("shownKeyId")}::text in (newest.key_id, older.key_id))
+  ),
+  ready as (select from plan where action <> 'wait')${claim},
   changed as (${updateTarget(sql`key_id = ${sql.placeholder("credential.keyId")}`, sql`true`, gate)}),
   retired as (
     update ${apiKeyCredentials}
-    set retired_at = least(
-      retired_at,
-      target.expires_at,
-      case when key_id = ${sql.placeholder("target.keyId")}
-        then ${NOW} + make_interval(secs => ${sql.placeholder("overlapSeconds")}) else ${NOW} end
-    )
-    from target
+    set retired_by = ${sql.placeholder("retiredBy")},
+      retired_at = least(
+        retired_at,
+        target.expires_at,
+        case when plan.action = 'rotate' and key_id = plan.newest
+          then plan.at + make_interval(secs => ${sql.placeholder("overlapSeconds")}) else plan.at end
+      )
+    from target, plan
     where exists (select from changed) and ${apiKeyCredentials.tenantId} = ${sql.placeholder("target.tenantId")}
       and ${apiKeyCredentials.apiKeyId} = target.id
-      and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
+      and (key_id = plan.newest or plan.action = 'rotate' and key_id = plan.older)
   ),
-  credential as (${insertCredential(sql`changed`, sql`true`)})`;
+  credential as (${insertCredential(sql`changed`, sql`true`)}),
+  audit as (${insertAuditEvent(sql`changed`)})`;
 
-const rotate = changeOfTarget(rotateTarget(sql`caller`));
-const rotateOnce = statement<MaybeStored>(sql`
-  with ${CALLER_AND_TARGET}, ${claimFrom(sql`target, caller`)}, ${rotateTarget(sql`claimed`)},
-  audit as (${insertAuditEvent(sql`changed`)})
-  select ${CLAIM_ROW}`);
+/** The seconds until the overlap ends that a rotation has to wait for, at least one; null when there is none. */
+const WAIT_SECONDS = sql`case when plan.action = 'wait'
+  then greatest(1, ceil(extract(epoch from plan.overlap_ends_at - clock_timestamp())))::integer end as "waitSeconds"`;
+
+type RotationRow = MaybeStored & { waitSeconds: number | null; isChanged: boolean };
+
+const rotateBy = (changer: SQL) =>
+  statement<RotationRow>(sql`
+    with ${changer}, ${rotateTarget(sql`ready`, sql``)}
+    select ${WAIT_SECONDS}, exists (select from changed) as "isChanged" from plan`);
+const rotateByCaller = rotateBy(CALLER_AND_TARGET);
+const rotateByOperator = rotateBy(OPERATOR_AND_TARGET);
+const rotateOnce = statement<RotationRow>(sql`
+  with ${CALLER_AND_TARGET}, ${rotateTarget(sql`claimed`, sql`, ${claimFrom(sql`ready`)}`)}
+  select ${WAIT_SECONDS}, exists (select from changed) as "isChanged", stored.* from plan
+  left join claim stored on stored."auditEventId" <> ${sql.placeholder("audit.id")}`);
+
+/** What became of a rotation. */
+export type RotateOutcome =
+  | WriteOutcome
+  /** Nothing was written: an overlap is under way, for so many seconds. */
+  | { kind: "in_progress"; waitSeconds: number };
+
+const rotateOutcomeOf = ([row]: readonly RotationRow[]): RotateOutcome => {
+  if (!row) return STALE;
+  if (row.waitSeconds !== null) return { kind: "in_progress", waitSeconds: row.waitSeconds };
+  const outcome = outcomeOf(row);
+  return outcome.kind === "written" && !row.isChanged ? STALE : outcome;
+};
 
 /**
- * Gives `target` the credential of `record`, ends the old ones, and writes the audit event, and the answer if it is
- * claimed. `false`, with nothing written, when the caller or the target is no longer what it was. One statement.
+ * Gives `target` the credential of `record` beside or instead of those it has, and writes the audit event, and the
+ * response if it is claimed. `caller` is null for the operator. Stale when the caller or the target is no longer what it
+ * was. One statement.
  */
 export const rotateApiKey = async (
   db: Db,
@@ -296,19 +403,24 @@ export const rotateApiKey = async (
   caller: Caller | null,
   origin: Origin,
   claim: Claim | null = null,
-): Promise<Outcome> => {
+): Promise<RotateOutcome> => {
+  const audit = auditValues("api_key.rotated", target, origin, ["keyId", "redactedKey"]);
   const values = {
+    ...targetValues(target, target.version),
     ...credentialValues(record, secret, origin.now),
     "target.keyId": target.keyId,
+    isOwn: caller?.id === target.id,
+    shownKeyId: caller?.credentialKeyId ?? null,
+    retiredBy: caller?.id ?? null,
     overlapSeconds,
-    ...auditValues("api_key.rotated", target, origin, ["keyId", "redactedKey"]),
+    ...audit,
   };
-  if (caller === null || claim === null) {
-    return (await rotate(db, target, target.version, caller, values)) !== null;
-  }
-  const all = { ...targetValues(target, target.version), ...callerValues(caller), ...values };
-  const once = () => rotateOnce(db, { ...all, ...claimValues(claim, caller, values) });
-  return outcomeOf(await withRightOfWay(db, target, once));
+  const rotate = () => {
+    if (caller === null) return rotateByOperator(db, values);
+    const all = { ...callerValues(caller), ...values };
+    return claim === null ? rotateByCaller(db, all) : rotateOnce(db, { ...all, ...claimValues(claim, caller, audit) });
+  };
+  return rotateOutcomeOf(await withRightOfWay(db, target, rotate));
 };
 
 const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${NOW}`, sql`true`)})`);

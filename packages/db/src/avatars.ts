@@ -14,7 +14,7 @@ import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit.
 import { CALLER, type Caller, callerValues } from "./callers.ts";
 import { type Creation, creationOf } from "./creation.ts";
 import type { Gatherable } from "./gather.ts";
-import type { Claim, Outcome } from "./idempotency.ts";
+import type { Claim, WriteOutcome } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
 import { avatars } from "./schema.ts";
 import {
@@ -30,15 +30,15 @@ import {
 
 const COLUMNS = Object.keys(getTableColumns(avatars)) as (keyof AvatarRecord)[];
 
-const create = creationOf<Creation & { avatar: AvatarRecord }>(
-  "create_avatar",
-  givenColumns("avatar", COLUMNS, ({ avatar }) => avatar),
-  ({ from, column }) => sql`avatar as (${insertFrom(avatars, columnValues(avatars, "avatar", column), from)})`,
-);
+const create = creationOf<Creation & { avatar: AvatarRecord }>({
+  name: "create_avatar",
+  columns: givenColumns("avatar", COLUMNS, ({ avatar }) => avatar),
+  write: ({ from, column }) => sql`avatar as (${insertFrom(avatars, columnValues(avatars, "avatar", column), from)})`,
+});
 
 /**
- * Writes a new avatar and its audit event, and the answer if it is claimed. `false`, with nothing written, when the
- * caller is no longer what it was. One statement; another when it was not made by that, to be sure.
+ * Writes a new avatar and its audit event, and the response if it is claimed. Stale when the caller is no longer what it
+ * was. One statement; another when it was not made by that, to be sure.
  */
 export const insertAvatar = (
   db: Db,
@@ -46,7 +46,14 @@ export const insertAvatar = (
   caller: Caller,
   origin: Origin,
   claim: Claim | null = null,
-): Promise<Outcome> => create(db, { avatar, caller, audit: auditEvent("avatar.created", avatar, origin), claim });
+): Promise<WriteOutcome> =>
+  // Avatars have no quota.
+  create(db, {
+    avatar,
+    caller,
+    audit: auditEvent("avatar.created", avatar, origin),
+    claim,
+  }) as Promise<WriteOutcome>;
 
 /** The driver gives a bigint as text. */
 type AvatarRow = Omit<AvatarRecord, "cacheVersion"> & { cacheVersion: string };

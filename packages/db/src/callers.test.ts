@@ -7,7 +7,7 @@ import { sql } from "drizzle-orm";
 import { insertApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
 import { insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
-import type { Outcome } from "./idempotency.ts";
+import type { CreateOutcome } from "./creation.ts";
 import { GIVES_WAY } from "./right-of-way.ts";
 import { apiKeys } from "./schema.ts";
 import { statement } from "./statement.ts";
@@ -85,6 +85,7 @@ describe("findCredential", () => {
       spendLimitCreditMicros: 9007199254740991,
       expiresAt: new Date("2099-01-01T00:00:00.123Z"),
       lineage: [parent.record.id, child.record.id, grandchild.record.id],
+      inheritedLimits: { spendLimitCreditMicros: null, expiresAt: null },
       version: 1,
     });
     const [row] = await db.client`select now() - ${judgedAt} < interval '10 seconds' as recent`;
@@ -159,7 +160,7 @@ describe("a change that waits", () => {
 });
 
 describe("a write reads its caller again", () => {
-  const write = async (caller: Caller, to = db): Promise<Outcome> => {
+  const write = async (caller: Caller, to = db): Promise<CreateOutcome> => {
     const origin = { ...operatorOrigin(), actor: caller };
     const of = { tenantId, environment: caller.environment, defaultModelId: "m", now: origin.now };
     const avatar = newAvatar(
@@ -187,7 +188,7 @@ describe("a write reads its caller again", () => {
   test("and writes while it stands", async () => {
     const { grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
-    expect(await write(caller)).toBe(true);
+    expect(await write(caller)).toEqual({ kind: "written" });
     expect(await writtenBy(caller)).toBe(1);
   });
 
@@ -195,10 +196,11 @@ describe("a write reads its caller again", () => {
     const line = await seedLine();
     const { caller } = await find(line.grandchild.secret.keyId);
     await change(line);
-    expect(await write(caller)).toBe(false);
+    expect(await write(caller)).toEqual({ kind: "stale" });
     const { record, secret } = await seedKey(db, tenantId);
     const child = { ...record, id: newId("key", new Date(), random) };
-    expect(await insertApiKey(db, child, secret, caller, { ...operatorOrigin(), actor: caller })).toBe(false);
+    const created = { record: child, secret, maxActiveKeys: 10 };
+    expect(await insertApiKey(db, created, caller, { ...operatorOrigin(), actor: caller })).toEqual({ kind: "stale" });
     expect(await writtenBy(caller)).toBe(0);
   });
 
@@ -206,14 +208,14 @@ describe("a write reads its caller again", () => {
     const { grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
     const { record } = await seedKey(db, tenantId);
-    const attempt = (expiresIn: number): Promise<Outcome> => {
+    const attempt = (expiresIn: number): Promise<CreateOutcome> => {
       const secret = generateApiKey("test", random);
       const expiresAt = new Date(Date.now() + expiresIn);
       const child = { ...record, id: newId("key", new Date(), random), keyId: secret.keyId, expiresAt };
-      return insertApiKey(db, child, secret, caller, operatorOrigin());
+      return insertApiKey(db, { record: child, secret, maxActiveKeys: 1000 }, caller, operatorOrigin());
     };
-    expect(await attempt(-60_000)).toBe(false);
-    expect(await attempt(60_000)).toBe(true);
+    expect(await attempt(-60_000)).toEqual({ kind: "stale" });
+    expect(await attempt(60_000)).toEqual({ kind: "written" });
   });
 
   test("a key is not changed to an expiry that has passed on its way", async () => {
@@ -235,7 +237,7 @@ describe("a write reads its caller again", () => {
       await only.client`begin`;
       await rotateApiKey(only, rotatedApiKey(record, {}, OPERATOR, random), null, operatorOrigin());
       const [row] = await only.client`
-        select retired_at <= now() as over from api_key_credentials where key_id = ${secret.keyId}`;
+        select retired_at <= clock_timestamp() as over from api_key_credentials where key_id = ${secret.keyId}`;
       await only.client`commit`;
       expect(row).toEqual({ over: true });
     }
@@ -246,7 +248,7 @@ describe("a write reads its caller again", () => {
     const { parent, grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
     await db.client`update api_keys set name = 'renamed', version = version + 1 where id = ${parent.record.id}`;
-    expect(await write(caller)).toBe(true);
+    expect(await write(caller)).toEqual({ kind: "written" });
   });
 
   const held: [string, (line: Awaited<ReturnType<typeof seedLine>>, to: TestDb) => Promise<unknown>][] = [
@@ -265,17 +267,43 @@ describe("a write reads its caller again", () => {
     // The write is held by the lock of the open revocation: wait until the server says so.
     await untilBlocked(db);
     await other.client`commit`;
-    expect(await pending).toBe(false);
+    expect(await pending).toEqual({ kind: "stale" });
     expect(await writtenBy(caller)).toBe(0);
     await other.close();
   });
+
+  test.each([
+    ["its key expires", "api_keys", "expires_at"],
+    ["its credential retires", "api_key_credentials", "retired_at"],
+  ])(
+    "a write that waits for a lock while %s writes nothing, though the lock changed nothing",
+    async (_, table, column) => {
+      const { grandchild } = await seedLine();
+      const where = table === "api_keys" ? `id = '${grandchild.record.id}'` : `key_id = '${grandchild.secret.keyId}'`;
+      const at = "date_trunc('milliseconds', clock_timestamp() + interval '400 milliseconds')";
+      await db.client.unsafe(`update ${table} set ${column} = ${at} where ${where}`);
+      const { caller } = await find(grandchild.secret.keyId);
+      expect(caller.status).toBe("active");
+      const holder = session(database.url);
+      await holder.client`begin`;
+      await holder.client.unsafe(`select 1 from ${table} where ${where} for update`);
+      const pending = write(caller);
+      await untilBlocked(db);
+      await holder.client.unsafe(`
+      select pg_sleep(greatest(0, extract(epoch from ${column} - clock_timestamp()) + 0.01)) from ${table} where ${where}`);
+      await holder.client`commit`;
+      expect(await pending).toEqual({ kind: "stale" });
+      expect(await writtenBy(caller)).toBe(0);
+      await holder.close();
+    },
+  );
 
   test("a revocation waits for a write that came first", async () => {
     const { grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
     const writer = session(database.url);
     await writer.client`begin`;
-    expect(await write(caller, writer)).toBe(true);
+    expect(await write(caller, writer)).toEqual({ kind: "written" });
     let revoked = false;
     const pending = revoke(grandchild.record).then(() => {
       revoked = true;

@@ -13,7 +13,7 @@ import type { Gatherable } from "./gather.ts";
 import type { Db } from "./pool.ts";
 import { GIVES_WAY, givingWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage } from "./schema.ts";
-import { statement } from "./statement.ts";
+import { statement, sweepOf } from "./statement.ts";
 
 /** A key that has proved itself, as it was when it was looked up. */
 export type Caller = ApiKeyRecord & {
@@ -29,6 +29,10 @@ export type StoredCredential = {
   digest: Uint8Array;
   /** Whether a rotation has taken this credential out of use, whatever the status of its record. */
   retired: boolean;
+  /** Whether it was issued by a rotation and has not been authenticated since. See `confirmFirstUse`. */
+  isUnused: boolean;
+  /** Whether a report of this secret revokes its key: see `MAY_REPORT`. */
+  mayReport: boolean;
   caller: Caller;
   /** The key of the same tenant that was asked for as well, if there is one. */
   target: ApiKeyRecord | null;
@@ -44,7 +48,11 @@ export const STATUS = sql<ApiKeyStatus>`case
 end`;
 
 /** A record as `RECORD` selects it. The driver gives a bigint as text. */
-export type RecordRow = Omit<ApiKeyRecord, "spendLimitCreditMicros"> & { spendLimitCreditMicros: string | null };
+export type RecordRow = Omit<ApiKeyRecord, "spendLimitCreditMicros" | "inheritedLimits"> & {
+  spendLimitCreditMicros: string | null;
+  inheritedSpendLimitCreditMicros: string | null;
+  inheritedExpiresAt: Date | null;
+};
 
 /** The columns of a record, to be selected from `api_keys` and `LINE`. */
 export const RECORD: SQL = sql`
@@ -56,7 +64,9 @@ export const RECORD: SQL = sql`
   ${apiKeys.name} as "name",
   ${apiKeys.scopes} as "scopes",
   ${apiKeys.spendLimitCreditMicros} as "spendLimitCreditMicros",
+  line.spend_limit_credit_micros as "inheritedSpendLimitCreditMicros",
   ${apiKeys.expiresAt} as "expiresAt",
+  line.expires_at as "inheritedExpiresAt",
   ${apiKeys.lineage} as "lineage",
   ${apiKeys.version} as "version",
   (
@@ -65,14 +75,21 @@ export const RECORD: SQL = sql`
   ) as "lastUsedAt",
   ${apiKeys.createdAt} as "createdAt"`;
 
-/** What a row of `api_keys` needs to become a record: the state of its whole lineage. */
+/**
+ * What a row of `api_keys` needs to become a record: the state of its ancestors, and their tightest limits. A spend cap
+ * counts for keys of its own environment.
+ */
 export const LINE: SQL = sql`
   cross join lateral (
     select count(*) as length, bool_or(${ancestors.revokedAt} is not null) as revoked,
-      bool_or(${ancestors.expiresAt} <= now()) as expired
+      bool_or(${ancestors.expiresAt} <= now()) as expired, min(${ancestors.expiresAt}) as expires_at,
+      min(${ancestors.spendLimitCreditMicros}) filter (where ${ancestors.environment} = ${apiKeys.environment})
+        as spend_limit_credit_micros
     from ${apiKeys} ancestors
     where ${ancestors.tenantId} = ${apiKeys.tenantId} and ${ancestors.id} = any(${apiKeys.lineage} collate "C")
   ) line`;
+
+const numberOf = (bigint: string | null): number | null => (bigint === null ? null : Number(bigint));
 
 /** The record of a row that `RECORD` has selected. */
 export const toRecord = (row: RecordRow): ApiKeyRecord => ({
@@ -83,9 +100,13 @@ export const toRecord = (row: RecordRow): ApiKeyRecord => ({
   name: row.name,
   status: row.status,
   scopes: row.scopes,
-  spendLimitCreditMicros: row.spendLimitCreditMicros === null ? null : Number(row.spendLimitCreditMicros),
+  spendLimitCreditMicros: numberOf(row.spendLimitCreditMicros),
   expiresAt: row.expiresAt,
   lineage: row.lineage,
+  inheritedLimits: {
+    spendLimitCreditMicros: numberOf(row.inheritedSpendLimitCreditMicros),
+    expiresAt: row.inheritedExpiresAt,
+  },
   version: row.version,
   lastUsedAt: row.lastUsedAt,
   createdAt: row.createdAt,
@@ -96,11 +117,24 @@ type CredentialRow = RecordRow & {
   position: number;
   digest: Uint8Array;
   retired: boolean;
+  isUnused: boolean;
+  mayReport: boolean;
   judgedAt: Date;
   isCaller: boolean;
   /** Whether a change of the key, or of an ancestor, waits for the writes under way. */
   givesWay: boolean;
 };
+
+/**
+ * A secret reports its own key as leaked while it is valid, and for seven days after its key retired it by rotating
+ * itself: that rotation may have been the thief's. One that another key or the operator retired reports nothing: that is
+ * how a key is taken back from the holder of an old secret.
+ */
+const MAY_REPORT = sql`(
+  ${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now()
+  or ${apiKeyCredentials.retiredBy} = ${apiKeyCredentials.apiKeyId}
+    and ${apiKeyCredentials.retiredAt} > now() - interval '7 days'
+)`;
 
 /** The credential, its key and the key that was asked for, for each row of `from`; `position` says for which. */
 const credentials = (position: SQL, from: SQL, targetId: SQL | Placeholder): SQL => sql`
@@ -108,6 +142,8 @@ const credentials = (position: SQL, from: SQL, targetId: SQL | Placeholder): SQL
     ${position} as "position",
     ${apiKeyCredentials.digest} as "digest",
     coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
+    ${apiKeyCredentials.isUnused} as "isUnused",
+    coalesce(${MAY_REPORT}, false) as "mayReport",
     ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
     now() as "judgedAt",
     ${GIVES_WAY} as "givesWay",
@@ -138,9 +174,10 @@ const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): F
   const own = rows.find(({ isCaller }) => isCaller);
   if (!own) return null;
   const target = rows.find(({ id }) => id === targetId);
-  const { digest, retired, judgedAt, givesWay } = own;
+  const { digest, retired, isUnused, mayReport, judgedAt, givesWay } = own;
   const caller = { ...toRecord(own), credentialKeyId: keyId, judgedAt };
-  return { stored: { digest, retired, caller, target: target ? toRecord(target) : null }, givesWay };
+  const stored = { digest, retired, isUnused, mayReport, caller, target: target ? toRecord(target) : null };
+  return { stored, givesWay };
 };
 
 /** Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. */
@@ -181,49 +218,88 @@ export const findCredential = async (
   return found?.stored ?? null;
 };
 
+const confirm = statement<object>(sql`
+  update ${apiKeyCredentials} set is_unused = false
+  where ${apiKeyCredentials.keyId} = ${sql.placeholder("keyId")} and ${apiKeyCredentials.isUnused}
+    and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > clock_timestamp())
+  returning 1`);
+
+/**
+ * Records the first use of a credential that a rotation has issued, before its holder is answered: from then on the older
+ * secret of the overlap cannot replace it. `false`, with nothing written, when the credential was used or retired
+ * meanwhile: it has to be looked up again. One statement, once in the life of a credential.
+ */
+export const confirmFirstUse = async (db: Db, keyId: string): Promise<boolean> =>
+  (await confirm(db, { keyId })).length === 1;
+
+/** The shortest time that a retired credential is kept, so that its holder is told what became of it. */
+const KEPT_AFTER_RETIREMENT = sql`interval '7 days'`;
+
+/** Deletes credentials that were retired at least seven days ago; returns their number. */
+export const sweepCredentials = sweepOf(
+  apiKeyCredentials,
+  sql`${apiKeyCredentials.retiredAt} <= now() - ${KEPT_AFTER_RETIREMENT}`,
+  apiKeyCredentials.retiredAt,
+);
+
 /** That a row of `api_keys` is valid by itself. */
-const IS_VALID = sql`
+export const IS_VALID = sql`
   ${apiKeys.revokedAt} is null and (${apiKeys.expiresAt} is null or ${apiKeys.expiresAt} > now())`;
 
-/** Whether a row that somebody changes at the moment is waited for, or taken for one that is not there. */
-const WAITING = sql``;
-const SKIPPING = sql`skip locked`;
+/** Lock policy for a row that another statement is changing: wait, or treat it as missing. */
+const WAIT = sql``;
+const SKIP_LOCKED = sql`skip locked`;
 
 /** The caller's record and its ancestors, while they are valid, in the order of their primary key. */
-const standing = (and: SQL, patience: SQL = WAITING): SQL => sql`
-  select ${apiKeys.id}, ${apiKeys.version} from ${apiKeys}
+const standing = (and: SQL, policy: SQL = WAIT): SQL => sql`
+  select ${apiKeys.id}, ${apiKeys.version}, ${apiKeys.expiresAt} from ${apiKeys}
   where ${apiKeys.tenantId} = ${sql.placeholder("caller.tenantId")}
     and ${apiKeys.id} = any(${sql.placeholder("caller.line")}::text[] collate "C")
     and ${IS_VALID} and ${and}
   order by ${apiKeys.id}
-  for share ${patience}`;
+  for share ${policy}`;
 
-/** One row while the credential that was shown is not retired, and `and` holds, which is judged before it is locked. */
-const credential = (and: SQL, patience: SQL = WAITING): SQL => sql`
-  select ${apiKeyCredentials.keyId} from ${apiKeyCredentials}
+/**
+ * The credential that was shown, if `usable` holds for it and `and` holds, which is checked before it is locked. With it
+ * the moment at which the first key of `line`, a table of locked records, expires.
+ */
+const credential = (line: SQL, and: SQL, usable: SQL, policy: SQL = WAIT): SQL => sql`
+  select ${apiKeyCredentials.keyId}, ${apiKeyCredentials.retiredAt}, (select min(expires_at) from ${line}) as ends_at
+  from ${apiKeyCredentials}
   where ${and}
     and ${apiKeyCredentials.keyId} = ${sql.placeholder("caller.credentialKeyId")}
-    and (${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())
-  for share ${patience}`;
+    and ${usable}
+  for share ${policy}`;
+const IS_USABLE = sql`(${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now())`;
 
-/** One row while all of `standing` stand, the caller's own record is unchanged, and its credential is not retired. */
+/**
+ * What was valid when the statement began may have ended while it waited for a lock, and a locked row is read again only
+ * if it was changed. So the times in `shown` are compared once more, by the clock as it is after the last lock.
+ */
+const callerOf = (shown: SQL): SQL => sql`
+  shown as materialized (${shown}),
+  caller as materialized (
+    select key_id from shown
+    where coalesce(retired_at > clock_timestamp(), true) and coalesce(ends_at > clock_timestamp(), true)
+  )`;
+
+/** Whether `standing` has all of the caller's lineage, and the caller's own record unchanged. */
 const IS_STANDING = sql`
   (select count(*) from standing) = cardinality(${sql.placeholder("caller.line")}::text[])
   and (select version from standing where id = ${sql.placeholder("caller.id")}) = ${sql.placeholder("caller.version")}`;
-const CREDENTIAL = credential(IS_STANDING);
 
 /**
  * The common table expressions that put a row into `caller` while the caller is what it was when it was looked up, and
  * none otherwise: its credential unretired, its record unchanged, it and every ancestor neither revoked nor expired.
  * Records come first and in the order of their primary key, then the credential, so that no two statements deadlock.
  */
-const callerBy = (patience: SQL): SQL => sql`
-  standing as materialized (${standing(sql`true`, patience)}),
-  caller as materialized (${credential(IS_STANDING, patience)})`;
-export const CALLER = callerBy(WAITING);
+const callerBy = (policy: SQL): SQL => sql`
+  standing as materialized (${standing(sql`true`, policy)}),
+  ${callerOf(credential(sql`standing`, IS_STANDING, IS_USABLE, policy))}`;
+export const CALLER = callerBy(WAIT);
 
-/** As `CALLER`, and a caller that is being changed at the moment is not waited for: none, which says nothing yet. */
-export const CALLER_AT_ONCE = callerBy(SKIPPING);
+/** As `CALLER`, without waiting for a caller that is being changed: then there is no row, which says nothing yet. */
+export const CALLER_AT_ONCE = callerBy(SKIP_LOCKED);
 
 /** What a write needs of its caller. */
 export type Maker = Pick<Caller, "tenantId" | "id" | "version" | "credentialKeyId" | "lineage">;
@@ -299,21 +375,21 @@ export const CALLER_AND_TARGET: SQL = sql`
     ${standing(sql`${apiKeys.id} > ${sql.placeholder("target.id")} and (select count(*) from target) >= 0`)}
   ),
   standing as (
-    select id, version from older union all
-    select id, version from target where id = any(${sql.placeholder("caller.line")}::text[]) union all
-    select id, version from newer
+    select id, version, expires_at from older union all
+    select id, version, expires_at from target where id = any(${sql.placeholder("caller.line")}::text[]) union all
+    select id, version, expires_at from newer
   ),
-  caller as materialized (${CREDENTIAL})`;
+  ${callerOf(credential(sql`standing`, IS_STANDING, IS_USABLE))}`;
 
-/** As `CALLER_AND_TARGET`, when whoever runs the service acts. */
+/** As `CALLER_AND_TARGET`, when the operator acts. */
 export const OPERATOR_AND_TARGET: SQL = sql`
   target as materialized (${target(sql`true`)}),
   caller as (select from target)`;
 
-/** As `CALLER_AND_TARGET`, when whoever holds a secret of the target acts, and as long as that is not retired. */
+/** As `CALLER_AND_TARGET`, when the holder of a secret of the target acts, which may have been retired: see `MAY_REPORT`. */
 export const HOLDER_AND_TARGET: SQL = sql`
   target as materialized (${target(sql`true`)}),
-  caller as materialized (${credential(sql`(select count(*) from target) = 1`)})`;
+  caller as materialized (${credential(sql`target`, sql`(select count(*) from target) = 1`, MAY_REPORT)})`;
 
 /** The values for `target`; without a `version`, it may be in any. */
 export const targetValues = ({ tenantId, id }: ApiKeyRecord, version: number | null): Record<string, unknown> => ({

@@ -6,7 +6,7 @@ import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { type SQL, sql } from "drizzle-orm";
 import { CALLER, CALLER_AT_ONCE, CALLER_READERS, type Caller, callersAllowed } from "./callers.ts";
 import type { Gatherable } from "./gather.ts";
-import { type Claim, claims, type MaybeStored, type Outcome, outcomeOf } from "./idempotency.ts";
+import { type Claim, claims, type MaybeStored, outcomeOf, type WriteOutcome } from "./idempotency.ts";
 import type { Db } from "./pool.ts";
 import { auditEvents, idempotencyKeys } from "./schema.ts";
 import {
@@ -58,20 +58,41 @@ const claimsOf = (able: Made): SQL => {
   return claims(values, able.from);
 };
 
-type Row = MaybeStored & { position: number };
+/** What became of a create. */
+export type CreateOutcome =
+  | WriteOutcome
+  /** Nothing was written: the tenant has as many as it may have. */
+  | { kind: "over_quota" };
+
+type Row = MaybeStored & { isOverQuota: boolean };
+type PlacedRow = Row & { position: number };
+
+const createOutcomeOf = (row: Row | undefined): CreateOutcome =>
+  row?.isOverQuota ? { kind: "over_quota" } : outcomeOf(row);
+
+/** What a kind of create is called where it is watched, what it is given, and how it writes. */
+type Kind<Created extends Creation> = {
+  name: string;
+  columns: Given<Created>;
+  /** The common table expressions that write the rows of `made`. */
+  write: (made: Made) => SQL;
+  /** Whether a row is still in time, after the locks. A row that is not is stale. */
+  inTime?: (row: Pick<Made, "column">) => SQL;
+  /** Whether the tenant has as many as it may have, by the snapshot of the statement. */
+  isOverQuota?: (row: Pick<Made, "column">) => SQL;
+};
 
 /**
- * A create, called `name` where it is watched, of what has the `columns`, by `write`, which gives the common table expressions that write the rows of `made`;
- * those that are `inTime` are made. Answers whether it was written, or else what an earlier attempt was answered; `false`,
- * with nothing written, when the caller is no longer what it was, or it is not in time. One statement; another, that waits
- * for its caller, when it was not made by that.
+ * A create that writes what it is given, unless the caller is no longer what it was, it is not in time, or the tenant has
+ * reached a quota. One statement; another, that waits for its caller, when it was not made by that.
  */
-export const creationOf = <Created extends Creation>(
-  name: string,
-  columns: Given<Created>,
-  write: (made: Made) => SQL,
-  inTime: (made: Pick<Made, "column">) => SQL = () => sql`true`,
-): ((db: Db, created: Created) => Promise<Outcome>) => {
+export const creationOf = <Created extends Creation>({
+  name,
+  columns,
+  write,
+  inTime = () => sql`true`,
+  isOverQuota = () => sql`false`,
+}: Kind<Created>): ((db: Db, created: Created) => Promise<CreateOutcome>) => {
   const given = (isClaimed: boolean): Given<Created> => ({
     ...givenColumns("audit", AUDIT_KEYS, ({ audit }: Created) => audit),
     ...columns,
@@ -87,16 +108,19 @@ export const creationOf = <Created extends Creation>(
     const readers = { ...givenRow(given(isClaimed)), ...Object.fromEntries(callerReaders) } as Readers<Created>;
     const column = (name: string): SQL => sql`${sql.placeholder(name)}::text`;
     const made = { from: sql`made`, column };
-    const able = sql`select from caller where ${inTime({ column })}`;
+    const quota = sql`
+      quota as materialized (select ${isOverQuota({ column })} as is_over from caller where ${inTime({ column })}),
+      able as (select from quota where not is_over)`;
     return statement<Row, Created>(
       isClaimed
-        ? sql`with ${callerLocked}, able as (${able}), ${claimsOf({ from: sql`able`, column })},
+        ? sql`with ${callerLocked}, ${quota}, ${claimsOf({ from: sql`able`, column })},
           made as materialized (select from claim where "auditEventId" = ${column("audit.id")}),
           ${write(made)}, audit as (${insertAuditEvents(made)})
-          select stored.* from claim held left join claim stored on stored."auditEventId" <> ${column("audit.id")}`
-        : sql`with ${callerLocked}, made as materialized (${able}),
+          select quota.is_over as "isOverQuota", stored.* from quota
+          left join claim stored on stored."auditEventId" <> ${column("audit.id")}`
+        : sql`with ${callerLocked}, ${quota}, made as materialized (select from able),
           ${write(made)}, audit as (${insertAuditEvents(made)})
-          select from made`,
+          select quota.is_over as "isOverQuota" from quota`,
       readers,
     );
   };
@@ -116,27 +140,30 @@ export const creationOf = <Created extends Creation>(
     );
     const column = (name: string): SQL => sql`${sql.identifier(name)}`;
     const made = { from: sql`made`, column };
-    const able = sql`
-      select given.*, "caller.tenantId", "caller.id", "caller.credentialKeyId"
-      from ${rows.sql} join allowed on allowed.position = "callerAt"::bigint
-      where ${inTime({ column })}`;
+    const quota = sql`
+      quota as materialized (
+        select given.*, "caller.tenantId", "caller.id", "caller.credentialKeyId", ${isOverQuota({ column })} as is_over
+        from ${rows.sql} join allowed on allowed.position = "callerAt"::bigint
+        where ${inTime({ column })}
+      )`;
     // In the order of the primary key of claims, as `claims` wants them.
     const sorted = sql`(
-      select * from able order by "caller.tenantId" collate "C", "caller.id" collate "C",
+      select * from quota where not is_over order by "caller.tenantId" collate "C", "caller.id" collate "C",
         "claim.request" collate "C", "claim.idempotencyKey" collate "C"
     ) able`;
-    return statement<Row, Batch>(
+    return statement<PlacedRow, Batch>(
       isClaimed
-        ? sql`with ${callersAllowed(callers.sql)}, able as materialized (${able}), ${claimsOf({ from: sorted, column })},
-          made as materialized (select able.* from able join claim on claim."auditEventId" = able."audit.id"),
+        ? sql`with ${callersAllowed(callers.sql)}, ${quota}, ${claimsOf({ from: sorted, column })},
+          made as materialized (select quota.* from quota join claim on claim."auditEventId" = quota."audit.id"),
           ${write(made)}, audit as (${insertAuditEvents(made)})
-          select position::integer as "position", stored.* from able
+          select position::integer as "position", is_over as "isOverQuota", stored.* from quota
           left join claim stored on (stored."tenantId", stored."apiKeyId", stored."request", stored."idempotencyKey")
             = ("caller.tenantId", "caller.id", "claim.request", "claim.idempotencyKey")
             and stored."auditEventId" <> "audit.id"`
-        : sql`with ${callersAllowed(callers.sql)}, made as materialized (${able}),
+        : sql`with ${callersAllowed(callers.sql)}, ${quota},
+          made as materialized (select * from quota where not is_over),
           ${write(made)}, audit as (${insertAuditEvents(made)})
-          select position::integer as "position" from made`,
+          select position::integer as "position", is_over as "isOverQuota" from quota`,
       { ...callers.readers, ...rows.readers },
     );
   };
@@ -155,18 +182,18 @@ export const creationOf = <Created extends Creation>(
 
   const creates = (isClaimed: boolean) => {
     const [one, many] = [single(isClaimed, CALLER_AT_ONCE), together(isClaimed)];
-    const kind: Gatherable<Created, Outcome | null> = {
+    const kind: Gatherable<Created, CreateOutcome> = {
       name: isClaimed ? `${name}_once` : name,
       inFlight: 2,
       keyOf: ({ claim, caller }) => claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`,
       run: async (db, all) => {
         const [first] = all;
-        if (first && all.length === 1) return [outcomeOf(await one(db, first)) || null];
+        if (first && all.length === 1) {
+          const [row] = await one(db, first);
+          return [createOutcomeOf(row)];
+        }
         const found = new Map((await many(db, batchOf(all))).map((row) => [row.position, row]));
-        return all.map((_, index) => {
-          const row = found.get(index + 1);
-          return row ? outcomeOf([row]) : null;
-        });
+        return all.map((_, index) => createOutcomeOf(found.get(index + 1)));
       },
     };
     return { kind, alone: single(isClaimed, CALLER) };
@@ -175,7 +202,10 @@ export const creationOf = <Created extends Creation>(
 
   return async (db, created) => {
     const { kind, alone } = created.claim === null ? plain : claimed;
-    // What was not made among others has to be judged alone: its caller may only have been locked.
-    return (await db.gather(kind, created, created.caller.tenantId)) ?? outcomeOf(await alone(db, created));
+    const outcome = await db.gather(kind, created, created.caller.tenantId);
+    if (outcome.kind !== "stale") return outcome;
+    // The caller may only have been locked: this statement waits for it.
+    const [row] = await alone(db, created);
+    return createOutcomeOf(row);
   };
 };

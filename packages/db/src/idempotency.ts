@@ -8,7 +8,7 @@ import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import { getTableColumns, type SQL, sql } from "drizzle-orm";
 import type { Db } from "./pool.ts";
 import { idempotencyKeys } from "./schema.ts";
-import { type ColumnValues, columnsOf, insertFrom, placeholders, rowValues, statement } from "./statement.ts";
+import { type ColumnValues, columnsOf, insertFrom, placeholders, rowValues, statement, sweepOf } from "./statement.ts";
 
 /** An answer as it is stored. */
 export type StoredAnswer = {
@@ -54,14 +54,10 @@ export const claims = (values: ColumnValues<typeof idempotencyKeys>, from: SQL):
     returning ${columnsOf(idempotencyKeys)}
   )`;
 
-/** As `claims`, for the one claim of `claimValues`; `claimed` has a row if it is that of this attempt. */
+/** As `claims`, for the one claim of `claimValues`; `claimed` has a row if the claim is that of this attempt. */
 export const claimFrom = (from: SQL): SQL => sql`
   ${claims({ ...placeholders(idempotencyKeys, "claim"), createdAt: sql`now()` }, from)},
   claimed as (select from claim where "auditEventId" = ${sql.placeholder("audit.id")})`;
-
-/** What a statement with `claimFrom` answers with: the answer of the attempt that holds the claim, if it is another. */
-export const CLAIM_ROW = sql`stored.* from claim held
-  left join claim stored on stored."auditEventId" <> ${sql.placeholder("audit.id")}`;
 
 /** The values for `claimFrom`, beside those of the audit event. */
 export const claimValues = (
@@ -71,16 +67,25 @@ export const claimValues = (
 ): Record<string, unknown> =>
   rowValues("claim", { ...claim, tenantId: caller.tenantId, apiKeyId: caller.id, auditEventId: audit["audit.id"] });
 
-/** Whether a write was made, or else the answer of an earlier attempt that has made it. */
-export type Outcome = boolean | StoredAnswer;
+/** What became of a write that may be replayed. */
+export type WriteOutcome =
+  | { kind: "written" }
+  /** Nothing was written: the caller, or what the write is about, is no longer what it was when it was looked up. */
+  | { kind: "stale" }
+  /** Nothing was written: an earlier attempt with the same claim was, and this was its response. */
+  | { kind: "replayed"; response: StoredAnswer };
 
-/** The answer in a row that is of a claim, if there is one. */
+export const WRITTEN: WriteOutcome = { kind: "written" };
+export const STALE: WriteOutcome = { kind: "stale" };
+
+/** The response in a row that is of a claim, if there is one. */
 export type MaybeStored = { [Key in keyof StoredAnswer]?: StoredAnswer[Key] | null };
 
-/** The outcome that the rows of a statement mean: none, that nothing was written; one, that it was, or the answer in it. */
-export const outcomeOf = ([row]: readonly MaybeStored[]): Outcome => {
-  if (!row) return false;
-  return row.answer === undefined || row.answer === null ? true : (row as StoredAnswer);
+/** The outcome that the row of a statement means; `undefined` when there is none. */
+export const outcomeOf = (row: MaybeStored | undefined): WriteOutcome => {
+  if (!row) return STALE;
+  if (row.answer === undefined || row.answer === null) return WRITTEN;
+  return { kind: "replayed", response: row as StoredAnswer };
 };
 
 const select = statement<StoredAnswer>(sql`
@@ -102,27 +107,5 @@ export const findAnswer = async (
   return row ?? null;
 };
 
-/** So many claims go in one sweep. */
-const SWEPT = 1000;
-/** By where the rows stand, which they cannot leave while they are locked: otherwise the server would read a large table whole. */
-const sweep = statement<{ swept: string }>(sql`
-  with swept as (
-    delete from ${idempotencyKeys} where ctid = any(array(
-      select ctid from ${idempotencyKeys}
-      where ${IS_OVER} order by ${idempotencyKeys.createdAt} limit ${sql.raw(String(SWEPT))}
-      for update skip locked
-    ))
-    returning 1
-  )
-  select count(*) as swept from swept`);
-
-/** Deletes claims that are over, a thousand at a time, past those that somebody holds; answers how many it was. */
-export const sweepIdempotencyKeys = async (db: Db): Promise<number> => {
-  let all = 0;
-  for (;;) {
-    const [row] = await sweep(db, {});
-    const swept = Number(row?.swept ?? 0);
-    all += swept;
-    if (swept < SWEPT) return all;
-  }
-};
+/** Deletes claims that are over, past those that are locked; returns their number. */
+export const sweepIdempotencyKeys = sweepOf(idempotencyKeys, IS_OVER, idempotencyKeys.createdAt);

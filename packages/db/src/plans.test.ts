@@ -149,8 +149,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
       const { record, secret } = await seedKey(database.db, tenantId);
       return insertApiKey(
         db,
-        { ...record, id: newId("key", new Date(), random) },
-        secret,
+        { record: { ...record, id: newId("key", new Date(), random) }, secret, maxActiveKeys: 10_000 },
         caller,
         operatorOrigin(),
       ).catch(
@@ -289,8 +288,7 @@ describe("what is gathered", () => {
         const { record, secret } = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
         return insertApiKey(
           pool,
-          record,
-          secret,
+          { record, secret, maxActiveKeys: 10_000 },
           caller,
           operatorOrigin(),
           isClaimed ? claim(`of a key ${index}`) : null,
@@ -362,6 +360,6 @@ describe("the locks of a change", () => {
       steps.find(([head]) => head === `CTE ${name}`)?.find((line) => line.includes("One-Time Filter")) ?? "none";
     expect(conditionOf("target")).toContain("One-Time Filter");
     expect(conditionOf("newer")).toContain("One-Time Filter");
-    expect(conditionOf("caller")).toContain("One-Time Filter");
+    expect(conditionOf("shown")).toContain("One-Time Filter");
   });
 });

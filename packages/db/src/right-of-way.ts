@@ -8,7 +8,7 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { sql } from "drizzle-orm";
 import type { Db } from "./pool.ts";
 import { apiKeyPendingChanges, apiKeys } from "./schema.ts";
-import { statement } from "./statement.ts";
+import { statement, sweepOf } from "./statement.ts";
 
 /** A change that has waited for so long announces itself, and again as often while it waits. */
 const ANNOUNCE_MS = 200;
@@ -46,6 +46,13 @@ const withdraw = statement(sql`
   delete from ${apiKeyPendingChanges}
   where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
     and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`);
+
+/** Deletes announcements that a process has left behind; returns their number. */
+export const sweepPendingChanges = sweepOf(
+  apiKeyPendingChanges,
+  sql`${apiKeyPendingChanges.announcedAt} <= now() - interval '1 minute'`,
+  apiKeyPendingChanges.announcedAt,
+);
 
 /** Runs a change of the key `target` that may have to wait for the writes of the key and its descendants. */
 export const withRightOfWay = async <Result>(

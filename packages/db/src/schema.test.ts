@@ -257,7 +257,7 @@ describe("a create", () => {
       metadata: JSON.parse('{"__proto__":{"a":1e308}}'),
     };
     const avatar = newAvatar(request, { id, tenantId, environment: "test", defaultModelId: "m", now: origin.now });
-    expect(await insertAvatar(db, avatar, caller, origin)).toBe(true);
+    expect(await insertAvatar(db, avatar, caller, origin)).toEqual({ kind: "written" });
 
     const [row] = await db.client`select *, metadata::text as text from avatars where id = ${id}`;
     expect(row).toMatchObject({
@@ -293,7 +293,7 @@ describe("a create", () => {
     );
     const [first, second] = avatars;
     if (!first || !second) throw new Error("no avatars");
-    expect(await insertAvatar(db, first, caller, origin())).toBe(true);
+    expect(await insertAvatar(db, first, caller, origin())).toEqual({ kind: "written" });
     await expect(insertAvatar(db, second, caller, origin())).rejects.toMatchObject({ code: "23505" });
     expect(await db.client`select id from avatars where tenant_id = ${caller.tenantId}`).toMatchObject([
       { id: first.id },

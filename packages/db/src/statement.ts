@@ -43,6 +43,34 @@ export const statement = <Row extends object, Input = Record<string, unknown>>(
     );
 };
 
+/** Rows that one statement of a sweep deletes at most. */
+const SWEPT = 1000;
+
+/**
+ * Makes a sweep: it deletes the rows of `table` that meet `condition`, those with the least `order` first and a thousand
+ * at a time, past rows that are locked, and returns their number. Rows are found by their place in the table, which they
+ * cannot leave while they are locked: otherwise the server would read a large table whole.
+ */
+export const sweepOf = (table: PgTable, condition: SQL, order: Column): ((db: Pick<Db, "run">) => Promise<number>) => {
+  const sweep = statement<{ swept: string }>(sql`
+    with swept as (
+      delete from ${table} where ctid = any(array(
+        select ctid from ${table} where ${condition} order by ${order} limit ${sql.raw(String(SWEPT))}
+        for update skip locked
+      ))
+      returning 1
+    )
+    select count(*) as swept from swept`);
+  return async (db) => {
+    for (let all = 0; ; ) {
+      const [row] = await sweep(db, {});
+      const swept = Number(row?.swept ?? 0);
+      all += swept;
+      if (swept < SWEPT) return all;
+    }
+  };
+};
+
 /** Every column of `table`, to be selected under the name that it has in the code. */
 export const columnsOf = (table: PgTable): SQL =>
   sql.join(

@@ -12,7 +12,7 @@ import { type ApiKeyRecord, type CreateApiKey, issueApiKey, OPERATOR } from "@re
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import postgres from "postgres";
-import { insertApiKey } from "./api-keys.ts";
+import { insertRootApiKey } from "./api-keys.ts";
 import type { Origin } from "./audit.ts";
 import { driver, type Host, hostsOf } from "./connection.ts";
 import { openEmbedded } from "./embedded.ts";
@@ -189,6 +189,6 @@ export const seedKey = async (
     now: origin.now,
     random,
   });
-  if (!(await insertApiKey(db, issued.record, issued.secret, null, origin))) throw new Error("the key was not written");
+  if (!(await insertRootApiKey(db, issued.record, issued.secret, origin))) throw new Error("the key was not written");
   return issued;
 };

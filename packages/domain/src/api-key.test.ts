@@ -6,11 +6,11 @@ import {
   ApiKeyWithSecret,
   attenuate,
   CreateApiKey,
+  effectiveLimits,
   type Grant,
   type Grantor,
   issueApiKey,
   MAX_LINEAGE,
-  managedEnvironments,
   OPERATOR,
   presentApiKey,
   presentApiKeyWithSecret,
@@ -56,6 +56,7 @@ const caller: fc.Arbitrary<Grantor> = fc.record({
   spendLimitCreditMicros: cap,
   expiresAt: expiry,
   lineage: fc.constantFrom(...lineages),
+  inheritedLimits: fc.record({ spendLimitCreditMicros: cap, expiresAt: expiry }),
 });
 
 const request: fc.Arbitrary<CreateApiKey> = fc.record(
@@ -68,6 +69,8 @@ const request: fc.Arbitrary<CreateApiKey> = fc.record(
   },
   { requiredKeys: ["name"] },
 );
+
+const NO_LIMITS = { spendLimitCreditMicros: null, expiresAt: null };
 
 const time = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
 const limit = (micros: number | null): number => micros ?? Number.POSITIVE_INFINITY;
@@ -141,7 +144,8 @@ describe("attenuate", () => {
         for (const asked of requests) {
           const result = attenuate(from, asked);
           if ("refusals" in result) return;
-          from = { ...result.grant, id: from.id, lineage: [...from.lineage, newId("key", now, random)] };
+          const lineage = [...from.lineage, newId("key", now, random)];
+          from = { ...result.grant, id: from.id, lineage, inheritedLimits: NO_LIMITS };
         }
         expect(from.scopes.every((scope) => permits(eldest.scopes, scope))).toBe(true);
         expect(time(from.expiresAt)).toBeLessThanOrEqual(time(eldest.expiresAt));
@@ -159,6 +163,7 @@ describe("attenuate", () => {
       spendLimitCreditMicros: 100,
       expiresAt: new Date("2027-01-01T00:00:00.000Z"),
       lineage: [],
+      inheritedLimits: NO_LIMITS,
     };
     const result = attenuate(narrow, { environment: "live", spendLimitCreditMicros: null, expiresAt: null });
     expect("refusals" in result && result.refusals.map(({ pointer, allowed }) => [pointer, allowed])).toEqual([
@@ -251,10 +256,82 @@ const record = (fields: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
 const always = () => true;
 const never = () => false;
 
+describe("effective limits", () => {
+  test("are the tightest of the lineage, and of the environment for spending", () => {
+    const root = record({ spendLimitCreditMicros: 50, expiresAt: new Date("2030-01-01T00:00:00.000Z") });
+    const child = (from: ApiKeyRecord, asked: Partial<CreateApiKey>) => issue({ name: "child", ...asked }, from).record;
+    const live = child(root, { environment: "live", spendLimitCreditMicros: 40, scopes: ["*"] });
+    expect(presentApiKey(live)).toMatchObject({
+      spendLimitCreditMicros: 40,
+      effectiveSpendLimitCreditMicros: 40,
+      effectiveExpiresAt: "2030-01-01T00:00:00.000Z",
+    });
+    // As the database tells it after the root was narrowed.
+    const narrowed = { ...live, inheritedLimits: { spendLimitCreditMicros: 0, expiresAt: new Date(0) } };
+    expect(presentApiKey(narrowed)).toMatchObject({
+      spendLimitCreditMicros: 40,
+      effectiveSpendLimitCreditMicros: 0,
+      expiresAt: "2030-01-01T00:00:00.000Z",
+      effectiveExpiresAt: "1970-01-01T00:00:00.000Z",
+    });
+    // Test use never counts against live caps; an expiry holds in both.
+    const test = child(narrowed, { environment: "test", expiresAt: "2029-01-01T00:00:00.000Z" });
+    expect(test.inheritedLimits).toEqual({ spendLimitCreditMicros: null, expiresAt: new Date(0) });
+    expect(effectiveLimits(test)).toEqual({ spendLimitCreditMicros: 40, expiresAt: new Date(0) });
+    expect(effectiveLimits(OPERATOR)).toEqual(NO_LIMITS);
+  });
+});
+
+/**
+ * A tenant's keys: some issued by the operator, the others by a key before them as far as it may, and then some of them
+ * narrowed. Limits are inherited as the database tells them: over all ancestors as they are at last.
+ */
+const tenantKeys: fc.Arbitrary<ApiKeyRecord[]> = fc
+  .array(
+    fc.record({ creator: fc.option(fc.nat(), { freq: 4 }), asked: request, narrowing: fc.option(caller, { freq: 3 }) }),
+    { minLength: 2, maxLength: 8 },
+  )
+  .map((steps) => {
+    const keys: ApiKeyRecord[] = [];
+    for (const { creator, asked } of steps) {
+      const from = creator === null || keys.length === 0 ? OPERATOR : (keys[creator % keys.length] as ApiKeyRecord);
+      const attenuated = attenuate(from, asked);
+      keys.push(issue("grant" in attenuated ? asked : permitted(from), from).record);
+    }
+    const narrowed = keys.map((key, index) => ({ ...key, ...within(key, steps[index]?.narrowing ?? key) }));
+    return narrowed.map((key) => {
+      const ancestors = narrowed.filter(({ id }) => key.lineage.includes(id));
+      const caps = ancestors.filter(({ environment }) => environment === key.environment);
+      return { ...key, inheritedLimits: tightest(ancestors, caps) };
+    });
+  });
+
+/** What any key may ask for another. */
+const permitted = ({ environment, scopes: held }: Grantor): CreateApiKey => ({
+  name: "child",
+  environment,
+  scopes: [...held],
+});
+
+/** `key` narrowed by what `to` lacks. */
+const within = (key: Grant, to: Grant) => {
+  const scopes = key.scopes.includes("*") ? to.scopes : key.scopes.filter((scope) => permits(to.scopes, scope));
+  return { scopes: scopes.length > 0 ? scopes : key.scopes, ...tightest([key, to], [key, to]) };
+};
+
+const tightest = (expiring: readonly Grant[], capped: readonly Grant[]) => {
+  const latest = Math.min(...expiring.map(({ expiresAt }) => time(expiresAt)));
+  const cap = Math.min(...capped.map(({ spendLimitCreditMicros }) => limit(spendLimitCreditMicros)));
+  return {
+    expiresAt: Number.isFinite(latest) ? new Date(latest) : null,
+    spendLimitCreditMicros: Number.isFinite(cap) ? cap : null,
+  };
+};
+
+const effective = (key: Grantor): Grant => ({ ...key, ...tightest([key, effectOf(key)], [key, effectOf(key)]) });
+const effectOf = (key: Grantor): Grant => ({ ...key, ...key.inheritedLimits });
+
 describe("reach", () => {
-  const target: fc.Arbitrary<ApiKeyRecord> = fc
-    .record({ environment: fc.constantFrom(...ENVIRONMENTS), scopes, spendLimitCreditMicros: cap, expiresAt: expiry })
-    .map(record);
   const patch: fc.Arbitrary<UpdateApiKey> = fc
     .record(
       {
@@ -267,10 +344,45 @@ describe("reach", () => {
     )
     .filter((fields) => Object.keys(fields).length > 0);
 
-  test("to change a key, it must be coverable as it is and as it would become; then it becomes just that", () => {
-    let changed = 0;
+  /** Two keys of one tenant, often related. */
+  const pair = fc
+    .tuple(tenantKeys, fc.nat(), fc.nat())
+    .map(([keys, from, to]) => [keys[from % keys.length], keys[to % keys.length]] as [ApiKeyRecord, ApiKeyRecord]);
+  const isVisible = (from: Grant, key: Grant): boolean => from.environment === "live" || key.environment === "test";
+  const descends = (key: ApiKeyRecord, from: ApiKeyRecord): boolean => key.lineage.includes(from.id);
+  /** Whether `from` may narrow or revoke `key`, by the rule rather than by the code. */
+  const narrows = (from: ApiKeyRecord, key: ApiKeyRecord): boolean =>
+    descends(key, from) || (!descends(from, key) && covers(from, key));
+
+  const check = (isAllowed: boolean, visible: boolean, work: () => unknown): boolean => {
+    if (isAllowed && visible) return Boolean(work());
+    const { code, extras } = problemOf(work);
+    expect(code).toBe(visible ? "grant_exceeds_caller" : "not_found");
+    if (visible) expect(extras.errors?.length).toBeGreaterThan(0);
+    return false;
+  };
+
+  test("a new secret is only for the key itself and its descendants that can do no more", () => {
+    const seen = { own: 0, descendant: 0, beyond: 0, foreign: 0 };
     fc.assert(
-      fc.property(caller, target, patch, (from, key, asked) => {
+      fc.property(pair, ([from, key]) => {
+        const isOwn = from.id === key.id;
+        const isRelated = isOwn || descends(key, from);
+        const isAllowed = isRelated && covers(effective(from), effective(key));
+        if (isAllowed) seen[isOwn ? "own" : "descendant"]++;
+        else seen[isRelated ? "beyond" : "foreign"]++;
+        check(isAllowed, isVisible(from, key), () => rotatedApiKey(key, { overlapSeconds: 60 }, from, random));
+      }),
+      { seed: 10, numRuns: 3000 },
+    );
+    // Each key may always rotate itself, however its lineage was narrowed, and each case is met.
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+  });
+
+  test("a key widens its descendants alone, and never beyond itself; it narrows what it could create", () => {
+    const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
+    fc.assert(
+      fc.property(pair, patch, ([from, key], asked) => {
         const wanted: Grant = {
           environment: key.environment,
           scopes: [...new Set(asked.scopes ?? key.scopes)],
@@ -279,59 +391,103 @@ describe("reach", () => {
           expiresAt:
             asked.expiresAt === undefined ? key.expiresAt : asked.expiresAt === null ? null : new Date(asked.expiresAt),
         };
-        const change = () => updatedApiKey(key, asked, from, { judgedAt: now, matches: always });
-        if (!managedEnvironments(from.environment).includes(key.environment)) {
-          expect(problemOf(change).code).toBe("not_found");
-        } else if (!covers(from, key) || !covers(from, wanted)) {
-          const { code, extras } = problemOf(change);
-          expect(code).toBe("grant_exceeds_caller");
-          expect(extras.errors?.length).toBeGreaterThan(0);
-        } else {
-          changed++;
-          expect(change().record).toEqual({
-            ...key,
-            ...wanted,
-            name: asked.name ?? key.name,
-            version: key.version + 1,
-          });
-        }
+        const isWider = !covers(key, wanted);
+        // What is left as it is counts as what it is worth under the lineage.
+        const counted = {
+          ...wanted,
+          ...(asked.spendLimitCreditMicros === undefined
+            ? { spendLimitCreditMicros: effective(key).spendLimitCreditMicros }
+            : {}),
+          ...(asked.expiresAt === undefined ? { expiresAt: effective(key).expiresAt } : {}),
+        };
+        const isAllowed = isWider ? descends(key, from) && covers(effective(from), counted) : narrows(from, key);
+        seen[isAllowed ? (isWider ? "widened" : "narrowed") : isWider ? "refusedWider" : "refusedNarrower"]++;
+        check(isAllowed, isVisible(from, key), () => {
+          const { record: after } = updatedApiKey(key, asked, from, { judgedAt: now, matches: always });
+          expect(after).toEqual({ ...key, ...wanted, name: asked.name ?? key.name, version: key.version + 1 });
+          return after;
+        });
       }),
-      { seed: 9, numRuns: 20_000 },
+      { seed: 9, numRuns: 6000 },
     );
-    expect(changed).toBeGreaterThan(1000);
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
-  test("nobody widens its own key, on any axis; anybody may narrow, rotate and revoke it", () => {
-    let narrowed = 0;
+  test("a key revokes itself, its descendants, and any key that it could create but its ancestors", () => {
+    const seen = { yes: 0, no: 0 };
     fc.assert(
-      fc.property(target, patch, (key, asked) => {
+      fc.property(pair, ([from, key]) => {
+        const isAllowed = narrows(from, key);
+        seen[isAllowed ? "yes" : "no"]++;
+        check(isAllowed, isVisible(from, key), () => revocableApiKey(key, from, always));
+        if (from.id === key.id) expect(isAllowed).toBe(true);
+      }),
+      { seed: 11, numRuns: 3000 },
+    );
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+  });
+
+  test("whatever a key is given a new secret for, or widens, ends when the key is revoked", () => {
+    fc.assert(
+      fc.property(pair, patch, ([thief, key], asked) => {
+        const outlives = !(key.id === thief.id || descends(key, thief));
+        if (!outlives) return;
+        expect(() => rotatedApiKey(key, { overlapSeconds: 60 }, thief, random)).toThrow(Problem);
         try {
-          const { record: after } = updatedApiKey(key, asked, key, { judgedAt: now, matches: always });
-          narrowed++;
+          const { record: after } = updatedApiKey(key, asked, thief, { judgedAt: now, matches: always });
           expect(covers(key, after)).toBe(true);
         } catch (error) {
-          expect((error as Problem).code).toBe("grant_exceeds_caller");
+          expect(error).toBeInstanceOf(Problem);
         }
-        expect(rotatedApiKey(key, { overlapSeconds: 60 }, key, random).record.version).toBe(key.version + 1);
-        expect(revocableApiKey(key, key, always)).toBe(key);
       }),
-      { seed: 10, numRuns: 5000 },
+      { seed: 12, numRuns: 3000 },
     );
-    expect(narrowed).toBeGreaterThan(500);
   });
 
-  test("to rotate or revoke a key, it must be coverable as it is", () => {
-    fc.assert(
-      fc.property(caller, target, (from, key) => {
-        const isVisible = managedEnvironments(from.environment).includes(key.environment);
-        const rotated = () => rotatedApiKey(key, {}, from, random).target;
-        for (const work of [rotated, () => revocableApiKey(key, from, always)]) {
-          if (isVisible && covers(from, key)) expect(work()).toBe(key);
-          else expect(problemOf(work).code).toBe(isVisible ? "grant_exceeds_caller" : "not_found");
-        }
-      }),
-      { seed: 11, numRuns: 5000 },
+  test("an equal sibling is narrowed and revoked, and neither rotated nor widened", () => {
+    const parent = record();
+    const [thief, sibling] = [parent, parent].map((from) =>
+      issue({ name: "child", environment: "live", scopes: ["api_keys:write"], spendLimitCreditMicros: 5 }, from),
+    ) as [ReturnType<typeof issue>, ReturnType<typeof issue>];
+    const change = (asked: UpdateApiKey) => () =>
+      updatedApiKey({ ...sibling.record, spendLimitCreditMicros: 4 }, asked, thief.record, {
+        judgedAt: now,
+        matches: always,
+      });
+    for (const work of [
+      () => rotatedApiKey(sibling.record, {}, thief.record, random),
+      change({ spendLimitCreditMicros: 5 }),
+    ]) {
+      const { code, extras } = problemOf(work);
+      expect(code).toBe("grant_exceeds_caller");
+      expect(extras.errors).toMatchObject([{ pointer: "#", code: "not_descendant", allowed: null }]);
+    }
+    expect(change({ spendLimitCreditMicros: 3 })().record.spendLimitCreditMicros).toBe(3);
+    expect(revocableApiKey(sibling.record, thief.record, always)).toBe(sibling.record);
+  });
+
+  test("an ancestor that was narrowed since still narrows and revokes its descendants, and rotates what it covers", () => {
+    const parent = record();
+    const child = issue({ name: "child", environment: "live", scopes: ["*"] }, parent).record;
+    const narrowed: ApiKeyRecord = { ...parent, scopes: ["api_keys:write"], spendLimitCreditMicros: 1 };
+    const now1 = { ...child, inheritedLimits: { spendLimitCreditMicros: 1, expiresAt: null } };
+    expect(revocableApiKey(now1, narrowed, always)).toBe(now1);
+    const cut = updatedApiKey(now1, { scopes: ["api_keys:write"] }, narrowed, { judgedAt: now, matches: always });
+    expect(problemOf(() => rotatedApiKey(now1, {}, narrowed, random)).extras.errors).toMatchObject([
+      { pointer: "#/scopes", code: "exceeds_caller", allowed: ["api_keys:write"] },
+    ]);
+    // The child has no cap of its own; under its parent's it can spend no more than the parent.
+    expect(rotatedApiKey(cut.record, {}, narrowed, random).record.version).toBe(cut.record.version + 1);
+    const widened = updatedApiKey(
+      { ...cut.record, scopes: ["avatars:read"] },
+      { scopes: ["api_keys:write"] },
+      narrowed,
+      {
+        judgedAt: now,
+        matches: always,
+      },
     );
+    expect(widened.record.scopes).toEqual(["api_keys:write"]);
   });
 
   test("a key at the end of its lineage creates no keys, and still manages those within its reach", () => {
@@ -376,7 +532,7 @@ describe("updatedApiKey", () => {
 
   test("judges the future, then whether there is a key, the grant, the version, and the state", () => {
     const past = "2026-11-20T12:00:00Z";
-    const narrow: Grantor = { ...OPERATOR, spendLimitCreditMicros: 1 };
+    const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const code = (key: ApiKeyRecord | null, asked: UpdateApiKey, from: Grantor, matches: () => boolean) =>
       problemOf(() => updatedApiKey(key, asked, from, { judgedAt: now, matches })).code;
     const revoked = record({ status: "revoked" });
@@ -416,7 +572,7 @@ describe("rotatedApiKey", () => {
   });
 
   test("judges whether there is a key, the overlap, the reach, and the state", () => {
-    const narrow: Grantor = { ...OPERATOR, spendLimitCreditMicros: 1 };
+    const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const own = record({ status: "revoked" });
     const code = (key: ApiKeyRecord | null, from: Grantor) =>
       problemOf(() => rotatedApiKey(key, {}, from, random)).code;
@@ -437,5 +593,13 @@ describe("rotatedApiKey", () => {
     const work = () => rotatedApiKey(key, asked, key, random);
     if (refused === null) return expect(work().overlapSeconds).toBe(60);
     expect(problemOf(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
+  });
+
+  test("with the older secret of an overlap, the overlap asked for is ignored", () => {
+    const key = record();
+    const caller = { ...key, credentialKeyId: "0123456789ABCDEF" };
+    expect(rotatedApiKey(key, {}, caller, random).record.version).toBe(2);
+    const withNewest = { ...key, credentialKeyId: key.keyId };
+    expect(problemOf(() => rotatedApiKey(key, {}, withNewest, random)).code).toBe("validation_failed");
   });
 });

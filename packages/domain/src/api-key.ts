@@ -97,7 +97,14 @@ export const ApiKey = Type.Object(
     scopes: fields.scopes,
     status: OneOf(API_KEY_STATUSES, { description: "By the key itself, or by one that it descends from." }),
     spendLimitCreditMicros: fields.spendLimitCreditMicros,
+    effectiveSpendLimitCreditMicros: Nullable(Count(), {
+      description:
+        "The tightest spend cap of the key and of its ancestors in the same environment, in credit micros; null is no cap.",
+    }),
     expiresAt: fields.expiresAt,
+    effectiveExpiresAt: Nullable(DateTime(), {
+      description: "The earliest expiry of the key and of its ancestors; null is never.",
+    }),
     lastUsedAt: Nullable(DateTime(), { description: "The minute of its last use; null before the first." }),
     createdAt: DateTime(),
   },
@@ -126,28 +133,63 @@ export const API_KEY_LIST = listOf("key", {
 });
 export const ApiKeyPage = Page(ApiKey);
 
-/** What a key may do, and hence the most that it may grant. */
-export type Grant = {
-  environment: Environment;
-  /** Without duplicates, 1 to 16. */
-  scopes: readonly Scope[];
+/** The limits of a key that its ancestors share. */
+export type Limits = {
   /** Hard cap in credit micros; `null` is no cap. */
   spendLimitCreditMicros: number | null;
   /** `null` is never. */
   expiresAt: Date | null;
 };
 
-/** Who grants: what it may do, its own record, and the records from which it descends, eldest first. */
-export type Grantor = Grant & { id: ApiKeyId | null; lineage: readonly ApiKeyId[] };
+/** What a key may do, and hence the most that it may grant. */
+export type Grant = Limits & {
+  environment: Environment;
+  /** Without duplicates, 1 to 16. */
+  scopes: readonly Scope[];
+};
+
+/** The key that grants: what it may do, its own record, and its ancestors. */
+export type Grantor = Grant & {
+  /** `null` for the operator. */
+  id: ApiKeyId | null;
+  /** Ids of its ancestors, eldest first. */
+  lineage: readonly ApiKeyId[];
+  /** The tightest limits of its ancestors. The spend cap counts only ancestors in the key's own environment. */
+  inheritedLimits: Limits;
+};
+
+const NO_LIMITS: Limits = { spendLimitCreditMicros: null, expiresAt: null };
+
+/** The tighter of two limits on each axis. */
+const tighter = (a: Limits, b: Limits): Limits => ({
+  spendLimitCreditMicros:
+    a.spendLimitCreditMicros === null || b.spendLimitCreditMicros === null
+      ? (a.spendLimitCreditMicros ?? b.spendLimitCreditMicros)
+      : Math.min(a.spendLimitCreditMicros, b.spendLimitCreditMicros),
+  expiresAt:
+    a.expiresAt === null || b.expiresAt === null
+      ? (a.expiresAt ?? b.expiresAt)
+      : new Date(Math.min(a.expiresAt.getTime(), b.expiresAt.getTime())),
+});
+
+/** The limits that hold for a key: its own and those of its ancestors, whichever is tighter. */
+export const effectiveLimits = (key: Limits & Pick<Grantor, "inheritedLimits">): Limits =>
+  tighter({ spendLimitCreditMicros: key.spendLimitCreditMicros, expiresAt: key.expiresAt }, key.inheritedLimits);
+
+/** `inheritedLimits` of a key that `creator` creates in `environment`. */
+const limitsInherited = (creator: Grantor, environment: Environment): Limits => {
+  const { spendLimitCreditMicros, expiresAt } = effectiveLimits(creator);
+  return { expiresAt, spendLimitCreditMicros: environment === creator.environment ? spendLimitCreditMicros : null };
+};
 
 /** Whoever runs the service may grant anything, and is no key's ancestor. */
 export const OPERATOR: Grantor = {
   id: null,
   environment: "live",
   scopes: ["*"],
-  spendLimitCreditMicros: null,
-  expiresAt: null,
+  ...NO_LIMITS,
   lineage: [],
+  inheritedLimits: NO_LIMITS,
 };
 
 /** The environments whose keys a key may see and manage. Live and test are two worlds, but that live keys manage both. */
@@ -164,7 +206,7 @@ const expiryOf = (text: string | null): Date | null => (text === null ? null : p
  * Every reason why `caller` may not give `grant` to a key, on any of the axes scopes, environment, spend cap and expiry;
  * each names its field and what the caller may give. An empty list when it may.
  */
-const excesses = (caller: Grantor, grant: Grant): FieldError[] => {
+const excesses = (caller: Grant, grant: Grant): FieldError[] => {
   const refusals: FieldError[] = [];
   const refuse = (field: string, detail: string, allowed: unknown): void => {
     refusals.push({ pointer: `#/${field}`, code: "exceeds_caller", detail, allowed });
@@ -195,7 +237,7 @@ const excesses = (caller: Grantor, grant: Grant): FieldError[] => {
  * `request` has met `CreateApiKey`. Whether its expiry lies in the future is not judged here: there is no clock.
  */
 export const attenuate = (
-  caller: Grantor,
+  caller: Grant & Pick<Grantor, "lineage">,
   request: Pick<CreateApiKey, "environment" | "scopes" | "spendLimitCreditMicros" | "expiresAt">,
 ): { grant: Grant } | { refusals: FieldError[] } => {
   const { environment = "test", scopes = DEFAULT_SCOPES, spendLimitCreditMicros, expiresAt } = request;
@@ -214,15 +256,13 @@ export const attenuate = (
   return refusals.length > 0 ? { refusals } : { grant };
 };
 
-/** A key as it is stored: the record, with the public handle of its newest credential. */
-export type ApiKeyRecord = Grant & {
+/** A key as it is stored: the record, with the public handle of its newest credential. It is valid only while each of its ancestors is. */
+export type ApiKeyRecord = Grantor & {
   id: ApiKeyId;
   tenantId: TenantId;
   keyId: string;
   name: string;
   status: ApiKeyStatus;
-  /** Ids of its ancestors, eldest first. It is valid only while each of them is. */
-  lineage: readonly ApiKeyId[];
   /** Raised by every change; the ETag. */
   version: number;
   /** To the minute; null when it has not been used yet. */
@@ -263,6 +303,7 @@ export const issueApiKey = (
     name: request.name,
     status: "active",
     lineage: creator.id === null ? [] : [...creator.lineage, creator.id],
+    inheritedLimits: limitsInherited(creator, attenuated.grant.environment),
     version: 1,
     lastUsedAt: null,
     createdAt: of.now,
@@ -279,21 +320,73 @@ export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): Api
   throw notFound();
 };
 
-/**
- * Throws the problem `grant_exceeds_caller` unless `target` is within the reach of `caller`: to change, rotate or revoke
- * a key, it must be one that the caller could itself create. Each key is within its own reach. No ancestor is: a key
- * that outlives its own revocation in the secret of an ancestor that it has rotated, or that undoes how an ancestor was
- * narrowed, would have more than it was given.
- */
-const checkReach = (caller: Grantor, target: ApiKeyRecord, detail: string): void => {
-  const refusals = excesses(caller, target);
-  if (caller.lineage.includes(target.id)) {
-    const reason = "The calling key descends from this one.";
-    refusals.push({ pointer: "#", code: "is_ancestor", detail: reason, allowed: null });
-  }
-  if (refusals.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors: refusals });
-};
 const OUT_OF_REACH = "The key is out of the reach of the calling key.";
+
+const refuseGrant = (detail: string, errors: readonly FieldError[]): void => {
+  if (errors.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors });
+};
+
+/** A refusal that concerns the place of the key in the lineage rather than one of its fields. */
+const lineageRefusal = (code: string, detail: string): FieldError => ({ pointer: "#", code, detail, allowed: null });
+const IS_ANCESTOR = lineageRefusal("is_ancestor", "The calling key descends from this key.");
+const NOT_DESCENDANT = lineageRefusal("not_descendant", "Must be a key that descends from the calling key.");
+
+const isSelf = (caller: Grantor, target: ApiKeyRecord): boolean => caller.id === target.id;
+
+const isDescendant = (caller: Grantor, target: ApiKeyRecord): boolean =>
+  caller.id === null || target.lineage.includes(caller.id);
+
+/** The reasons why `target` is neither `caller` nor one of its descendants. */
+const foreignRefusals = (caller: Grantor, target: ApiKeyRecord): FieldError[] => {
+  if (isDescendant(caller, target)) return [];
+  return [caller.lineage.includes(target.id) ? IS_ANCESTOR : NOT_DESCENDANT];
+};
+
+/** What a key may do under the limits of its whole lineage. */
+const effectiveGrant = <Key extends Grantor>(key: Key): Key => ({ ...key, ...effectiveLimits(key) });
+
+/**
+ * Refuses to narrow or revoke a key out of the reach of `caller`. In reach are its descendants, whatever became of the
+ * caller since it created them, and every key that the caller could itself create, except its ancestors: a key that
+ * revokes its ancestors could end its own owner.
+ */
+const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
+  if (isDescendant(caller, target)) return;
+  const refusals = excesses(caller, target);
+  if (caller.lineage.includes(target.id)) refusals.push(IS_ANCESTOR);
+  refuseGrant(OUT_OF_REACH, refusals);
+};
+
+/**
+ * Refuses a new secret for any key but `caller` itself and its descendants, and for a descendant that can do more than
+ * the caller: a stolen key that could give a sibling a new secret would outlive its own revocation. Effective limits
+ * are compared, since those are what a key can use.
+ */
+const checkRotation = (caller: Grantor, target: ApiKeyRecord): void => {
+  const lineage = isSelf(caller, target) ? [] : foreignRefusals(caller, target);
+  refuseGrant(OUT_OF_REACH, [...excesses(effectiveGrant(caller), effectiveGrant(target)), ...lineage]);
+};
+
+/** Whether `after` can do more than `before`, on any axis. */
+const isWider = (before: Grant, after: Grant): boolean => excesses(before, after).length > 0;
+
+/**
+ * Refuses to widen any key but a descendant of `caller`, and beyond what the caller can do. A limit that the request
+ * leaves as it is counts as the effective one.
+ */
+const checkWidening = (caller: Grantor, target: ApiKeyRecord, after: ApiKeyRecord, request: UpdateApiKey): void => {
+  const effective = effectiveLimits(target);
+  const wanted = {
+    ...after,
+    spendLimitCreditMicros:
+      request.spendLimitCreditMicros === undefined ? effective.spendLimitCreditMicros : after.spendLimitCreditMicros,
+    expiresAt: request.expiresAt === undefined ? effective.expiresAt : after.expiresAt,
+  };
+  const refusals = excesses(effectiveGrant(caller), wanted);
+  // A key that widens itself exceeds itself: the fields say enough.
+  if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));
+  refuseGrant("The key would be able to do more than the calling key.", refusals);
+};
 
 /** Throws the problem `invalid_transition` when `target` is revoked or expired: then nothing about it changes. */
 const checkActive = ({ status }: ApiKeyRecord): void => {
@@ -302,9 +395,8 @@ const checkActive = ({ status }: ApiKeyRecord): void => {
 
 /**
  * The key `found` as `request`, which has met `UpdateApiKey`, changes it, and the names of the fields that differ then.
- * As it is and as it would become, it must be within the reach of `caller`; so nobody widens its own key. Throws the
- * problems `validation_failed`, `not_found`, `grant_exceeds_caller`, `precondition_failed` and `invalid_transition`,
- * judged in this order.
+ * A key widens only its descendants, and narrows what is in its reach. Throws the problems `validation_failed`,
+ * `not_found`, `grant_exceeds_caller`, `precondition_failed` and `invalid_transition`, checked in this order.
  */
 export const updatedApiKey = (
   found: ApiKeyRecord | null,
@@ -314,7 +406,6 @@ export const updatedApiKey = (
 ): { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: string[] } => {
   checkFuture(request.expiresAt, of.judgedAt);
   const target = visibleApiKey(caller, found);
-  checkReach(caller, target, OUT_OF_REACH);
   const { name = target.name, scopes = target.scopes } = request;
   const { spendLimitCreditMicros: cap = target.spendLimitCreditMicros } = request;
   const record: ApiKeyRecord = {
@@ -325,7 +416,8 @@ export const updatedApiKey = (
     expiresAt: request.expiresAt === undefined ? target.expiresAt : expiryOf(request.expiresAt),
     version: target.version + 1,
   };
-  checkReach(caller, record, "The key would be able to do more than the calling key.");
+  if (isWider(target, record)) checkWidening(caller, target, record, request);
+  else checkNarrowing(caller, target);
   checkVersion(target, of.matches);
   checkActive(target);
   const before = presentApiKey(target);
@@ -338,24 +430,27 @@ export const updatedApiKey = (
 
 /**
  * The key `found` with a new credential, and how long the old one stays valid. `request` has met `RotateApiKey`. Throws
- * the problems `not_found`, `validation_failed`, `grant_exceeds_caller` and `invalid_transition`, judged in this order.
+ * the problems `not_found`, `validation_failed`, `grant_exceeds_caller` and `invalid_transition`, checked in this order.
+ * Whether an overlap is under way is found by the statement that rotates, under its locks.
  */
 export const rotatedApiKey = (
   found: ApiKeyRecord | null,
   { overlapSeconds = 0 }: RotateApiKey,
-  caller: Grantor,
+  caller: Grantor & { credentialKeyId?: string },
   random: RandomBytes,
 ): { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number } => {
   const target = visibleApiKey(caller, found);
-  if (target.id === caller.id && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
+  // With the older secret of an overlap, the end of that overlap stands, and `overlapSeconds` is ignored.
+  const isWithOlder = caller.credentialKeyId !== undefined && caller.credentialKeyId !== target.keyId;
+  if (isSelf(caller, target) && !isWithOlder && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
     const error = {
       pointer: "#/overlapSeconds",
       code: "too_short_for_own_key",
-      detail: `A key that rotates itself needs at least ${MIN_OWN_OVERLAP_SECONDS}: if the answer were lost, it would be locked out.`,
+      detail: `A key that rotates itself needs at least ${MIN_OWN_OVERLAP_SECONDS}: if the response were lost, it would be locked out.`,
     };
     throw validationFailed([error]);
   }
-  checkReach(caller, target, OUT_OF_REACH);
+  checkRotation(caller, target);
   checkActive(target);
   const secret = generateApiKey(target.environment, random);
   const record = { ...target, keyId: secret.keyId, version: target.version + 1 };
@@ -368,26 +463,31 @@ export const rotatedApiKey = (
  */
 export const revocableApiKey = (found: ApiKeyRecord | null, caller: Grantor, matches: MatchesVersion): ApiKeyRecord => {
   const target = visibleApiKey(caller, found);
-  checkReach(caller, target, OUT_OF_REACH);
+  checkNarrowing(caller, target);
   checkVersion(target, matches);
   return target;
 };
 
 /** The API key as the API shows it. */
-export const presentApiKey = (record: ApiKeyRecord): ApiKey => ({
-  id: record.id,
-  keyId: record.keyId,
-  tenantId: record.tenantId,
-  name: record.name,
-  environment: record.environment,
-  redactedKey: redactedKey(record.environment, record.keyId),
-  scopes: [...record.scopes],
-  status: record.status,
-  spendLimitCreditMicros: record.spendLimitCreditMicros,
-  expiresAt: record.expiresAt?.toISOString() ?? null,
-  lastUsedAt: record.lastUsedAt?.toISOString() ?? null,
-  createdAt: record.createdAt.toISOString(),
-});
+export const presentApiKey = (record: ApiKeyRecord): ApiKey => {
+  const effective = effectiveLimits(record);
+  return {
+    id: record.id,
+    keyId: record.keyId,
+    tenantId: record.tenantId,
+    name: record.name,
+    environment: record.environment,
+    redactedKey: redactedKey(record.environment, record.keyId),
+    scopes: [...record.scopes],
+    status: record.status,
+    spendLimitCreditMicros: record.spendLimitCreditMicros,
+    effectiveSpendLimitCreditMicros: effective.spendLimitCreditMicros,
+    expiresAt: record.expiresAt?.toISOString() ?? null,
+    effectiveExpiresAt: effective.expiresAt?.toISOString() ?? null,
+    lastUsedAt: record.lastUsedAt?.toISOString() ?? null,
+    createdAt: record.createdAt.toISOString(),
+  };
+};
 
 /** The API key as the answer of its creation or rotation shows it, secret and all. */
 export const presentApiKeyWithSecret = (record: ApiKeyRecord, secret: ApiKeySecret): ApiKeyWithSecret => ({

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "bun:test";
-import { createDecipheriv, hkdfSync } from "node:crypto";
+import { createCipheriv, hkdfSync } from "node:crypto";
 import fc from "fast-check";
 import { generateApiKey } from "./api-key-secret.ts";
-import { hashBody, isIdempotencyKey, openAnswer, sealAnswer } from "./idempotency.ts";
+import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "./idempotency.ts";
 import { countingBytes, seededBytes } from "./testing.ts";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
@@ -62,41 +62,63 @@ describe("the hash of a body", () => {
   });
 });
 
-describe("a sealed answer", () => {
+describe("a sealed response", () => {
   const random = seededBytes("seal");
   const secret = generateApiKey("live", random);
-  const answer = '{"apiKey":"rta_live_…","name":"👩‍🚀"}';
-  const seal = () => sealAnswer(answer, secret, "key-1", "POST /api/v1/api-keys", random);
+  const body = '{"apiKey":"rta_live_…","name":"👩‍🚀"}';
+  const head = { status: 201, location: "/api/v1/api-keys/key_1", etag: '"1"' };
+  const context = { secret, idempotencyKey: "key-1", request: "POST /api/v1/api-keys" };
+  const seal = () => sealResponse(body, head, context, random);
 
-  test("is opened by who sealed it, for the same request", () => {
-    expect(openAnswer(seal(), secret, "key-1", "POST /api/v1/api-keys")).toBe(answer);
+  test("opens for the caller that sealed it, for the same request", () => {
+    expect(openResponse(seal(), head, context)).toBe(body);
   });
 
-  test("is what the docstring says, so that it can be opened by other means with both secrets", () => {
-    const sealed = sealAnswer(answer, secret, "key-1", "POST /x", countingBytes());
-    const key = hkdfSync("sha256", secret.reveal(), "key-1", "realtime-avatar answer 1 POST /x", 32);
-    const decipher = createDecipheriv("aes-256-gcm", new Uint8Array(key), sealed.subarray(1, 13));
-    decipher.setAuthTag(sealed.subarray(13, 29));
-    expect(Buffer.concat([decipher.update(sealed.subarray(29)), decipher.final()]).toString()).toBe(answer);
-    expect(hex(sealed.subarray(0, 13))).toBe("01000102030405060708090a0b");
+  test.each([
+    [2, Buffer.from('[201,"/api/v1/api-keys/key_1","\\"1\\""]')],
+    [1, null],
+  ])("of format %i is what the docstring says, so that it can be opened by other means", (format, aad) => {
+    const key = hkdfSync(
+      "sha256",
+      secret.reveal(),
+      "key-1",
+      `realtime-avatar answer ${format} POST /api/v1/api-keys`,
+      32,
+    );
+    const nonce = Uint8Array.from({ length: 12 }, (_, index) => index);
+    const cipher = createCipheriv("aes-256-gcm", new Uint8Array(key), nonce);
+    if (aad) cipher.setAAD(aad);
+    const text = Buffer.concat([cipher.update(body, "utf8"), cipher.final()]);
+    const sealed = Buffer.concat([Uint8Array.of(format), nonce, cipher.getAuthTag(), text]);
+    expect(openResponse(sealed, head, context)).toBe(body);
+    if (format === 2) expect(hex(sealResponse(body, head, context, countingBytes()))).toBe(hex(sealed));
   });
 
-  test("stays closed to another secret, Idempotency-Key or request, and when anything of it is changed", () => {
+  test("stays closed to another secret, Idempotency-Key, request or head, and when anything of it is changed", () => {
     const sealed = seal();
-    expect(openAnswer(sealed, generateApiKey("live", random), "key-1", "POST /api/v1/api-keys")).toBeNull();
-    expect(openAnswer(sealed, secret, "key-2", "POST /api/v1/api-keys")).toBeNull();
-    expect(openAnswer(sealed, secret, "key-1", "POST /api/v1/avatars")).toBeNull();
+    const opened = (changed: object, otherHead: object = {}) =>
+      openResponse(sealed, { ...head, ...otherHead }, { ...context, ...changed });
+    expect(opened({ secret: generateApiKey("live", random) })).toBeNull();
+    expect(opened({ idempotencyKey: "key-2" })).toBeNull();
+    expect(opened({ request: "POST /api/v1/avatars" })).toBeNull();
+    expect(opened({}, { status: 200 })).toBeNull();
+    expect(opened({}, { location: "/api/v1/api-keys/key_2" })).toBeNull();
+    expect(opened({}, { location: null })).toBeNull();
+    expect(opened({}, { etag: '"2"' })).toBeNull();
     for (let index = 0; index < sealed.length; index++) {
       const changed = Uint8Array.from(sealed);
-      changed[index] = (changed[index] ?? 0) ^ 1;
-      expect(openAnswer(changed, secret, "key-1", "POST /api/v1/api-keys")).toBeNull();
+      // Format 2 becomes 1 too: a response cannot be made to look like one of the older format.
+      for (const bit of [1, 2, 3]) {
+        changed[index] = (sealed[index] ?? 0) ^ bit;
+        expect(openResponse(changed, head, context)).toBeNull();
+      }
     }
     for (const length of [0, 1, 28, 29, sealed.length - 1]) {
-      expect(openAnswer(sealed.subarray(0, length), secret, "key-1", "POST /api/v1/api-keys")).toBeNull();
+      expect(openResponse(sealed.subarray(0, length), head, context)).toBeNull();
     }
   });
 
-  test("shows nothing of the answer, and never looks the same twice", () => {
+  test("shows nothing of the body, and never looks the same twice", () => {
     const [one, other] = [seal(), seal()];
     expect(hex(one)).not.toBe(hex(other));
     expect(Buffer.from(one).toString("latin1")).not.toContain("rta_live");

@@ -15,6 +15,8 @@ test("each code has its status", () => {
     "404 not_found",
     "405 method_not_allowed",
     "409 invalid_transition",
+    "409 rotation_in_progress",
+    "409 quota_exceeded",
     "409 replay_unavailable",
     "412 precondition_failed",
     "413 body_too_large",

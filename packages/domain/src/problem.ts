@@ -50,8 +50,10 @@ export const PROBLEMS = {
   grant_exceeds_caller: {
     status: 403,
     title: "An API key cannot grant more than it has",
-    meaning: "The key can do more than the calling key, or would; or the calling key descends from it.",
-    remedy: "Ask for no more than `allowed` says in each of the `errors`, or call with a key that can do as much.",
+    meaning:
+      "The key can do more than the calling key, or would; or the calling key descends from it; or the operation is only for descendants of the calling key.",
+    remedy:
+      "Ask for no more than `allowed` says in each of the `errors`, or call with a key that can do as much, or with an ancestor of the key.",
   },
   not_found: {
     status: 404,
@@ -71,6 +73,20 @@ export const PROBLEMS = {
     title: "The resource cannot make this move from its present state",
     meaning: "The resource cannot make this move from its present state.",
     remedy: "`currentStatus` is the state in which it was found, `allowedStatuses` what can be made of it from there.",
+  },
+  rotation_in_progress: {
+    status: 409,
+    title: "A rotation of the key is in progress",
+    meaning:
+      "The key was rotated, and the overlap in which its older secret still works has not ended; the header `Retry-After` says when it ends.",
+    remedy:
+      "Use the newest secret. If it was never received, rotate again with the older secret before the newest is used, or have an ancestor of the key or the operator rotate it.",
+  },
+  quota_exceeded: {
+    status: 409,
+    title: "The tenant has reached a quota",
+    meaning: "The tenant has as many active API keys as it may have.",
+    remedy: "Revoke keys that are not used any more, or ask the operator for a higher quota.",
   },
   replay_unavailable: {
     status: 409,

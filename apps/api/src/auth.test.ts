@@ -209,7 +209,12 @@ describe("a defect of ours", () => {
     const { db } = api.database;
     await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
     const lines: string[] = [];
-    const config = { defaultAvatarModelId: "x".repeat(161), rateLimit: null, trustedProxyHops: 0 };
+    const config = {
+      defaultAvatarModelId: "x".repeat(161),
+      rateLimit: null,
+      tenantRateLimit: null,
+      trustedProxyHops: 0,
+    };
     const log = createLog("info", { write: (line) => void lines.push(line) });
     const app = createTestApp(db, { config, log });
     const body = { displayName: "unquotable", sourceKind: "image" };

@@ -12,7 +12,6 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
-import { createRequestLimit } from "./rate-limits.ts";
 import { type Trace, traced } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
@@ -41,7 +40,7 @@ export type Act = <Result>(
 /** Judges the credentials of a request (RFC 6750 §2.1) by the database as it is now. */
 const authenticate = async (
   db: Db,
-  { noteUse }: Dependencies,
+  { noteUse, recentKeyIds }: Dependencies,
   header: string | null,
   targetId: ApiKeyId | null,
   trace: Trace,
@@ -51,7 +50,7 @@ const authenticate = async (
   const secret = parseApiKey(token);
   if (!secret) throw INVALID;
   trace.keyId = secret.keyId;
-  const stored = await findCredential(db, secret.keyId, targetId);
+  const stored = await findCredential(db, secret.keyId, targetId, recentKeyIds.has(secret.keyId));
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { caller, target } = stored;
   trace.tenantId = caller.tenantId;
@@ -60,6 +59,7 @@ const authenticate = async (
   if (caller.status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
   if (caller.status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
+  recentKeyIds.add(secret.keyId);
   noteUse(caller);
   return { caller, target, secret };
 };
@@ -72,8 +72,7 @@ const checkScope = (caller: Caller, needed: Scope | "any"): void => {
 };
 
 export const authentication = (dependencies: Dependencies) => {
-  const { config, redis } = dependencies;
-  const limit = config.rateLimit && createRequestLimit(config.rateLimit, redis);
+  const { limitRequests } = dependencies;
   return new Elysia({ name: "authentication" }).use(traced).macro({
     /** The scope that a caller needs; `any` is any valid key. */
     scope: (needed: Scope | "any") => ({
@@ -87,7 +86,7 @@ export const authentication = (dependencies: Dependencies) => {
           return authenticate(db, dependencies, request.headers.get("authorization"), targetId, trace);
         };
         let judged: Judged | null = await judge();
-        if (limit) await limit(judged.caller.id, set.headers as Record<string, string>);
+        await limitRequests?.(judged.caller, set.headers as Record<string, string>);
         checkScope(judged.caller, needed);
         const act: Act = (work, { isRepeatable } = { isRepeatable: false }) =>
           untilDone(async () => {

@@ -9,13 +9,16 @@ import {
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import type { RateLimit } from "./rate-limits.ts";
 
 export type ApiConfig = CommonConfig & {
   port: number;
   defaultAvatarModelId: string;
   trustedProxyHops: number;
-  /** How many requests a key can make in each second, and how many more in each ten; null when there is no limit. */
-  rateLimit: { perSecond: number; burst: number } | null;
+  /** How many requests a root key with its descendants can make; null when there is no limit. */
+  rateLimit: RateLimit | null;
+  /** How many requests all keys of a tenant can make together; null when there is no limit. */
+  tenantRateLimit: RateLimit | null;
   redisUrl: string | null;
   /** Where metrics are; null when nothing is measured. */
   metricsPort: number | null;
@@ -26,10 +29,12 @@ const readNumber = (variables: Variables, name: string, minimum: number): number
     /^\d{1,7}$/.test(text) && Number(text) >= minimum && Number(text) <= 1_000_000 ? Number(text) : undefined,
   );
 
-const readRateLimit = (variables: Variables): ApiConfig["rateLimit"] => {
-  const perSecond = readNumber(variables, "RATE_LIMIT_RPS", 1);
-  const burst = readNumber(variables, "RATE_LIMIT_BURST", 0);
-  if (perSecond === null && burst !== null) throw new ConfigError("RATE_LIMIT_RPS", "set, when RATE_LIMIT_BURST is");
+/** Reads `<prefix>_RPS` and `<prefix>_BURST`. A burst without a rate is an error. */
+const readRateLimit = (variables: Variables, prefix: "RATE_LIMIT" | "RATE_LIMIT_TENANT"): RateLimit | null => {
+  const [rateName, burstName] = [`${prefix}_RPS`, `${prefix}_BURST`];
+  const perSecond = readNumber(variables, rateName, 1);
+  const burst = readNumber(variables, burstName, 0);
+  if (perSecond === null && burst !== null) throw new ConfigError(rateName, `set, when ${burstName} is`);
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
 
@@ -47,7 +52,8 @@ export const readConfig = (variables: Variables): ApiConfig => ({
   trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
     /^\d$/.test(text) ? Number(text) : undefined,
   ),
-  rateLimit: readRateLimit(variables),
+  rateLimit: readRateLimit(variables, "RATE_LIMIT"),
+  tenantRateLimit: readRateLimit(variables, "RATE_LIMIT_TENANT"),
   metricsPort: variables["METRICS_PORT"] ? readPort(variables, "METRICS_PORT", 0) : null,
   redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
     /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,

@@ -38,7 +38,7 @@ let app: ReturnType<typeof createTestApp>;
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
-    config: { defaultAvatarModelId: "model-of-the-test", rateLimit, trustedProxyHops: 1 },
+    config: { defaultAvatarModelId: "model-of-the-test", rateLimit, tenantRateLimit: rateLimit, trustedProxyHops: 1 },
     ...given,
   });
 let tenantId: ApiKeyRecord["tenantId"];
@@ -291,7 +291,12 @@ describe.each(operations.map((described) => [described.operation.operationId, de
 
       test("is limited as the document says", async () => {
         const limited = appWith({
-          config: { defaultAvatarModelId: "m", rateLimit: { perSecond: 1, burst: 0 }, trustedProxyHops: 1 },
+          config: {
+            defaultAvatarModelId: "m",
+            rateLimit: { perSecond: 1, burst: 0 },
+            tenantRateLimit: null,
+            trustedProxyHops: 1,
+          },
         });
         const { key } = await newKey();
         const codes = new Set<string | null>();

@@ -29,12 +29,9 @@ const readNumber = (variables: Variables, name: string, minimum: number): number
     /^\d{1,7}$/.test(text) && Number(text) >= minimum && Number(text) <= 1_000_000 ? Number(text) : undefined,
   );
 
-/** Reads `<prefix>_RPS` and `<prefix>_BURST`. A burst without a rate is an error. */
-const readRateLimit = (variables: Variables, prefix: "RATE_LIMIT" | "RATE_LIMIT_TENANT"): RateLimit | null => {
-  const [rateName, burstName] = [`${prefix}_RPS`, `${prefix}_BURST`];
-  const perSecond = readNumber(variables, rateName, 1);
-  const burst = readNumber(variables, burstName, 0);
-  if (perSecond === null && burst !== null) throw new ConfigError(rateName, `set, when ${burstName} is`);
+/** A limit of a rate and a burst, as `<prefix>_RPS` and `<prefix>_BURST` say. A burst without a rate is an error. */
+const toRateLimit = (prefix: string, perSecond: number | null, burst: number | null): RateLimit | null => {
+  if (perSecond === null && burst !== null) throw new ConfigError(`${prefix}_RPS`, `set, when ${prefix}_BURST is`);
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
 
@@ -52,8 +49,16 @@ export const readConfig = (variables: Variables): ApiConfig => ({
   trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
     /^\d$/.test(text) ? Number(text) : undefined,
   ),
-  rateLimit: readRateLimit(variables, "RATE_LIMIT"),
-  tenantRateLimit: readRateLimit(variables, "RATE_LIMIT_TENANT"),
+  rateLimit: toRateLimit(
+    "RATE_LIMIT",
+    readNumber(variables, "RATE_LIMIT_RPS", 1),
+    readNumber(variables, "RATE_LIMIT_BURST", 0),
+  ),
+  tenantRateLimit: toRateLimit(
+    "RATE_LIMIT_TENANT",
+    readNumber(variables, "RATE_LIMIT_TENANT_RPS", 1),
+    readNumber(variables, "RATE_LIMIT_TENANT_BURST", 0),
+  ),
   metricsPort: variables["METRICS_PORT"] ? readPort(variables, "METRICS_PORT", 0) : null,
   redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
     /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,

@@ -12,6 +12,7 @@ import {
   requestInit,
   rowCounts,
   startApi,
+  TEST_CONFIG,
   type TestApi,
 } from "./testing.ts";
 
@@ -644,8 +645,7 @@ describe("the limits of a lineage", () => {
 
 describe("the quota of active keys", () => {
   const quota = (maxActiveKeysPerTenant: number) => {
-    const config = { defaultAvatarModelId: "m", maxActiveKeysPerTenant, rateLimit: null, trustedProxyHops: 1 };
-    const app = createTestApp(api.database.db, { config });
+    const app = createTestApp(api.database.db, { config: { ...TEST_CONFIG, maxActiveKeysPerTenant } });
     return async (method: string, path: string, options: CallOptions) =>
       readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options))));
   };

@@ -17,15 +17,21 @@ import { leakedKeyRoutes } from "./leaked-keys.ts";
 import { openApiDocument } from "./openapi.ts";
 import { toProblem, writeProblem } from "./problem.ts";
 import { problemTypeRoutes } from "./problem-types.ts";
+import { createRequestLimit, type RequestLimit } from "./rate-limits.ts";
+import { createRecentIds, type RecentIds } from "./recent-ids.ts";
 import type { RedisStore } from "./redis.ts";
 import { referenceRoutes } from "./reference.ts";
 import { requestIdFor, traced, traceIdOf } from "./trace.ts";
 
-export type Dependencies = {
+/** What the application is given. */
+export type AppOptions = {
   db: Db;
   clock: () => Date;
   random: RandomBytes;
-  config: Pick<ApiConfig, "defaultAvatarModelId" | "maxActiveKeysPerTenant" | "rateLimit" | "trustedProxyHops">;
+  config: Pick<
+    ApiConfig,
+    "defaultAvatarModelId" | "maxActiveKeysPerTenant" | "rateLimit" | "tenantRateLimit" | "trustedProxyHops"
+  >;
   log: Logger;
   /** Called with each key that has proved itself. */
   noteUse: (caller: Caller) => void;
@@ -39,6 +45,17 @@ export type Dependencies = {
   metrics: Metrics | null;
   tracing: Tracing | null;
 };
+
+/** What its routes are given: the same, and what all of them share. */
+export type Dependencies = AppOptions & {
+  /** Counts the requests of a caller over all routes; null when there is no limit. */
+  limitRequests: RequestLimit | null;
+  /** The public handles of keys that have authenticated recently: their look-ups go first. */
+  recentKeyIds: RecentIds;
+};
+
+/** Some 2 MB of memory. With more keys in use than this, those used least recently wait in line with unknown ones. */
+const MAX_RECENT_KEY_IDS = 20_000;
 
 type Route = { method: string; path: string };
 
@@ -57,8 +74,14 @@ const methodsAt = (routes: readonly Route[], path: string): string[] => {
   return [...methods].sort();
 };
 
-export const createApp = (dependencies: Dependencies) => {
-  const { db, clock, random, log, isEnding, metrics, tracing } = dependencies;
+export const createApp = (options: AppOptions) => {
+  const { db, clock, random, log, isEnding, metrics, tracing } = options;
+  const { rateLimit: key, tenantRateLimit: tenant } = options.config;
+  const dependencies: Dependencies = {
+    ...options,
+    limitRequests: createRequestLimit({ key, tenant }, options.redis),
+    recentKeyIds: createRecentIds(MAX_RECENT_KEY_IDS),
+  };
   /** Made when it is first asked for. */
   let document: string | null = null;
   const app = new Elysia({

@@ -213,6 +213,7 @@ describe("a defect of ours", () => {
       defaultAvatarModelId: "x".repeat(161),
       rateLimit: null,
       maxActiveKeysPerTenant: 10,
+      tenantRateLimit: null,
       trustedProxyHops: 0,
     };
     const log = createLog("info", { write: (line) => void lines.push(line) });

@@ -12,7 +12,6 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
-import { createRequestLimit } from "./rate-limits.ts";
 import { type Trace, traced } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
@@ -44,8 +43,9 @@ const findValid = async (
   secret: ApiKeySecret,
   targetId: ApiKeyId | null,
   trace: Trace,
+  isRecent: boolean,
 ): Promise<StoredCredential> => {
-  const stored = await findCredential(db, secret.keyId, targetId);
+  const stored = await findCredential(db, secret.keyId, targetId, isRecent);
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   trace.tenantId = tenantId;
@@ -59,7 +59,7 @@ const findValid = async (
 /** Checks the credentials of a request (RFC 6750 §2.1) against the database as it is now. */
 const authenticate = async (
   db: Db,
-  { noteUse }: Dependencies,
+  { noteUse, recentKeyIds }: Dependencies,
   header: string | null,
   targetId: ApiKeyId | null,
   trace: Trace,
@@ -69,12 +69,13 @@ const authenticate = async (
   const secret = parseApiKey(token);
   if (!secret) throw INVALID;
   trace.keyId = secret.keyId;
-  let stored = await findValid(db, secret, targetId, trace);
+  let stored = await findValid(db, secret, targetId, trace, recentKeyIds.has(secret.keyId));
   // Another request may use the credential first, or a rotation end it meanwhile: it is looked up again then.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    stored = await findValid(db, secret, targetId, trace);
+    stored = await findValid(db, secret, targetId, trace, true);
   }
   const { caller, target } = stored;
+  recentKeyIds.add(secret.keyId);
   noteUse(caller);
   return { caller, target, secret };
 };
@@ -87,8 +88,7 @@ const checkScope = (caller: Caller, needed: Scope | "any"): void => {
 };
 
 export const authentication = (dependencies: Dependencies) => {
-  const { config, redis } = dependencies;
-  const limit = config.rateLimit && createRequestLimit(config.rateLimit, redis);
+  const { limitRequests } = dependencies;
   return new Elysia({ name: "authentication" }).use(traced).macro({
     /** The scope that a caller needs; `any` is any valid key. */
     scope: (needed: Scope | "any") => ({
@@ -102,7 +102,7 @@ export const authentication = (dependencies: Dependencies) => {
           return authenticate(db, dependencies, request.headers.get("authorization"), targetId, trace);
         };
         let judged: Judged | null = await judge();
-        if (limit) await limit(judged.caller.id, set.headers as Record<string, string>);
+        await limitRequests?.(judged.caller, set.headers as Record<string, string>);
         checkScope(judged.caller, needed);
         const act: Act = (work, { isRepeatable } = { isRepeatable: false }) =>
           untilDone(async () => {

@@ -9,13 +9,16 @@ import {
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import type { RateLimit } from "./rate-limits.ts";
 
 export type ApiConfig = CommonConfig & {
   port: number;
   defaultAvatarModelId: string;
   trustedProxyHops: number;
-  /** How many requests a key can make in each second, and how many more in each ten; null when there is no limit. */
-  rateLimit: { perSecond: number; burst: number } | null;
+  /** How many requests a root key with its descendants can make; null when there is no limit. */
+  rateLimit: RateLimit | null;
+  /** How many requests all keys of a tenant can make together; null when there is no limit. */
+  tenantRateLimit: RateLimit | null;
   redisUrl: string | null;
   /** How many active keys a tenant may have. */
   maxActiveKeysPerTenant: number;
@@ -28,10 +31,9 @@ const readNumber = (variables: Variables, name: string, minimum: number): number
     /^\d{1,7}$/.test(text) && Number(text) >= minimum && Number(text) <= 1_000_000 ? Number(text) : undefined,
   );
 
-const readRateLimit = (variables: Variables): ApiConfig["rateLimit"] => {
-  const perSecond = readNumber(variables, "RATE_LIMIT_RPS", 1);
-  const burst = readNumber(variables, "RATE_LIMIT_BURST", 0);
-  if (perSecond === null && burst !== null) throw new ConfigError("RATE_LIMIT_RPS", "set, when RATE_LIMIT_BURST is");
+/** A limit of a rate and a burst, as `<prefix>_RPS` and `<prefix>_BURST` say. A burst without a rate is an error. */
+const toRateLimit = (prefix: string, perSecond: number | null, burst: number | null): RateLimit | null => {
+  if (perSecond === null && burst !== null) throw new ConfigError(`${prefix}_RPS`, `set, when ${prefix}_BURST is`);
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
 
@@ -49,7 +51,16 @@ export const readConfig = (variables: Variables): ApiConfig => ({
   trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
     /^\d$/.test(text) ? Number(text) : undefined,
   ),
-  rateLimit: readRateLimit(variables),
+  rateLimit: toRateLimit(
+    "RATE_LIMIT",
+    readNumber(variables, "RATE_LIMIT_RPS", 1),
+    readNumber(variables, "RATE_LIMIT_BURST", 0),
+  ),
+  tenantRateLimit: toRateLimit(
+    "RATE_LIMIT_TENANT",
+    readNumber(variables, "RATE_LIMIT_TENANT_RPS", 1),
+    readNumber(variables, "RATE_LIMIT_TENANT_BURST", 0),
+  ),
   maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
   metricsPort: variables["METRICS_PORT"] ? readPort(variables, "METRICS_PORT", 0) : null,
   redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>

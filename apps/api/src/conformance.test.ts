@@ -22,7 +22,7 @@ import {
   valuesAround,
   valuesOf,
 } from "./openapi-testing.ts";
-import { createTestApp } from "./testing.ts";
+import { createTestApp, TEST_CONFIG } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
@@ -38,12 +38,7 @@ let app: ReturnType<typeof createTestApp>;
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
-    config: {
-      defaultAvatarModelId: "model-of-the-test",
-      maxActiveKeysPerTenant: 10_000,
-      rateLimit,
-      trustedProxyHops: 1,
-    },
+    config: { ...TEST_CONFIG, rateLimit, tenantRateLimit: rateLimit },
     ...given,
   });
 let tenantId: ApiKeyRecord["tenantId"];
@@ -302,12 +297,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
 
       test("is limited as the document says", async () => {
         const limited = appWith({
-          config: {
-            defaultAvatarModelId: "m",
-            maxActiveKeysPerTenant: 10_000,
-            rateLimit: { perSecond: 1, burst: 0 },
-            trustedProxyHops: 1,
-          },
+          config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } },
         });
         const { key } = await newKey();
         const codes = new Set<string | null>();
@@ -389,7 +379,7 @@ describe("what takes two requests to come about", () => {
   });
 
   test("one key more than the tenant may have", async () => {
-    const config = { defaultAvatarModelId: "m", maxActiveKeysPerTenant: 1, rateLimit, trustedProxyHops: 1 };
+    const config = { ...TEST_CONFIG, maxActiveKeysPerTenant: 1, rateLimit, tenantRateLimit: rateLimit };
     const { code } = await send(one("createApiKey"), { body: { name: "x" } }, appWith({ config }));
     expect(code).toBe("quota_exceeded");
   });

@@ -36,7 +36,9 @@ const SWEEPS = {
 runProcess(async (atExit) => {
   const config = readConfig(process.env);
   const tracingConfig = readTracingConfig(process.env, "realtime-avatar-api");
-  const log = createLog(config.logLevel, inTurns(process.stdout), process.stdout.isTTY);
+  const logOutput = inTurns(process.stdout);
+  atExit(logOutput.drained);
+  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
 
   // What nobody asks for is not even loaded.
   const tracing =
@@ -45,6 +47,7 @@ runProcess(async (atExit) => {
   atExit(async () => tracing?.stop(LAST_TRACES_MS));
   const metrics =
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
+  metrics?.showLog(logOutput);
   atExit(async () => metrics?.stop());
 
   const watcher = metrics?.watcher;

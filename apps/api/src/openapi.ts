@@ -122,7 +122,12 @@ const HEADERS: Record<string, Json> = {
     {},
     false,
   ),
-  "RateLimit-Policy": text("The limits of the key, where there are any.", '"rate";q=50;w=1', {}, false),
+  "RateLimit-Policy": text(
+    "The limits of the key and of its tenant, where there are any.",
+    '"rate";q=50;w=1',
+    {},
+    false,
+  ),
   RateLimit: text("How the limits stand.", '"rate";r=49;t=1', {}, false),
 };
 const headers = (named: Record<string, string> | readonly string[]): Json =>

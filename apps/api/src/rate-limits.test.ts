@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { temporaryFolder } from "@realtime-avatar/db/testing";
+import { seedKey, seedTenant, temporaryFolder } from "@realtime-avatar/db/testing";
+import type { Problem } from "@realtime-avatar/domain/problem";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { type RunningProcess, startProcess } from "@realtime-avatar/runtime/testing";
 import { readConfig } from "./config.ts";
-import { createLimiter, createRequestLimit } from "./rate-limits.ts";
+import { createLimiter, createRequestLimit, type RateLimit, type RequestLimit } from "./rate-limits.ts";
 import { createRedisStore } from "./redis.ts";
-import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -19,18 +20,17 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-/** The application with a limit, and a way to ask it. */
-const limited = (perSecond: number, burst: number) => {
-  const config = {
-    defaultAvatarModelId: "x",
-    maxActiveKeysPerTenant: 10_000,
-    trustedProxyHops: 0,
-    rateLimit: { perSecond, burst },
-  };
-  const app = createTestApp(api.database.db, { config });
-  return async (method: string, path: string, options: Parameters<typeof requestInit>[1]): Promise<Answer> =>
+/** The application with limits. */
+const limitedApp = (rateLimit: RateLimit | null, tenantRateLimit: RateLimit | null = null) =>
+  createTestApp(api.database.db, {
+    config: { ...TEST_CONFIG, rateLimit, tenantRateLimit },
+  });
+/** A way to ask an application. */
+const asking =
+  (app: ReturnType<typeof limitedApp>) =>
+  async (method: string, path: string, options: Parameters<typeof requestInit>[1]): Promise<Answer> =>
     readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, options))));
-};
+const limited = (perSecond: number, burst: number) => asking(limitedApp({ perSecond, burst }));
 const self = "/api/v1/api-keys/self";
 const fields = ({ headers }: Answer) =>
   ["ratelimit-policy", "ratelimit", "retry-after"].map((name) => headers.get(name));
@@ -59,7 +59,63 @@ describe("a limit", () => {
   });
 });
 
+/**
+ * Does `work` with what `prepare` makes, anew until it has taken less than a second: no window has ended meanwhile. What
+ * a slower one throws says nothing.
+ */
+const withinASecond = async <Given, Result>(
+  prepare: () => Promise<Given>,
+  work: (given: Given) => Promise<Result>,
+): Promise<Result> => {
+  for (;;) {
+    const given = await prepare();
+    const startedAt = performance.now();
+    const working = work(given);
+    await working.catch(() => {});
+    if (performance.now() - startedAt < 1000) return working;
+  }
+};
+const countOf = (answers: readonly Answer[], wanted: number): number =>
+  answers.filter(({ status }) => status === wanted).length;
+
 describe("requests of a key", () => {
+  test("are counted together over all routes", async () => {
+    const app = limitedApp({ perSecond: 1, burst: 0 });
+    const ask = asking(app);
+    const routes = app.routes.filter(({ hooks }) => hooks.detail?.scope !== undefined);
+    const families = new Set(routes.map(({ path }) => path.split("/")[3]));
+    expect([...families]).toEqual(expect.arrayContaining(["api-keys", "avatars", "audit-events"]));
+    const answers = await withinASecond(
+      () => api.key(),
+      (key) => Promise.all(routes.map(({ method, path }) => ask(method, path.replace(":id", "none"), { key }))),
+    );
+    expect(countOf(answers, 429)).toBe(routes.length - 1);
+  });
+
+  test("and of all its descendants are counted together", async () => {
+    const unlimited = asking(limitedApp(null));
+    const ask = limited(1, 0);
+    const newFamily = async (): Promise<string[]> => {
+      const keys = [await api.key()];
+      // Two children, a grandchild and its child.
+      for (const parent of [0, 0, 1, 3]) {
+        const body = { name: "child", environment: "live", scopes: ["*"] };
+        keys.push((await unlimited("POST", "/api/v1/api-keys", { key: keys[parent] ?? "", body })).body.apiKey);
+      }
+      return keys;
+    };
+    // The youngest asks first: it must not begin a budget of its own.
+    const askAll = (keys: string[]) => Promise.all(keys.toReversed().map((key) => ask("GET", self, { key })));
+    const answers = await withinASecond(
+      () => Promise.all([newFamily(), newFamily()]),
+      (families) => Promise.all(families.map(askAll)),
+    );
+    expect(answers.map((all) => [countOf(all, 200), countOf(all, 429)])).toEqual([
+      [1, 4],
+      [1, 4],
+    ]);
+  });
+
   test("beyond the rate are taken from the burst, and then refused, whatever they ask for", async () => {
     // A rate that is used up for as long as the test lasts: the tenth of a second would let one more in.
     const ask = limited(1, 3);
@@ -124,11 +180,111 @@ describe("requests of a key", () => {
   });
 });
 
+/** A caller for `createRequestLimit`: `name` is its tenant and its key. */
+const caller = (name: string) => {
+  const [tenantId, id] = name.split(" ");
+  return { tenantId, id, lineage: [] } as never;
+};
+
+/** Counts one of `name`; its headers, and the words of its refusal. */
+const count = async (limit: RequestLimit | null, name: string) => {
+  const headers: Record<string, string> = {};
+  const refusal = await limit?.(caller(name), headers).then(
+    () => null,
+    (problem: Problem) => problem.detail,
+  );
+  return { isAllowed: refusal === null, headers, refusal };
+};
+
+const OF_KEY = "An API key and its descendants together can make 1 requests in each second, and 5 more in each 10.";
+const OF_TENANT = "The API keys of a tenant together can make 3 requests in each second.";
+
+/** Shows that what one limit refuses uses nothing of the other; `tenant` is a new one each time. */
+const sparesTheOther = async (limit: RequestLimit | null, tenant: string): Promise<void> => {
+  const key = (name: string) => count(limit, `${tenant} ${name}`);
+  // The tenant's three go to the first key: one by its rate, two by its burst.
+  for (let used = 0; used < 3; used++) expect((await key("a")).isAllowed).toBe(true);
+  for (let refused = 0; refused < 10; refused++) {
+    expect((await key("a")).refusal).toBe(OF_TENANT);
+    // Of the other key's rate nothing is used, or its second request would be told of its burst.
+    const { refusal, headers } = await key("b");
+    expect(refusal).toBe(OF_TENANT);
+    expect(headers["ratelimit"]).toBe('"rate";r=0;t=1, "tenant-rate";r=0;t=1');
+  }
+};
+
+describe("requests of a tenant", () => {
+  test("are counted over all its keys, and those of another tenant are not", async () => {
+    const ask = asking(limitedApp(null, { perSecond: 2, burst: 1 }));
+    const answers = await withinASecond(
+      async () => {
+        const tenantId = await seedTenant(api.database.db);
+        const newKey = async () => (await seedKey(api.database.db, tenantId, { scopes: ["*"] })).secret.reveal();
+        return [await newKey(), await newKey(), await newKey(), await newKey()];
+      },
+      async (keys) => {
+        const answers: Answer[] = [];
+        for (const key of keys) answers.push(await ask("GET", self, { key }));
+        answers.push(await ask("GET", self, { key: await api.key() }));
+        return answers;
+      },
+    );
+    const policy = '"tenant-rate";q=2;w=1, "tenant-burst";q=1;w=10';
+    expect(answers.map(({ status, headers }) => [status, headers.get("ratelimit")])).toEqual([
+      [200, '"tenant-rate";r=1;t=1'],
+      [200, '"tenant-rate";r=0;t=1'],
+      [200, '"tenant-rate";r=0;t=1, "tenant-burst";r=0;t=10'],
+      [429, '"tenant-rate";r=0;t=1, "tenant-burst";r=0'],
+      [200, '"tenant-rate";r=1;t=1'],
+    ]);
+    expect(new Set(answers.map(({ headers }) => headers.get("ratelimit-policy")))).toEqual(new Set([policy]));
+    expect(answers[3]?.body).toMatchObject({
+      code: "rate_limited",
+      detail: "The API keys of a tenant together can make 2 requests in each second, and 1 more in each 10.",
+    });
+  });
+
+  test("that a key's limit refuses use nothing of the tenant's", async () => {
+    const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 1000, burst: 0 } };
+    const limit = createRequestLimit(limits, null);
+    const last = await withinASecond(
+      async () => `ten_${crypto.randomUUID()}`,
+      async (tenant) => {
+        for (let used = 0; used < 6; used++) expect((await count(limit, `${tenant} a`)).isAllowed).toBe(true);
+        for (let refused = 0; refused < 50; refused++) {
+          const { refusal, headers } = await count(limit, `${tenant} a`);
+          expect(refusal).toBe(OF_KEY);
+          expect(headers).toEqual({
+            "ratelimit-policy": '"rate";q=1;w=1, "burst";q=5;w=10, "tenant-rate";q=1000;w=1',
+            ratelimit: '"rate";r=0;t=1, "burst";r=0',
+          });
+        }
+        return count(limit, `${tenant} b`);
+      },
+    );
+    expect(last.headers["ratelimit"]).toBe('"rate";r=0;t=1, "tenant-rate";r=993;t=1');
+  });
+
+  test("that its limit refuses use nothing of the key's", async () => {
+    const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 3, burst: 0 } };
+    const limit = createRequestLimit(limits, null);
+    await withinASecond(
+      async () => `ten_${crypto.randomUUID()}`,
+      (tenant) => sparesTheOther(limit, tenant),
+    );
+  });
+});
+
 describe("the configuration", () => {
   test("takes a rate, a rate with a burst, and a server", () => {
     expect(readConfig({}).rateLimit).toBeNull();
     expect(readConfig({ RATE_LIMIT_RPS: "5" }).rateLimit).toEqual({ perSecond: 5, burst: 0 });
     expect(readConfig({ RATE_LIMIT_RPS: "5", RATE_LIMIT_BURST: "20" }).rateLimit).toEqual({ perSecond: 5, burst: 20 });
+    expect(readConfig({ RATE_LIMIT_RPS: "5" }).tenantRateLimit).toBeNull();
+    expect(readConfig({ RATE_LIMIT_TENANT_RPS: "50", RATE_LIMIT_TENANT_BURST: "70" })).toMatchObject({
+      rateLimit: null,
+      tenantRateLimit: { perSecond: 50, burst: 70 },
+    });
     for (const url of ["redis://h", "rediss://u:p@h:6380/2", "valkey://h"]) {
       expect(readConfig({ REDIS_URL: url }).redisUrl).toBe(url);
     }
@@ -139,6 +295,9 @@ describe("the configuration", () => {
     ["RATE_LIMIT_RPS", { RATE_LIMIT_RPS: "1.5" }],
     ["RATE_LIMIT_RPS", { RATE_LIMIT_BURST: "5" }],
     ["RATE_LIMIT_BURST", { RATE_LIMIT_RPS: "5", RATE_LIMIT_BURST: "-1" }],
+    ["RATE_LIMIT_TENANT_RPS", { RATE_LIMIT_TENANT_RPS: "0" }],
+    ["RATE_LIMIT_TENANT_RPS", { RATE_LIMIT_RPS: "5", RATE_LIMIT_TENANT_BURST: "5" }],
+    ["RATE_LIMIT_TENANT_BURST", { RATE_LIMIT_TENANT_RPS: "5", RATE_LIMIT_TENANT_BURST: "x" }],
     ["REDIS_URL", { REDIS_URL: "http://h" }],
     ["REDIS_URL", { REDIS_URL: "redis://h:99999" }],
   ])("names %s when %j is wrong, and not its value", (name, variables) => {
@@ -199,6 +358,24 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
     await server.exited;
   });
 
+  test("what a tenant's limit refuses uses nothing of the key's, and two replicas count one tenant", async () => {
+    const port = await freePort();
+    const server = await start(port);
+    const replicas = [replica(port), replica(port)];
+    await Promise.all(replicas.map(({ isReady }) => isReady()));
+    const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 3, burst: 0 } };
+    const [one, two] = replicas.map(({ store }) => createRequestLimit(limits, store));
+    let turn = 0;
+    const both: RequestLimit = async (caller, headers) => await (turn++ % 2 ? one : two)?.(caller, headers);
+    await withinASecond(
+      async () => `ten_${crypto.randomUUID()}`,
+      (tenant) => sparesTheOther(both, tenant),
+    );
+    for (const { store } of replicas) store.close();
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
   test.each([["SIGKILL"], ["SIGSTOP"]] as const)(
     "%s leaves each with a limit of its own, until it is back",
     async (signal) => {
@@ -229,12 +406,12 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
   test("one that is not there at the start is found when it comes", async () => {
     const port = await freePort();
     const one = replica(port);
-    const limit = createRequestLimit({ perSecond: 1, burst: 0 }, one.store);
+    const limit = createRequestLimit({ key: { perSecond: 1, burst: 0 }, tenant: null }, one.store);
     await one.until(/REDIS_URL cannot be reached/);
-    await limit("key", {});
+    await limit?.(caller("tenant key"), {});
     await expect(
       (async () => {
-        for (let count = 0; count < 50; count++) await limit("key", {});
+        for (let count = 0; count < 50; count++) await limit?.(caller("tenant key"), {});
       })(),
     ).rejects.toThrow("rate_limited");
     const server = await start(port);

@@ -6,7 +6,7 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-key";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
-import { createApp, type Dependencies } from "./app.ts";
+import { type AppOptions, createApp } from "./app.ts";
 import { createUses, type Uses } from "./usage.ts";
 
 /** An answer that has been read, with its body as JSON where it is JSON. */
@@ -62,19 +62,22 @@ export const requestInit = (method: string, { key, body, headers }: CallOptions)
   };
 };
 
+/** The configuration of a test, without limits. A request may say itself, as a proxy would, from where it comes. */
+export const TEST_CONFIG: AppOptions["config"] = {
+  defaultAvatarModelId: "model-of-the-test",
+  maxActiveKeysPerTenant: 10_000,
+  rateLimit: null,
+  tenantRateLimit: null,
+  trustedProxyHops: 1,
+};
+
 /** The application as the tests want it, but for what is given. */
-export const createTestApp = (db: Db, given: Partial<Dependencies> = {}) =>
+export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
   createApp({
     db,
     clock: () => new Date(),
     random,
-    // A request may say itself, as a proxy would, from where it comes.
-    config: {
-      defaultAvatarModelId: "model-of-the-test",
-      maxActiveKeysPerTenant: 10_000,
-      rateLimit: null,
-      trustedProxyHops: 1,
-    },
+    config: TEST_CONFIG,
     log: createLog("silent"),
     noteUse: () => {},
     peerAddress: () => null,

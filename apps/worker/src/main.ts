@@ -6,14 +6,16 @@ import { openDatabase } from "@realtime-avatar/db/open";
 import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
-import { createLog } from "@realtime-avatar/runtime/log";
+import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 
 const answer = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
 
 runProcess(async (atExit) => {
   const config = { ...readCommonConfig(process.env), port: readPort(process.env, "WORKER_PORT", 3001) };
-  const log = createLog(config.logLevel, process.stdout, process.stdout.isTTY);
+  const logOutput = inTurns(process.stdout);
+  atExit(logOutput.drained);
+  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
   const database = await openDatabase(config.database, { notify: (message) => log.info(message) });
   atExit(async () => {
     await database.close();

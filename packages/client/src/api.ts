@@ -855,7 +855,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    /** @description Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -1267,7 +1267,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    /** @description `rate_limited`: Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1283,7 +1283,7 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    /** @description `rate_limited`: Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1528,7 +1528,7 @@ export interface components {
      */
     ScopeChallenge: string;
     /**
-     * @description The limits of the key, where there are any.
+     * @description The limits of the key and of its tenant, where there are any.
      * @example "rate";q=50;w=1
      */
     "RateLimit-Policy": string;

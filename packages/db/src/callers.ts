@@ -167,7 +167,7 @@ const selectCredentials = statement<CredentialRow>(
   ),
 );
 
-type LookUp = { keyId: string; targetId: ApiKeyId | null };
+type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean };
 type Found = { stored: StoredCredential; givesWay: boolean } | null;
 
 const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): Found => {
@@ -180,10 +180,14 @@ const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): F
   return { stored, givesWay };
 };
 
-/** Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. */
+/**
+ * Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. Known
+ * keys go first, so that a flood of unknown ones neither holds them up nor fills their queue.
+ */
 const LOOK_UPS: Gatherable<LookUp, Found> = {
   name: "find_credential",
   inFlight: 2,
+  goesFirst: ({ isKnown }) => isKnown,
   run: async (db, lookUps) => {
     const nameOf = ({ keyId, targetId }: LookUp): string => `${keyId} ${targetId}`;
     const different = [...new Map(lookUps.map((lookUp) => [nameOf(lookUp), lookUp])).values()];
@@ -204,15 +208,17 @@ const LOOK_UPS: Gatherable<LookUp, Found> = {
 /**
  * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
  * `null` when there is no such credential. One statement; more only while it gives way to a change of the key. What is
- * found may be shared with others who look up the same at the same time.
+ * found may be shared with others who look up the same at the same time. `isKnown` says that the caller of this function
+ * has recently authenticated a key by this handle: under load such look-ups go first. It decides the order alone.
  */
 export const findCredential = async (
   db: Db,
   keyId: string,
   targetId: ApiKeyId | null = null,
+  isKnown = false,
 ): Promise<StoredCredential | null> => {
   const found = await givingWay(
-    () => db.gather(LOOK_UPS, { keyId, targetId }, keyId),
+    () => db.gather(LOOK_UPS, { keyId, targetId, isKnown }, keyId),
     (found) => found?.givesWay ?? false,
   );
   return found?.stored ?? null;

@@ -7,7 +7,7 @@ import { insertApiKey } from "./api-keys.ts";
 import { findAvatar, insertAvatar } from "./avatars.ts";
 import { type Caller, findCredential } from "./callers.ts";
 import { DatabaseError } from "./failure.ts";
-import { createGatherer, type Gatherable, MAX_BATCH, type Runner } from "./gather.ts";
+import { createGatherer, type Gatherable, MAX_BATCH, type Runner, SECOND_SHARE } from "./gather.ts";
 import type { Claim } from "./idempotency.ts";
 import { connect, type Db } from "./pool.ts";
 import { operatorOrigin, random, seedKey, seedTenant, session, type TestDatabase, testDatabase } from "./testing.ts";
@@ -196,12 +196,99 @@ describe("what is gathered", () => {
   test("is refused at once, when too much waits", async () => {
     const { kind, batches } = controlled();
     const { gather } = createGatherer(kind, nowhere, 2);
-    const answers = ["sent", "one", "two"].map((input) => gather(input, "owner", soon()));
+    const answers = ["sent", "one", "two"].map((input) => gather(input, input, soon()));
     expect(await kindOf(gather("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
     batches[0]?.end();
     await settled();
     batches[1]?.end();
     expect(await Promise.all(answers)).toEqual(["SENT", "ONE", "TWO"]);
+  });
+
+  test("in a full queue, the latest of the owner with most gives way to an owner with less", async () => {
+    const { kind, batches } = controlled();
+    const { gather, waiting } = createGatherer(kind, nowhere, 4);
+    const send = (input: string) => gather(input, input.slice(0, 1), soon());
+    const sent = send("x");
+    const kept = ["a1", "b1"].map(send);
+    const flood = ["b2", "b3"].map((input) => kindOf(send(input)));
+    const others = ["c1", "d1"].map(send);
+    expect(await Promise.all(flood)).toEqual(Array(2).fill(["not_executed", "QUEUE_FULL"]));
+    // Each has one: none gives way.
+    for (const input of ["a2", "b4", "c2", "e1"]) {
+      expect(await kindOf(send(input))).toEqual(["not_executed", "QUEUE_FULL"]);
+    }
+    expect(waiting()).toBe(4);
+    batches[0]?.end();
+    await settled();
+    expect(batches[1]?.inputs).toEqual(["a1", "b1", "c1", "d1"]);
+    batches[1]?.end();
+    expect(await Promise.all([sent, ...kept, ...others])).toEqual(["X", "A1", "B1", "C1", "D1"]);
+    expect(waiting()).toBe(0);
+  });
+
+  test("in the first queue goes first, but for a share of each batch, and neither queue fills the other", async () => {
+    const { kind, batches } = controlled();
+    const goesFirst = (input: string): boolean => input.startsWith("first");
+    const { gather, waiting } = createGatherer({ ...kind, goesFirst }, nowhere, 100);
+    const send = (input: string) => gather(input, input, soon());
+    const answers = [send("sent")];
+    for (let index = 0; index < 100; index++) answers.push(send(`second ${index}`));
+    expect(await kindOf(send("second too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
+    for (let index = 0; index < 100; index++) answers.push(send(`first ${index}`));
+    expect(await kindOf(send("first too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
+    expect(waiting()).toBe(200);
+    for (let sent = 0; sent < batches.length; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    const shares = batches.slice(1).map(({ inputs }) => [inputs.filter(goesFirst).length, inputs.length]);
+    const most = MAX_BATCH - SECOND_SHARE;
+    expect(shares).toEqual([
+      [most, MAX_BATCH],
+      [100 - most, MAX_BATCH],
+      [0, MAX_BATCH],
+      [0, 201 - 3 * MAX_BATCH - 1],
+    ]);
+    expect(batches[1]?.inputs[0]).toBe("first 0");
+    expect(batches[1]?.inputs.at(-1)).toBe(`second ${SECOND_SHARE - 1}`);
+    expect(await Promise.all(answers)).toHaveLength(201);
+  });
+
+  test("in the second queue has its share, however much goes first", async () => {
+    const { kind, batches } = controlled();
+    const goesFirst = (input: string): boolean => input.startsWith("first");
+    const { gather } = createGatherer({ ...kind, goesFirst }, nowhere, 1000);
+    let turn = 0;
+    const flood = (count: number) =>
+      Array.from({ length: count }, () => gather(`first ${turn++}`, `owner ${turn}`, soon()).catch(() => null));
+    const others: Promise<unknown>[] = flood(500);
+    const second = Array.from({ length: 3 * SECOND_SHARE }, (_, index) => gather(`${index}`, `${index}`, soon()));
+    for (let sent = 0; sent < 4; sent++) {
+      // The first queue is never empty.
+      others.push(...flood(MAX_BATCH));
+      batches[sent]?.end();
+      await settled();
+    }
+    expect(await Promise.all(second)).toHaveLength(3 * SECOND_SHARE);
+    for (let sent = 4; sent < batches.length; sent++) {
+      batches[sent]?.end();
+      await settled();
+    }
+    await Promise.all(others);
+  });
+
+  test("and whose time is up while it waits leaves its place", async () => {
+    const { kind, batches } = controlled();
+    const { gather, waiting } = createGatherer(kind, nowhere, 2);
+    const sent = gather("sent", "owner", soon());
+    const late = ["one", "two"].map((input) => kindOf(gather(input, input, performance.now() + 10)));
+    expect(await Promise.all(late)).toEqual(Array(2).fill(["not_executed", "DEADLINE_EXCEEDED"]));
+    expect(waiting()).toBe(0);
+    const next = ["three", "four"].map((input) => gather(input, input, soon()));
+    batches[0]?.end();
+    await settled();
+    batches[1]?.end();
+    expect(await Promise.all([sent, ...next])).toEqual(["SENT", "THREE", "FOUR"]);
   });
 
   test("goes beside one that takes long, full or not, while there is a place", async () => {

@@ -7,6 +7,9 @@
  * Owners take turns: of each that waits, one goes at a time, so that the flood of one does not hold up another. A batch
  * that the database refuses for what is in it is done again one by one, so that what is wrong with one does not befall
  * its neighbours.
+ *
+ * What waits is bounded. When the queue is full, the owner with most of it gives way: its latest is refused for one of
+ * an owner with less. A kind may have two queues, each with that bound, so that what is in one cannot fill the other.
  */
 import { DatabaseError, HANGS_MS, notExecuted } from "./failure.ts";
 import type { Watcher } from "./watch.ts";
@@ -21,6 +24,8 @@ export type Gatherable<Input, Output> = {
   inFlight: number;
   /** What two inputs of one batch must not share; null when anything goes. */
   keyOf?(input: Input): string | null;
+  /** Whether an input waits in the first queue, which is emptied before the other but for a share of each batch. */
+  goesFirst?(input: Input): boolean;
 };
 
 /** What a statement needs of the database. */
@@ -34,6 +39,8 @@ const SLOW_MS = 50;
 const NOTICED_MS = 50;
 /** So much goes in one batch at most. */
 export const MAX_BATCH = 64;
+/** So many places of each batch are for the second queue, while something waits there: it is slower, but never stops. */
+export const SECOND_SHARE = 8;
 
 type Item<Input, Output> = {
   input: Input;
@@ -42,25 +49,57 @@ type Item<Input, Output> = {
   reject(error: unknown): void;
 };
 
+/** What waits, by owner; the owner whose turn it is comes first. */
+type Queue<Input, Output> = { owners: Map<string, Set<Item<Input, Output>>>; count: number };
+
 export type Gatherer<Input, Output> = {
   gather(input: Input, owner: string, deadline: number): Promise<Output>;
   /** How many wait at the moment. */
   waiting(): number;
 };
 
+const remove = <Input, Output>(
+  queue: Queue<Input, Output>,
+  owner: string,
+  items: Set<Item<Input, Output>>,
+  item: Item<Input, Output>,
+): void => {
+  if (items.delete(item)) queue.count--;
+  if (items.size === 0) queue.owners.delete(owner);
+};
+
+const queueFull = (): DatabaseError => notExecuted("QUEUE_FULL", "too many wait already");
+
+/**
+ * Makes room in a full queue for one more of `owner`: refuses the latest item of the owner that has most. `false` when no
+ * owner has more than `owner` would have.
+ */
+const makeRoom = <Input, Output>(queue: Queue<Input, Output>, owner: string): boolean => {
+  // Each has one: the common case in a flood of unknown keys, told without a search.
+  if (queue.owners.size === queue.count) return false;
+  let most: [string, Set<Item<Input, Output>>] | null = null;
+  for (const entry of queue.owners) if (!most || entry[1].size > most[1].size) most = entry;
+  if (!most || most[1].size <= (queue.owners.get(owner)?.size ?? 0) + 1) return false;
+  const latest = [...most[1]].at(-1);
+  if (!latest) return false;
+  remove(queue, ...most, latest);
+  latest.reject(queueFull());
+  return true;
+};
+
 /**
  * Gathers what is given to it. `within` is the database with so many milliseconds for a statement; at most `maxWaiting`
- * wait. Throws a `DatabaseError` for each that was not executed, or may have been.
+ * wait in each queue. Throws a `DatabaseError` for each that was not executed, or may have been.
  */
 export const createGatherer = <Input, Output>(
-  { name, run, inFlight, keyOf }: Gatherable<Input, Output>,
+  { name, run, inFlight, keyOf, goesFirst }: Gatherable<Input, Output>,
   within: (milliseconds: number) => Runner,
   maxWaiting: number,
   watcher: Watcher | null = null,
 ): Gatherer<Input, Output> => {
-  /** Those who wait, by owner; the owner whose turn it is comes first. */
-  const waiting = new Map<string, Set<Item<Input, Output>>>();
-  let count = 0;
+  const first: Queue<Input, Output> = { owners: new Map(), count: 0 };
+  const second: Queue<Input, Output> = { owners: new Map(), count: 0 };
+  const waiting = (): number => first.count + second.count;
   let running = 0;
   let slow = 0;
   let latest = 0;
@@ -71,6 +110,14 @@ export const createGatherer = <Input, Output>(
   const take = (): Item<Input, Output>[] => {
     const batch: Item<Input, Output>[] = [];
     const keys = new Set<string>();
+    fill(batch, keys, first, MAX_BATCH - Math.min(second.count, SECOND_SHARE));
+    fill(batch, keys, second, MAX_BATCH);
+    return batch;
+  };
+
+  /** Moves items of `queue` into `batch` until that has `size`; an item whose key is in `keys` stays. */
+  const fill = (batch: Item<Input, Output>[], keys: Set<string>, queue: Queue<Input, Output>, size: number): void => {
+    const { owners } = queue;
     const keptBack: [string, Set<Item<Input, Output>>][] = [];
     const cursors = new Map<Set<Item<Input, Output>>, Iterator<Item<Input, Output>>>();
     /** The next of `items` that shares its key with nothing in the batch. What is passed over once stays so. */
@@ -85,22 +132,21 @@ export const createGatherer = <Input, Output>(
       }
       return undefined;
     };
-    for (const [owner, items] of waiting) {
-      if (batch.length === MAX_BATCH) break;
-      waiting.delete(owner);
+    for (const [owner, items] of owners) {
+      if (batch.length >= size) break;
       const item = nextOf(items);
+      owners.delete(owner);
       if (!item) {
-        if (items.size > 0) keptBack.push([owner, items]);
+        keptBack.push([owner, items]);
         continue;
       }
       items.delete(item);
-      count--;
+      queue.count--;
       batch.push(item);
       // Behind all others, where this loop comes by again.
-      if (items.size > 0) waiting.set(owner, items);
+      if (items.size > 0) owners.set(owner, items);
     }
-    for (const [owner, items] of keptBack) waiting.set(owner, items);
-    return batch;
+    for (const [owner, items] of keptBack) owners.set(owner, items);
   };
 
   const send = async (batch: readonly Item<Input, Output>[]): Promise<void> => {
@@ -122,7 +168,7 @@ export const createGatherer = <Input, Output>(
   };
 
   const flush = (): void => {
-    while (count > 0 && running < inFlight && (running === slow || count >= MAX_BATCH)) {
+    while (waiting() > 0 && running < inFlight && (running === slow || waiting() >= MAX_BATCH)) {
       const batch = take();
       isBusy = batch.length > 1;
       for (const item of batch) item.isSent = true;
@@ -156,14 +202,14 @@ export const createGatherer = <Input, Output>(
     new Promise((resolve, reject) => {
       const left = deadline - performance.now();
       if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
-      if (count >= maxWaiting) throw notExecuted("QUEUE_FULL", "too many wait already");
+      const queue = goesFirst?.(input) ? first : second;
+      if (queue.count >= maxWaiting && !makeRoom(queue, owner)) throw queueFull();
       const timer = setTimeout(() => {
         if (item.isSent) {
           reject(new DatabaseError("outcome_unknown", "DEADLINE_EXCEEDED", "the database did not answer in time"));
           return;
         }
-        waiting.get(owner)?.delete(item);
-        count--;
+        remove(queue, owner, items, item);
         reject(notExecuted("DEADLINE_EXCEEDED", "there was no turn in time"));
       }, left);
       const item: Item<Input, Output> = {
@@ -179,10 +225,10 @@ export const createGatherer = <Input, Output>(
         },
       };
       latest = Math.max(latest, deadline);
-      const items = waiting.get(owner);
-      if (items) items.add(item);
-      else waiting.set(owner, new Set([item]));
-      count++;
+      const items = queue.owners.get(owner) ?? new Set();
+      items.add(item);
+      queue.owners.set(owner, items);
+      queue.count++;
       if (!isBusy) flush();
       else if (!isScheduled) {
         isScheduled = true;
@@ -193,5 +239,5 @@ export const createGatherer = <Input, Output>(
       }
     });
 
-  return { gather, waiting: () => count };
+  return { gather, waiting };
 };

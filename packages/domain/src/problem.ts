@@ -129,7 +129,8 @@ export const PROBLEMS = {
   rate_limited: {
     status: 429,
     title: "Too many requests",
-    meaning: "Too many requests of a key, or reports of leaked keys; the header `Retry-After` says when to try again.",
+    meaning:
+      "Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer each time.",
   },
   internal_error: {

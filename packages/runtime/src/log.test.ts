@@ -1,6 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
+import { Writable } from "node:stream";
 import { createLog, inTurns } from "./log.ts";
+import { openPipe, type TestPipe } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -44,7 +46,14 @@ describe("the log", () => {
 describe("in turns", () => {
   test("lines go together, in order, when the turn ends, and none is left behind", async () => {
     const written: string[] = [];
-    const log = createLog("info", inTurns({ write: (text) => written.push(text) }));
+    const stream = new Writable({
+      decodeStrings: false,
+      write: (text, _, done) => {
+        written.push(text);
+        done();
+      },
+    });
+    const log = createLog("info", inTurns(stream));
     for (let line = 0; line < 3; line++) log.info({ line }, "one turn");
     expect(written).toEqual([]);
     await new Promise(setImmediate);
@@ -68,4 +77,128 @@ describe("in turns", () => {
       await child.exited;
     },
   );
+});
+
+/** Runs `program`, whose log goes to a pipe that only the test reads. */
+const withPipe = async (
+  program: string,
+  use: (child: Bun.Subprocess<"pipe", number, "pipe">, pipe: TestPipe) => Promise<void>,
+): Promise<void> => {
+  const pipe = await openPipe();
+  const head = `
+    const { createLog, inTurns } = await import(${JSON.stringify(join(import.meta.dir, "log.ts"))});
+    const output = inTurns(process.stdout);
+    const log = createLog("info", output);
+    const turn = () => new Promise(setImmediate);
+    const fill = async (count) => {
+      for (let line = 0; line < count; line++) {
+        log.info({ line, filler: "x".repeat(900) }, "a line");
+        if (line % 100 === 0) await turn();
+      }
+    };
+    const say = (values) => process.stderr.write(JSON.stringify(values) + "\\n");
+    const mebibytes = () => process.memoryUsage.rss() / 1024 / 1024;`;
+  const command = [process.execPath, "--no-env-file", "-e", head + program];
+  const child = Bun.spawn(command, { stdin: "pipe", stdout: pipe.writer, stderr: "pipe" });
+  pipe.closeWriter();
+  try {
+    await use(child, pipe);
+  } finally {
+    child.kill("SIGKILL");
+    await child.exited;
+    await pipe.remove();
+  }
+};
+
+const LINES = 60_000;
+
+describe("a reader that stalls", () => {
+  test("neither blocks the process nor makes it grow; what is dropped is counted, and told when it reads again", async () => {
+    const program = `
+      await fill(1000);
+      const before = mebibytes();
+      for (let round = 1; round <= 5; round++) await fill(${LINES / 5});
+      Bun.gc(true);
+      say({ dropped: output.dropped(), grown: mebibytes() - before });
+      process.stdin.once("data", async () => {
+        log.info("the last line");
+        await output.drained();
+        process.exit(0);
+      });`;
+    await withPipe(program, async (child, { read }) => {
+      const stderr = child.stderr.getReader();
+      // It comes to its end although nobody has read a byte.
+      const { value } = await stderr.read();
+      const { dropped, grown } = JSON.parse(new TextDecoder().decode(value)) as { dropped: number; grown: number };
+      expect(dropped).toBeGreaterThan(LINES / 2);
+      // 60 MB were logged.
+      expect(grown).toBeLessThan(40);
+      let text = "";
+      let isAsked = false;
+      for (let part = read(); part !== null; part = read()) {
+        text += part;
+        if (part === "") await Bun.sleep(1);
+        if (isAsked || !text.includes("dropped")) continue;
+        isAsked = true;
+        child.stdin.write("end\n");
+        child.stdin.flush();
+      }
+      expect(await child.exited).toBe(0);
+      const lines = text
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Record<string, unknown>);
+      const told = lines.filter(({ level }) => level === 40);
+      expect(told).toEqual([
+        expect.objectContaining({ dropped, msg: "log lines were dropped: their reader had stalled" }),
+      ]);
+      expect(lines.filter(({ msg }) => msg === "a line")).toHaveLength(LINES + 1000 - dropped);
+      expect(lines.at(-1)).toMatchObject({ msg: "the last line" });
+    });
+  });
+
+  test("is waited for when the process ends, for a while", async () => {
+    const program = `
+      await fill(1000);
+      say({});
+      await output.drained();
+      process.exit(0);`;
+    await withPipe(program, async (child, { read }) => {
+      // More than the pipe holds waits by now.
+      await child.stderr.getReader().read();
+      let text = "";
+      for (let part = read(); part !== null; part = read()) {
+        text += part;
+        if (part === "") await Bun.sleep(1);
+      }
+      expect(text.match(/a line/g)).toHaveLength(1000);
+      expect(await child.exited).toBe(0);
+    });
+  });
+
+  test("or is gone for good does not end the process, and every line from then on is counted", async () => {
+    const program = `
+      await fill(1000);
+      say({});
+      process.stdin.once("data", async () => {
+        await fill(${LINES});
+        const grown = output.dropped();
+        await fill(1000);
+        say({ dropped: output.dropped(), more: output.dropped() - grown });
+        await output.drained();
+        process.exit(0);
+      });`;
+    await withPipe(program, async (child, { closeReader }) => {
+      const stderr = child.stderr.getReader();
+      await stderr.read();
+      closeReader();
+      child.stdin.write("go on\n");
+      child.stdin.flush();
+      const { value } = await stderr.read();
+      const { dropped, more } = JSON.parse(new TextDecoder().decode(value)) as { dropped: number; more: number };
+      expect(dropped).toBeGreaterThan(LINES);
+      expect(more).toBe(1000);
+      expect(await child.exited).toBe(0);
+    });
+  });
 });

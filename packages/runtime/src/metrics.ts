@@ -5,6 +5,7 @@
 import type { Db } from "@realtime-avatar/db/pool";
 import type { Watcher } from "@realtime-avatar/db/watch";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { LogOutput } from "./log.ts";
 
 /** Of a request that has been answered; its duration in milliseconds. It has no route when it met none. */
 export type Answered = {
@@ -20,6 +21,8 @@ export type Metrics = {
   watcher: Watcher;
   /** Has the state of a pool shown. */
   show(db: Pick<Db, "standing">): void;
+  /** Has it shown how many lines of the log were dropped. */
+  showLog(output: Pick<LogOutput, "dropped">): void;
   requestBegins(): void;
   requestEnds(answered: Answered): void;
   /** Answers `GET /metrics`. */
@@ -100,15 +103,20 @@ export const createMetrics = (version: string): Metrics => {
   gauge("process_start_time_seconds", "When the process started, since the epoch.", () =>
     Math.round(performance.timeOrigin / 1000),
   );
-  new Counter({
-    name: "process_cpu_seconds_total",
-    help: "Processor time, of the user and of the system.",
-    registers,
-    collect() {
-      const { user, system } = process.cpuUsage();
-      this.reset();
-      this.inc((user + system) / 1e6);
-    },
+  const counter = (name: string, help: string, collect: () => number): void => {
+    new Counter({
+      name,
+      help,
+      registers,
+      collect: function () {
+        this.reset();
+        this.inc(collect());
+      },
+    });
+  };
+  counter("process_cpu_seconds_total", "Processor time, of the user and of the system.", () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
   });
   new Gauge({ name: "realtime_avatar_build_info", help: "Always 1.", labelNames: ["version"], registers }).set(
     { version },
@@ -141,6 +149,12 @@ export const createMetrics = (version: string): Metrics => {
         },
       });
     },
+    showLog: (output) =>
+      counter(
+        "realtime_avatar_log_lines_dropped_total",
+        "Lines of the log that were dropped because nobody read them.",
+        output.dropped,
+      ),
     requestBegins: () => {
       active++;
     },

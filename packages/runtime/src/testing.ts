@@ -1,5 +1,8 @@
 /** For tests: processes of the service, started as an operator starts them. Preload this file, so that it can clean up. */
 import { afterAll } from "bun:test";
+import { closeSync, constants, openSync, readSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export const REPOSITORY = join(import.meta.dir, "../../..");
@@ -81,3 +84,49 @@ export const runToEnd = async (
 
 /** A program of the repository under Bun; `--no-env-file`, so that no `.env` has a say. */
 export const bun = (file: string, ...args: string[]): string[] => [process.execPath, "--no-env-file", file, ...args];
+
+/** A pipe that is read only when the test reads it. */
+export type TestPipe = {
+  /** The file descriptor to be given to a process as its standard output. */
+  writer: number;
+  /** What is in the pipe: empty when there is nothing at the moment, null at its end. */
+  read(): string | null;
+  /** Closes the test's own copy of `writer`: to be called once the process has it, or the pipe has no end. */
+  closeWriter(): void;
+  /** Closes the reading end, as a reader does that ends. */
+  closeReader(): void;
+  /** Closes what is still open of it, and removes it. */
+  remove(): Promise<void>;
+};
+
+/** Opens a named pipe: unlike one of `Bun.spawn`, nothing reads it ahead. */
+export const openPipe = async (): Promise<TestPipe> => {
+  const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-pipe-"));
+  const path = join(folder, "pipe");
+  Bun.spawnSync(["mkfifo", path]);
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const writer = openSync(path, constants.O_WRONLY);
+  const buffer = Buffer.alloc(1 << 20);
+  const open = new Set([reader, writer]);
+  const close = (descriptor: number): void => {
+    if (open.delete(descriptor)) closeSync(descriptor);
+  };
+  return {
+    writer,
+    read: () => {
+      try {
+        const count = readSync(reader, buffer);
+        return count === 0 ? null : buffer.toString("utf8", 0, count);
+      } catch (error) {
+        if ((error as { code?: string }).code === "EAGAIN") return "";
+        throw error;
+      }
+    },
+    closeWriter: () => close(writer),
+    closeReader: () => close(reader),
+    remove: async () => {
+      for (const descriptor of open) close(descriptor);
+      await rm(folder, { recursive: true });
+    },
+  };
+};

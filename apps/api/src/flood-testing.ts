@@ -1,0 +1,71 @@
+/** For tests: clients that send requests with well-formed API keys that do not exist, as fast as they are answered. */
+
+import { random } from "@realtime-avatar/db/testing";
+import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import type { Socket } from "bun";
+
+export type Flood = {
+  /** How many responses had each status so far. */
+  statuses: ReadonlyMap<number, number>;
+  /** Waits until so many more requests were answered. */
+  untilAnswered(count: number): Promise<void>;
+  stop(): void;
+};
+
+/** So many different keys are sent in turn. */
+const KEYS = 5000;
+
+/** Opens `connections` to the service at `url`; each sends its next request when the last one was answered. */
+export const startFlood = async (url: string, connections: number, keyOf = unknownKeys()): Promise<Flood> => {
+  const { hostname, port, host } = new URL(url);
+  const statuses = new Map<number, number>();
+  let answered = 0;
+  let isStopping = false;
+  const sockets = new Set<Socket>();
+  const send = (socket: Socket): void => {
+    socket.write(`GET /api/v1/api-keys/self HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${keyOf()}\r\n\r\n`);
+  };
+  const open = (): Promise<unknown> =>
+    Bun.connect({
+      hostname,
+      port: Number(port),
+      socket: {
+        open: (socket) => {
+          sockets.add(socket);
+          send(socket);
+        },
+        data: (socket, data) => {
+          // The responses are small and come whole; what does not begin with a status line is the rest of one.
+          const [, status] = /^HTTP\/1\.1 (\d{3})/.exec(data.toString("latin1")) ?? [];
+          if (status === undefined) return;
+          statuses.set(Number(status), (statuses.get(Number(status)) ?? 0) + 1);
+          answered++;
+          if (!isStopping) send(socket);
+        },
+        close: (socket) => {
+          sockets.delete(socket);
+          if (!isStopping) void open().catch(() => {});
+        },
+        error: () => {},
+      },
+    });
+  await Promise.all(Array.from({ length: connections }, open));
+  return {
+    statuses,
+    untilAnswered: async (count) => {
+      const enough = answered + count;
+      while (answered < enough) await Bun.sleep(5);
+    },
+    stop: () => {
+      isStopping = true;
+      for (const socket of sockets) socket.end();
+    },
+  };
+};
+
+/** Keys of the right form and with the right checksum, which no database has. */
+export const unknownKeys = (): (() => string) => {
+  const keys = Array.from({ length: KEYS }, () => generateApiKey("live", random).reveal());
+  let turn = 0;
+  return () => keys[turn++ % KEYS] ?? "";
+};

@@ -31,6 +31,8 @@ export type Cluster = {
   /** The same cluster, by the name of another of its databases. */
   url(database: string): string;
   start(): Promise<void>;
+  /** The process of the server. */
+  pid(): Promise<number>;
   /** Whether the server runs: one that cannot write its log gives up. */
   isRunning(): Promise<boolean>;
   /** As `pg_ctl stop -m immediate`: no process of the server has the time to finish anything. */
@@ -45,6 +47,8 @@ export type ClusterOptions = {
   /** Where the data are to be, or are already. */
   data?: string;
   port?: number;
+  /** PostgreSQL's binaries, if not those from npm. */
+  binaries?: string;
 };
 
 const running = new Set<Cluster>();
@@ -58,9 +62,10 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
   const data = options.data ?? join(folder ?? "", "data");
   const port = options.port ?? (await freePort());
   const settings = { port: String(port), max_connections: "60", ...options.settings };
+  const { binaries } = options;
   const opened: EmbeddedDatabase[] = [];
   const start = async (): Promise<void> => {
-    opened.push(await openEmbedded(data, { settings }));
+    opened.push(await openEmbedded(data, { settings, ...(binaries === undefined ? {} : { binaries }) }));
   };
   await start();
   const [first] = opened;
@@ -75,6 +80,7 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
     data,
     url,
     start,
+    pid: postmaster,
     newDatabase: async () => {
       databases++;
       const admin = client(url("postgres"));

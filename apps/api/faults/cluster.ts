@@ -28,6 +28,8 @@ export type Cluster = {
   data: string;
   /** The URL of a new, migrated database. */
   newDatabase(): Promise<string>;
+  /** Drops a database: a server that recovers from a crash flushes every file of each. */
+  dropDatabase(url: string): Promise<void>;
   /** The same cluster, by the name of another of its databases. */
   url(database: string): string;
   start(): Promise<void>;
@@ -88,6 +90,11 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
       await admin.end();
       await migrate(url(`faults_${databases}`));
       return url(`faults_${databases}`);
+    },
+    dropDatabase: async (dropped) => {
+      const admin = client(url("postgres"));
+      await admin.unsafe(`drop database ${new URL(dropped).pathname.slice(1)} with (force)`);
+      await admin.end();
     },
     isRunning: async () => {
       const pid = await postmaster().catch(() => null);

@@ -141,5 +141,6 @@ export const under = async (
   expect(later).toBeLessThan(before + 150);
   service.kill("SIGTERM");
   expect(await service.exited).toBe(0);
+  if (options.databaseUrl === undefined) await cluster.dropDatabase(databaseUrl);
   return row;
 };

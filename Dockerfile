@@ -1,5 +1,9 @@
 # The API, the worker and the command line, each a single program, with nothing else beside them.
-FROM oven/bun:1.4.5 AS build
+# Both base images can be pinned by their digests: docs/deployment.md says how.
+ARG BUN_IMAGE=oven/bun:1.4.5
+ARG RUNTIME_IMAGE=debian:bookworm-slim
+
+FROM $BUN_IMAGE AS build
 WORKDIR /src
 # The manifests first: as long as they stay the same, so does the layer of the packages.
 COPY package.json bun.lock bunfig.toml ./
@@ -14,13 +18,15 @@ COPY packages/runtime/package.json packages/runtime/
 RUN bun install --frozen-lockfile --production --omit=optional
 COPY apps apps
 COPY packages packages
+COPY scripts scripts
 RUN bun run compile
 
-FROM debian:bookworm-slim
+FROM $RUNTIME_IMAGE
 LABEL org.opencontainers.image.title="Realtime Avatar Service" \
       org.opencontainers.image.description="Issues API keys and creates avatars for a realtime-avatar platform." \
       org.opencontainers.image.licenses="MIT"
 COPY --from=build /src/dist/bin/ /usr/local/bin/
+COPY --from=build /src/dist/THIRD_PARTY_NOTICES.txt /usr/share/doc/realtime-avatar/
 # A container is reached from outside itself. The programs write no file: the root file system can be read-only.
 ENV HOST=0.0.0.0
 # By its number, so that Kubernetes can see that it is not root.

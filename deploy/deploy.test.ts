@@ -27,8 +27,8 @@ const compose: Yaml = Bun.YAML.parse(composeText ?? "");
 const kubernetes: Yaml[] = Bun.YAML.parse(kubernetesText ?? "") as Yaml[];
 
 type Instruction = { name: string; text: string };
-/** The instructions of the Dockerfile, a list for each of its stages. */
-const stages: Instruction[][] = (dockerfile ?? "")
+/** The instructions of the Dockerfile: those before its first stage, and a list for each of its stages. */
+const parts: Instruction[][] = (dockerfile ?? "")
   .replace(/^#.*\n/gm, "")
   .replace(/\\\n\s*/g, "")
   .split(/^(?=FROM )/m)
@@ -41,8 +41,15 @@ const stages: Instruction[][] = (dockerfile ?? "")
         return { name, text: words.join(" ") };
       }),
   );
-const [buildStage = [], imageStage = []] = stages;
+const [globals = [], buildStage = [], imageStage = []] = parts;
 const inImage = (name: string): string => imageStage.find((instruction) => instruction.name === name)?.text ?? "";
+/** What the image takes from the build, by where it is there: `/src/…`. */
+const taken = Object.fromEntries(
+  imageStage.flatMap(({ name, text }) => {
+    const [, from = "", to = ""] = (name === "COPY" && /^--from=build \/src\/(\S+) (\S+)$/.exec(text)) || [];
+    return from === "" ? [] : [[from, to] as const];
+  }),
+);
 const imageVariables = Object.fromEntries(
   imageStage.filter(({ name }) => name === "ENV").map(({ text }) => text.split("=") as [string, string]),
 );
@@ -64,11 +71,15 @@ const isIgnored = (file: string): boolean => {
 let folder = "";
 /** Where the image's programs are, as if it were /usr/local/bin. */
 let programs = "";
+/** Where the notices of the programs are, and the bundles of the same sources with theirs. */
+let notices = "";
+let bundles: Record<"api" | "worker", string> = { api: "", worker: "" };
 let empty = "";
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  [programs, empty] = [join(folder, "programs"), join(folder, "empty")];
+  [programs, empty, notices] = [join(folder, "programs"), join(folder, "empty"), join(folder, "notices.txt")];
+  bundles = { api: join(folder, "bundle-api"), worker: join(folder, "bundle-worker") };
   await mkdir(empty);
   await build();
 });
@@ -91,7 +102,8 @@ const build = async (): Promise<void> => {
   const source = join(folder, "source");
   const tools = join(folder, "tools");
   await Promise.all([mkdir(source), mkdir(tools)]);
-  await symlink(process.execPath, join(tools, "bun"));
+  const bun = join(tools, "bun");
+  await symlink(process.execPath, bun);
   const context = await contextFiles();
   for (const { name, text } of buildStage) {
     if (name === "COPY") {
@@ -113,9 +125,18 @@ const build = async (): Promise<void> => {
       if (code !== 0) throw new Error(`RUN ${text}: ${stderr}`);
     }
   }
-  // COPY --from=build: nothing but the programs is left of it.
-  const [, from = ""] = inImage("COPY").match(/^--from=build \/src\/(\S+) \/usr\/local\/bin\/$/) ?? [];
-  await rename(join(source, from), programs);
+  // COPY --from=build: nothing but the programs and their notices is left of it.
+  expect(taken).toEqual({
+    "dist/bin/": "/usr/local/bin/",
+    "dist/THIRD_PARTY_NOTICES.txt": "/usr/share/doc/realtime-avatar/",
+  });
+  await rename(join(source, "dist/bin"), programs);
+  await rename(join(source, "dist/THIRD_PARTY_NOTICES.txt"), notices);
+  for (const app of ["api", "worker"] as const) {
+    const { code, stderr } = await runToEnd(["sh", "-c", 'cd "$0" && "$1" run build', join(source, "apps", app), bun]);
+    if (code !== 0) throw new Error(`the bundle of ${app}: ${stderr}`);
+    await rename(join(source, "apps", app, "dist"), bundles[app]);
+  }
   await rm(source, { recursive: true });
 };
 
@@ -152,7 +173,14 @@ describe("the image", () => {
 
   test("is of the Bun of package.json, and runs as a user that is a number and not root", async () => {
     const { packageManager } = JSON.parse(await read("package.json"));
-    expect(buildStage[0]?.text).toBe(`oven/${packageManager.replace("@", ":")} AS build`);
+    // Each base image is an argument, so that it can be pinned by its digest.
+    expect([...globals, buildStage[0], imageStage[0]].map((line) => `${line?.name} ${line?.text}`)).toEqual([
+      `ARG BUN_IMAGE=oven/${packageManager.replace("@", ":")}`,
+      "ARG RUNTIME_IMAGE=debian:bookworm-slim",
+      "FROM $BUN_IMAGE AS build",
+      "FROM $RUNTIME_IMAGE",
+    ]);
+    expect(compose["x-program"].build).toEqual({ context: ".", args: ["BUN_IMAGE", "RUNTIME_IMAGE"] });
     expect(inImage("USER")).toMatch(/^[1-9]\d*:[1-9]\d*$/);
     expect(Number(inImage("EXPOSE"))).toBe(readConfig({}).port);
     expect(() => readConfig(imageVariables)).not.toThrow();
@@ -234,6 +262,51 @@ describe("the image", () => {
   );
 });
 
+describe("the third-party notices", () => {
+  /** The packages that a text has notices of, as `name version`. */
+  const noticed = async (file: string): Promise<string[]> =>
+    [...(await readFile(file, "utf8")).matchAll(/^={80}\n(\S+ \S+)\nLicense: \S.*\n\n(?=.*\n)/gm)].map(
+      ([, name = ""]) => name,
+    );
+  /** The folder of the package that a folder below `node_modules` belongs to. */
+  const packageFolder = (path: string): string => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path;
+  /** The packages whose sources a bundle's source maps name, as `name version`. */
+  const inMaps = async (bundle: string): Promise<string[]> => {
+    const maps = (await readdir(bundle)).filter((name) => name.endsWith(".js.map"));
+    const texts = await Promise.all(maps.map((name) => readFile(join(bundle, name), "utf8")));
+    const sources: string[] = texts.flatMap((text) => JSON.parse(text).sources);
+    // A source is `…/node_modules/<package>/…`, or that within the node_modules of another package.
+    const folders = new Set(
+      sources.flatMap((source) => /node_modules\/.*(?=\/)/.exec(source)?.[0] ?? []).map(packageFolder),
+    );
+    return Promise.all(
+      [...folders].map(async (name) => {
+        const manifest = JSON.parse(await read(join(name, "package.json")));
+        return `${manifest.name} ${manifest.version}`;
+      }),
+    );
+  };
+
+  test("name every package of the bundles, and those of the programs Bun as well", async () => {
+    const ofBundles = await Promise.all(
+      Object.values(bundles).map(async (bundle) => {
+        const names = await noticed(join(bundle, "THIRD_PARTY_NOTICES.txt"));
+        const found = await inMaps(bundle);
+        expect(found.length).toBeGreaterThan(10);
+        for (const name of found) expect(names).toContain(name);
+        return names;
+      }),
+    );
+    const ofPrograms = await noticed(notices);
+    // What is in a program is what is in the bundles of the same sources, and the runtime.
+    expect(new Set(ofPrograms)).toEqual(new Set([`Bun ${Bun.version}`, ...ofBundles.flat()]));
+    // What is served as a file is no source of a bundle.
+    expect(ofPrograms.some((name) => name.startsWith("swagger-ui-dist "))).toBe(true);
+    const text = await readFile(notices, "utf8");
+    expect(text).toContain(await read("node_modules/swagger-ui-dist/NOTICE").then((notice) => notice.trim()));
+  });
+});
+
 const KNOWN = new Set([...(readme ?? "").matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name));
 
 /** The variables are those of the service, of the right form, and a process has the time to end that they give it. */
@@ -265,7 +338,12 @@ describe("compose.yaml", () => {
     const { postgres, ...own } = compose.services;
     expect(Object.keys(own).sort()).toEqual(["api", "migrate", "worker"]);
     for (const service of Object.values<Yaml>(own)) {
-      expect(service).toMatchObject({ read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
+      expect(service).toMatchObject({
+        read_only: true,
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+        ulimits: { core: 0 },
+      });
       expect([service.image, service.privileged, service.user, service.volumes]).toEqual([
         own.api.image,
         undefined,
@@ -314,6 +392,8 @@ describe("the systemd unit", () => {
       .map(([, value = ""]) => value.split("=") as [string, string]);
     checkVariables(Object.fromEntries(environment), seconds(settingOf("TimeoutStopSec")));
     expect(await readdir(programs)).toContain(basename(settingOf("ExecStart")));
+    // A core dump would hold the URL of the database, and keys.
+    expect(settingOf("LimitCORE")).toBe("0");
     // It would take the compiler away from the process, which then is many times slower.
     expect(settingOf("MemoryDenyWriteExecute")).toBe("");
   });
@@ -333,6 +413,8 @@ describe("kubernetes.yaml", () => {
   const [deployment, job, service, budget] = ["Deployment", "Job", "Service", "PodDisruptionBudget"].map(of);
   const pod = deployment.spec.template.spec;
   const [container] = pod.containers;
+  /** The one image of all pods. */
+  const image: string = container.image;
   const variables = (list: Yaml[]): Record<string, string> =>
     Object.fromEntries(list.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 
@@ -356,6 +438,40 @@ describe("kubernetes.yaml", () => {
     }
     // The pod of the migration gets no requests.
     expect(job.spec.template.metadata.labels).not.toEqual(labels);
+  });
+
+  test("names its image by a digest, which the command in its head puts in", async () => {
+    const reference = /^[a-z0-9.:/-]+\/realtime-avatar(:[\w.]+)?@sha256:[0-9a-f]{64}$/;
+    // The placeholder is no image: a file that is applied as it is starts nothing.
+    expect(image).not.toMatch(reference);
+    const [, command = ""] = /^#\s+(sed .*) \| kubectl apply -f -$/m.exec(kubernetesText ?? "") ?? [];
+    const digest = `registry.example.com/realtime-avatar@sha256:${"0123456789abcdef".repeat(4)}`;
+    const { code, stdout } = await runToEnd(["sh", "-c", command], { image: digest });
+    expect(code).toBe(0);
+    const applied = (Bun.YAML.parse(stdout) as Yaml[]).flatMap(({ spec }) => spec?.template?.spec.containers ?? []);
+    expect(applied.map((each: Yaml) => each.image)).toEqual([digest, digest]);
+    expect(digest).toMatch(reference);
+  });
+
+  test("lets nobody reach its pods but those who must, and its pods reach DNS and PostgreSQL alone", () => {
+    const policies = kubernetes.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec);
+    const [everywhere, api] = policies;
+    expect(policies).toHaveLength(2);
+    expect(everywhere.podSelector).toEqual({});
+    expect(everywhere.policyTypes.sort()).toEqual(["Egress", "Ingress"]);
+    // Without a rule for what comes in, nothing does.
+    expect(everywhere.ingress).toBeUndefined();
+    expect(everywhere.egress.map(({ ports }: Yaml) => ports.map(({ port }: Yaml) => port))).toEqual([[53, 53], [5432]]);
+    for (const { ports } of everywhere.egress) expect(ports.length).toBeGreaterThan(0);
+    expect(api.podSelector.matchLabels).toEqual(deployment.spec.template.metadata.labels);
+    expect(api.policyTypes).toEqual(["Ingress"]);
+    const ports = container.ports.map(({ name }: Yaml) => name);
+    expect(api.ingress.flatMap((rule: Yaml) => rule.ports.map(({ port }: Yaml) => port)).sort()).toEqual(ports.sort());
+    // Each rule names who may come: one without `from` would let everybody in.
+    for (const { from } of api.ingress) {
+      expect(from).toHaveLength(1);
+      expect(Object.keys(from[0].namespaceSelector.matchLabels)).toEqual(["kubernetes.io/metadata.name"]);
+    }
   });
 
   test("asks for paths and ports that exist", async () => {
@@ -394,9 +510,10 @@ describe("kubernetes.yaml", () => {
         runAsGroup: Number(gid),
         seccompProfile: { type: "RuntimeDefault" },
       });
-      const [{ image, command, env, securityContext, resources }] = spec.containers;
+      const [{ command, env, securityContext, resources }] = spec.containers;
       expect(spec.containers).toHaveLength(1);
-      expect(image).toBe(`realtime-avatar:${version}`);
+      expect(spec.containers[0].image).toBe(image);
+      expect(image).toContain(`/realtime-avatar:${version}@`);
       expect(names).toContain((command ?? CMD)[0]);
       expect(securityContext).toEqual({
         allowPrivilegeEscalation: false,

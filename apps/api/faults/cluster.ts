@@ -28,9 +28,13 @@ export type Cluster = {
   data: string;
   /** The URL of a new, migrated database. */
   newDatabase(): Promise<string>;
+  /** Drops a database: a server that recovers from a crash flushes every file of each. */
+  dropDatabase(url: string): Promise<void>;
   /** The same cluster, by the name of another of its databases. */
   url(database: string): string;
   start(): Promise<void>;
+  /** The process of the server. */
+  pid(): Promise<number>;
   /** Whether the server runs: one that cannot write its log gives up. */
   isRunning(): Promise<boolean>;
   /** As `pg_ctl stop -m immediate`: no process of the server has the time to finish anything. */
@@ -45,6 +49,8 @@ export type ClusterOptions = {
   /** Where the data are to be, or are already. */
   data?: string;
   port?: number;
+  /** PostgreSQL's binaries, if not those from npm. */
+  binaries?: string;
 };
 
 const running = new Set<Cluster>();
@@ -58,9 +64,10 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
   const data = options.data ?? join(folder ?? "", "data");
   const port = options.port ?? (await freePort());
   const settings = { port: String(port), max_connections: "60", ...options.settings };
+  const { binaries } = options;
   const opened: EmbeddedDatabase[] = [];
   const start = async (): Promise<void> => {
-    opened.push(await openEmbedded(data, { settings }));
+    opened.push(await openEmbedded(data, { settings, ...(binaries === undefined ? {} : { binaries }) }));
   };
   await start();
   const [first] = opened;
@@ -75,6 +82,7 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
     data,
     url,
     start,
+    pid: postmaster,
     newDatabase: async () => {
       databases++;
       const admin = client(url("postgres"));
@@ -82,6 +90,11 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
       await admin.end();
       await migrate(url(`faults_${databases}`));
       return url(`faults_${databases}`);
+    },
+    dropDatabase: async (dropped) => {
+      const admin = client(url("postgres"));
+      await admin.unsafe(`drop database ${new URL(dropped).pathname.slice(1)} with (force)`);
+      await admin.end();
     },
     isRunning: async () => {
       const pid = await postmaster().catch(() => null);

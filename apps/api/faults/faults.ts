@@ -3,137 +3,35 @@
  * PostgreSQL with its default durability, concurrent creates, and in the end a comparison of each answer with what is in
  * the database. Prints a table.
  */
-import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdtempSync, rmdirSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@realtime-avatar/client";
-import { client, random, seedKey, seedTenant, session, temporaryFolder } from "@realtime-avatar/db/testing";
+import { client, random, temporaryFolder } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { readAnswer, requestInit } from "../src/testing.ts";
-import { type Cluster, closeClusters, freePort, startCluster } from "./cluster.ts";
-import { type Load, type Row, startLoad } from "./history.ts";
+import { freePort, startCluster } from "./cluster.ts";
+import { startLoad } from "./history.ts";
 import { type Network, startNetwork } from "./proxy.ts";
-
-setDefaultTimeout(120_000);
-
-/** The deadline of a request here: short, so that a server can be frozen for longer. */
-const DEADLINE_MS = 2000;
-/** A machine that is busy may answer this much later than it should. */
-const SLACK_MS = 1000;
-/** So soon after the database is back, the service serves again. */
-const BACK_MS = 2000;
-const CONNECTIONS = 10;
-
-const rows: (Row & { memory: string })[] = [];
-let cluster: Cluster;
-
-beforeAll(async () => {
-  cluster = await startCluster();
-});
-afterAll(async () => {
-  await closeClusters();
-  const columns = ["fault", "requests", "acknowledged", "refused", "unknown", "lost", "duplicated"] as const;
-  const seconds = (milliseconds: number | null): string =>
-    milliseconds === null ? "-" : `${(milliseconds / 1000).toFixed(2)} s`;
-  const cells = rows.map((row) => [
-    ...columns.map((column) => String(row[column])),
-    seconds(row.outageMs),
-    seconds(row.backMs),
-    seconds(row.slowestMs),
-    row.memory,
-  ]);
-  const table = [[...columns, "longest outage", "back after", "slowest answer", "memory"], ...cells];
-  const widths = (table[0] ?? []).map((_, index) => Math.max(...table.map((line) => (line[index] ?? "").length)));
-  const lines = table.map((line) => line.map((cell, index) => cell.padEnd(widths[index] ?? 0)).join("  "));
-  process.stdout.write(`\n${lines.join("\n")}\n`);
-});
-
-type Service = RunningProcess & { url: string };
-
-const services = new Set<RunningProcess>();
-afterEach(async () => {
-  for (const service of services) service.kill("SIGKILL");
-  await Promise.all([...services].map(({ exited }) => exited));
-  services.clear();
-});
-
-const startService = async (databaseUrl: string, variables: Record<string, string> = {}): Promise<Service> => {
-  const service = startProcess(bun("apps/api/src/main.ts"), {
-    PORT: "0",
-    DATABASE_URL: databaseUrl,
-    REQUEST_TIMEOUT_MS: String(DEADLINE_MS),
-    DATABASE_CONNECTIONS: String(CONNECTIONS),
-    ...variables,
-  });
-  services.add(service);
-  const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-  return { ...service, url };
-};
-
-/** A key that can do everything, made on the database itself. */
-const seedRoot = async (databaseUrl: string): Promise<string> => {
-  const db = session(databaseUrl);
-  const { secret } = await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] });
-  await db.close();
-  return secret.reveal();
-};
-
-const residentMiB = async (pid: number): Promise<number> =>
-  Number(await Bun.$`ps -o rss= -p ${pid}`.quiet().text()) / 1024;
-
-const connectionsOf = async (databaseUrl: string): Promise<number> => {
-  const sql = client(databaseUrl);
-  const [row] = await sql<{ count: number }[]>`
-    select count(*)::int as count from pg_stat_activity
-    where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
-  await sql.end();
-  return row?.count ?? 0;
-};
-
-type Scene = { load: Load; service: Service; databaseUrl: string; rootKey: string };
-
-/**
- * Lets `fault` happen while the load runs, and judges the history. `reach` is how the service gets to the database, if
- * not straight; `after` is the database in the end, if it is another one.
- */
-const under = async (
-  name: string,
-  fault: (scene: Scene) => Promise<void>,
-  options: {
-    databaseUrl?: string;
-    reach?: (databaseUrl: string) => string;
-    after?: () => string;
-    deadlineMs?: number;
-    backMs?: number;
-    variables?: Record<string, string>;
-    lanes?: number;
-  } = {},
-): Promise<Row> => {
-  const databaseUrl = options.databaseUrl ?? (await cluster.newDatabase());
-  const rootKey = await seedRoot(databaseUrl);
-  const service = await startService(options.reach?.(databaseUrl) ?? databaseUrl, options.variables);
-  const load = startLoad(name, [service.url], rootKey, { lanes: options.lanes });
-  await load.untilSuccesses(200);
-  const before = await residentMiB(service.pid);
-  await fault({ load, service, databaseUrl, rootKey });
-  await load.untilSuccesses(200);
-  const { row, violations } = await load.finish(options.after?.() ?? databaseUrl, service.stdout() + service.stderr());
-  const later = await residentMiB(service.pid);
-  rows.push({ ...row, memory: `${before.toFixed(0)} to ${later.toFixed(0)} MiB` });
-  expect(violations.slice(0, 10)).toEqual([]);
-  expect([row.lost, row.duplicated]).toEqual([0, 0]);
-  expect(row.backMs ?? Number.POSITIVE_INFINITY).toBeLessThanOrEqual(options.backMs ?? BACK_MS);
-  expect(row.slowestMs).toBeLessThanOrEqual((options.deadlineMs ?? DEADLINE_MS) + SLACK_MS);
-  // The process that was there is still there, no bigger, and holds no more connections than it may.
-  expect(await connectionsOf(options.after?.() ?? databaseUrl)).toBeLessThanOrEqual(CONNECTIONS);
-  expect(later).toBeLessThan(before + 150);
-  service.kill("SIGTERM");
-  expect(await service.exited).toBe(0);
-  return row;
-};
+import {
+  CONNECTIONS,
+  cluster,
+  DEADLINE_MS,
+  possible,
+  rows,
+  type Scene,
+  SLACK_MS,
+  seedRoot,
+  services,
+  startService,
+  under,
+} from "./scene.ts";
+import "./settings.ts";
+import "./process.ts";
+import "./preloaded.ts";
 
 describe("the service", () => {
   test("killed and started again, many times", async () => {
@@ -334,6 +232,49 @@ describe("the network to the database", () => {
   });
 });
 
+describe("a list of hosts", () => {
+  // `.invalid` is no name anywhere (RFC 2606).
+  const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
+
+  test("whose first name cannot be resolved: each new connection goes to the next", async () => {
+    await under(
+      "first host unresolvable, connections lost 5 times",
+      async ({ load, databaseUrl }) => {
+        const sql = client(databaseUrl);
+        for (let round = 0; round < 5; round++) {
+          await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+          load.healed();
+          await load.untilSuccesses(50);
+        }
+        await sql.end();
+        // The command line gets there as well.
+        const { code, stderr } = await runToEnd(bun("apps/api/src/cli.ts", "migrate"), {
+          DATABASE_URL: reach(databaseUrl),
+        });
+        expect([code, stderr]).toEqual([0, ""]);
+      },
+      { reach },
+    );
+  });
+
+  test("whose first name cannot be resolved, while the next host is down", async () => {
+    const row = await under(
+      "first host unresolvable, the next one stopped",
+      async ({ load }) => {
+        await cluster.stopAtOnce();
+        await load.untilFailure();
+        await Bun.sleep(500);
+        await cluster.start();
+        load.healed();
+      },
+      { reach },
+    );
+    expect(row.refused).toBeGreaterThan(0);
+  });
+});
+
 describe("a failover", () => {
   test("to a synchronous replica, with both hosts given", async () => {
     const folder = await temporaryFolder();
@@ -411,7 +352,7 @@ const fillDisk = async (disk: string): Promise<void> => {
 };
 
 describe("a server without room", () => {
-  test.skipIf(!canMount)("its disk full", async () => {
+  test.skipIf(!possible("disk full", canMount, "this user may not mount a tmpfs"))("its disk full", async () => {
     const disk = await temporaryFolder();
     await Bun.$`mount -t tmpfs -o size=160m,mode=755 none ${disk}`.quiet();
     try {
@@ -462,7 +403,9 @@ describe("a server without room", () => {
 const PGBOUNCER = Bun.which("pgbouncer");
 const POOLED = 6;
 
-describe.skipIf(PGBOUNCER === null)("a pooler in transaction mode", () => {
+const hasPooler = possible("a pooler in transaction mode", PGBOUNCER !== null, "there is no pgbouncer");
+
+describe.skipIf(!hasPooler)("a pooler in transaction mode", () => {
   let folder = "";
   let port = 0;
   let pooler: RunningProcess;

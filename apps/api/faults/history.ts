@@ -55,6 +55,22 @@ export type Load = {
   finish(databaseUrl: string, logs: string): Promise<{ row: Row; violations: string[] }>;
 };
 
+/** Keys and claims of which a part is missing. Keys of the load are never rotated, so each has one credential. */
+const halfWritten = async (sql: ReturnType<typeof client>): Promise<string[]> => {
+  const found = await sql<{ id: string }[]>`
+    select id from api_keys keys
+    where (select count(*) from api_key_credentials where tenant_id = keys.tenant_id and api_key_id = keys.id) <> 1
+      or (select count(*) from audit_events
+          where tenant_id = keys.tenant_id and target_id = keys.id and action = 'api_key.created') <> 1
+      or (select count(*) from audit_events
+          where tenant_id = keys.tenant_id and target_id = keys.id and action = 'api_key.revoked')
+        <> case when revoked_at is null then 0 else 1 end
+    union all
+    select audit_event_id from idempotency_keys claims
+    where not exists (select from audit_events where tenant_id = claims.tenant_id and id = claims.audit_event_id)`;
+  return found.map(({ id }) => `${id} is half-written`);
+};
+
 /** `isKilled` says that the service may go away under a request: otherwise each is answered. */
 export const startLoad = (
   fault: string,
@@ -217,6 +233,7 @@ export const startLoad = (
           where events.tenant_id = avatars.tenant_id and events.target_id = avatars.id and action = 'avatar.created'
         ))::int as events
         from avatars group by display_name`;
+      violations.push(...(await halfWritten(sql)));
       const tables = await sql<{ name: string }[]>`
         select format('%I.%I', schemaname, tablename) as name from pg_tables
         where schemaname in ('public', 'drizzle')`;

@@ -38,11 +38,13 @@ export const createLimiter = (
         insuranceLimiter: memory,
       })
     : memory;
-  const counted = (isAllowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Counted => ({
-    isAllowed,
-    remaining: remainingPoints,
-    resetMs: msBeforeNext,
-  });
+  const windowMs = 1000 * seconds;
+  const counted = (isAllowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Counted => {
+    // The library measures by the time of day. When that has been set back, more than a window seems to be left, and
+    // what it remembers of those who are refused would last as long.
+    if (msBeforeNext > windowMs && limiter instanceof RateLimiterRedis) limiter.deleteInMemoryBlockedAll();
+    return { isAllowed, remaining: remainingPoints, resetMs: Math.min(msBeforeNext, windowMs) };
+  };
   const count = (id: string): Promise<Counted> =>
     limiter.consume(id).then(
       (result) => counted(true, result),

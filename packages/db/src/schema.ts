@@ -1,7 +1,8 @@
 /**
- * The tables. Every primary key, unique index and foreign key begins with `tenant_id`, so that the tables can be
- * split by tenant; `api_key_credentials` alone is found by its `key_id`, and points nowhere by foreign key. No
- * sequence: ids are made by the application. The bounds are those of the domain's schemas, read from there.
+ * The tables. Every primary key, unique index and foreign key begins with `tenant_id`, so that the rows of a tenant are
+ * together. That is for one server: the statements cannot be sharded yet (docs/architecture.md, "One primary").
+ * `api_key_credentials` alone is found by its `key_id`, and points nowhere by foreign key. No sequence: ids are made by
+ * the application. The bounds are those of the domain's schemas, read from there.
  */
 
 import { CreateApiKey, MAX_LINEAGE } from "@realtime-avatar/domain/api-key";

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFolder } from "@realtime-avatar/db/testing";
+import { bun, runToEnd } from "@realtime-avatar/runtime/testing";
+
+let folder = "";
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await writeFile(join(folder, "package.json"), "{}");
+  await mkdir(join(folder, "dist"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Installs a package with these files, and writes the notices of a bundle that has its `index.js`. */
+const noticesOf = async (manifest: object, files: Record<string, string> = {}) => {
+  const own = join(folder, "node_modules/@scope/example");
+  await rm(own, { recursive: true, force: true });
+  await mkdir(own, { recursive: true });
+  const all = { "package.json": JSON.stringify({ name: "@scope/example", version: "1.2.3", ...manifest }), ...files };
+  for (const [name, text] of Object.entries(all)) await writeFile(join(own, name), text);
+  const metafile = join(folder, "dist/metafile.json");
+  const inputs = { "src/main.ts": {}, "node_modules/@scope/example/index.js": {} };
+  await writeFile(metafile, JSON.stringify({ inputs }));
+  const output = join(folder, "dist/notices.txt");
+  await rm(output, { force: true });
+  const { code, stderr } = await runToEnd(bun("scripts/third-party-notices.ts", output, metafile));
+  return { code, stderr, text: code === 0 ? await readFile(output, "utf8") : null };
+};
+
+describe("the notices of a bundle", () => {
+  test("have each package with the texts of its licence and its notice, and what lies beside a bundled file", async () => {
+    const { code, text } = await noticesOf(
+      { license: "Apache-2.0" },
+      {
+        "LICENSE.md": "the licence",
+        NOTICE: "the notice",
+        "index.js.LICENSE.txt": "of others",
+        "x.js.LICENSE.txt": "no",
+      },
+    );
+    expect(code).toBe(0);
+    const [, notice] = (text ?? "").split(`\n${"=".repeat(80)}\n`);
+    expect(notice).toBe("@scope/example 1.2.3\nLicense: Apache-2.0\n\nthe licence\n\nthe notice\n\nof others\n");
+  });
+
+  test("have the standard text where a package brings none", async () => {
+    for (const [license, words] of [
+      ["Apache-2.0", "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"],
+      ["Unlicense", "This is free and unencumbered software released into the public domain."],
+    ] as const) {
+      expect((await noticesOf({ license })).text).toContain(words);
+    }
+  });
+
+  test.each([
+    [
+      "a licence that is not allowed",
+      { license: "GPL-3.0-only" },
+      /@scope\/example 1\.2\.3 is not allowed: "GPL-3.0-only"/,
+    ],
+    ["an expression", { license: "(MIT OR GPL-2.0-only)" }, /is not allowed/],
+    ["no licence", {}, /is not allowed: none is named/],
+    ["a licence of the old form", { licenses: [{ type: "MIT" }] }, /is not allowed: none is named/],
+    // The text of an MIT licence names its owner: there is no standard one.
+    ["no text of its licence", { license: "MIT" }, /@scope\/example 1\.2\.3 has no text of its licence \(MIT\)/],
+  ])("are refused for a package with %s", async (_, manifest, words) => {
+    const { code, stderr } = await noticesOf(manifest);
+    expect([code, words.test(stderr)]).toEqual([1, true]);
+  });
+});

@@ -17,7 +17,7 @@ import {
   updatedApiKey,
   visibleApiKey,
 } from "@realtime-avatar/domain/api-key";
-import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
@@ -29,7 +29,7 @@ import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf } from "./trace.ts";
 
 export const apiKeyRoutes = (dependencies: Dependencies) => {
-  const { random } = dependencies;
+  const { random, responseBytes } = dependencies;
   return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
     .post(
@@ -71,14 +71,13 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "",
-      async ({ caller, db, request }) => {
+      async ({ caller, db, request, set }) => {
         const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
         const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
-        return toPage(API_KEY_LIST, page, keys, presentApiKey);
+        return responseBytes.send(pageText(API_KEY_LIST, page, keys), caller.tenantId, set);
       },
       {
         scope: "api_keys:write",
-        response: { 200: ApiKeyPage },
         detail: operation({
           operationId: "listApiKeys",
           summary: "List API keys",

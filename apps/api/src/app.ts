@@ -19,6 +19,7 @@ import { toProblem, writeProblem } from "./problem.ts";
 import { problemTypeRoutes } from "./problem-types.ts";
 import type { RedisStore } from "./redis.ts";
 import { referenceRoutes } from "./reference.ts";
+import type { ResponseBytes } from "./response-bytes.ts";
 import { requestIdFor, traced, traceIdOf } from "./trace.ts";
 
 export type Dependencies = {
@@ -33,6 +34,8 @@ export type Dependencies = {
   peerAddress: (request: Request) => string | null;
   /** Where rate limits are counted for all replicas; null when each counts for itself. */
   redis: RedisStore | null;
+  /** What is sent, and not yet read. */
+  responseBytes: ResponseBytes;
   /** Whether the process has been told to end. */
   isEnding: () => boolean;
   /** Who counts and times the requests, and who traces them; null when nobody does. */

@@ -19,6 +19,8 @@ export type Gatherable<Input, Output> = {
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
   /** How many batches are at the database at once, at most. */
   inFlight: number;
+  /** How many inputs one batch has at most; `MAX_BATCH` when left out. */
+  maxBatch?: number;
   /** What two inputs of one batch must not share; null when anything goes. */
   keyOf?(input: Input): string | null;
 };
@@ -53,7 +55,7 @@ export type Gatherer<Input, Output> = {
  * wait. Throws a `DatabaseError` for each that was not executed, or may have been.
  */
 export const createGatherer = <Input, Output>(
-  { name, run, inFlight, keyOf }: Gatherable<Input, Output>,
+  { name, run, inFlight, maxBatch = MAX_BATCH, keyOf }: Gatherable<Input, Output>,
   within: (milliseconds: number) => Runner,
   maxWaiting: number,
   watcher: Watcher | null = null,
@@ -86,7 +88,7 @@ export const createGatherer = <Input, Output>(
       return undefined;
     };
     for (const [owner, items] of waiting) {
-      if (batch.length === MAX_BATCH) break;
+      if (batch.length === maxBatch) break;
       waiting.delete(owner);
       const item = nextOf(items);
       if (!item) {
@@ -122,7 +124,7 @@ export const createGatherer = <Input, Output>(
   };
 
   const flush = (): void => {
-    while (count > 0 && running < inFlight && (running === slow || count >= MAX_BATCH)) {
+    while (count > 0 && running < inFlight && (running === slow || count >= maxBatch)) {
       const batch = take();
       isBusy = batch.length > 1;
       for (const item of batch) item.isSent = true;

@@ -74,7 +74,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
       async ({ caller, db, request, set }) => {
         const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
         const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
-        return responseBytes.send(pageText(API_KEY_LIST, page, keys), caller.tenantId, set);
+        return responseBytes.send(pageText(API_KEY_LIST, page, keys), caller.tenantId, request, set);
       },
       {
         scope: "api_keys:write",

@@ -15,7 +15,7 @@ export const auditEventRoutes = (dependencies: Dependencies) => {
     async ({ caller, db, request, set }) => {
       const page = readPage(AUDIT_EVENT_LIST, readQuery(request, AUDIT_EVENT_LIST.query));
       const events = await listAuditEvents(db, caller, page);
-      return responseBytes.send(pageText(AUDIT_EVENT_LIST, page, events), caller.tenantId, set);
+      return responseBytes.send(pageText(AUDIT_EVENT_LIST, page, events), caller.tenantId, request, set);
     },
     {
       scope: "api_keys:write",

@@ -99,7 +99,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
       async ({ caller, db, request, set }) => {
         const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
         const text = pageText(AVATAR_LIST, page, await listAvatars(db, caller, page));
-        return responseBytes.send(text, caller.tenantId, set);
+        return responseBytes.send(text, caller.tenantId, request, set);
       },
       {
         scope: "avatars:read",

@@ -59,6 +59,62 @@ const first = () => {
   );
 };
 
+/** The tenant and environment of the key that `authorization` holds; null when there is none. */
+const keyOf = async (sql: postgres.Sql, authorization: string | undefined) => {
+  const secret = authorization?.slice("Bearer ".length) ?? "";
+  const digest = createHash("sha256").update(secret).digest();
+  const [key] = await sql<{ tenantId: string; environment: string }[]>`
+    select api_keys.tenant_id as "tenantId", environment from api_key_credentials
+    join api_keys on api_keys.tenant_id = api_key_credentials.tenant_id and api_keys.id = api_key_id
+    where api_key_credentials.key_id = ${secret.split("_")[2] ?? ""} and digest = ${digest}`;
+  return key ?? null;
+};
+
+/** The newest 50 of each list. No filters, no cursor, no validation of the response. */
+const lists = () => {
+  const sql = postgres(databaseUrl);
+  return new Elysia()
+    .get("/api/v1/avatars", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const data = await sql`
+        select id, tenant_id as "tenantId", environment, display_name as "displayName", source_kind as "sourceKind",
+          model_id as "modelId", status, source_asset_id as "sourceAssetId", default_voice_id as "defaultVoiceId",
+          cache_manifest_id as "cacheManifestId", cache_version as "cacheVersion", settings, metadata,
+          created_at as "createdAt", updated_at as "updatedAt"
+        from avatars
+        where tenant_id = ${key.tenantId} and environment = ${key.environment} and status <> 'deleted'
+        order by id desc limit 50`;
+      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
+    })
+    .get("/api/v1/api-keys", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const data = await sql`
+        select id, key_id as "keyId", api_keys.tenant_id as "tenantId", name, environment,
+          'rta_' || environment || '_' || key_id || '_****' as "redactedKey", scopes,
+          case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end as status,
+          spend_limit_credit_micros as "spendLimitCreditMicros", expires_at as "expiresAt",
+          last_used_at as "lastUsedAt", created_at as "createdAt"
+        from api_keys
+        left join api_key_usage on api_key_usage.tenant_id = api_keys.tenant_id and api_key_id = id
+        where api_keys.tenant_id = ${key.tenantId}
+        order by id desc limit 50`;
+      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
+    })
+    .get("/api/v1/audit-events", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const data = await sql`
+        select id, tenant_id as "tenantId", environment, action, target_id as "targetId",
+          changed_fields as "changedFields", actor_id as "actorId", actor_key_id as "actorKeyId",
+          request_id as "requestId", created_at as "createdAt"
+        from audit_events where tenant_id = ${key.tenantId} and environment = ${key.environment}
+        order by id desc limit 50`;
+      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
+    });
+};
+
 const sink = () => ({
   fetch: async (request: Request): Promise<Response> => {
     await request.bytes();
@@ -69,6 +125,7 @@ const sink = () => ({
 const CONTESTANTS: Record<string, () => { fetch(request: Request): Response | Promise<Response> }> = {
   above,
   first,
+  lists,
   sink,
 };
 const app = CONTESTANTS[name]?.();

@@ -17,7 +17,7 @@ import {
   updatedApiKey,
   visibleApiKey,
 } from "@realtime-avatar/domain/api-key";
-import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
@@ -40,7 +40,7 @@ const rotationInProgress = (retryAfterSeconds: number): Problem =>
   );
 
 export const apiKeyRoutes = (dependencies: Dependencies) => {
-  const { config, random } = dependencies;
+  const { config, random, responseBytes } = dependencies;
   return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
     .post(
@@ -85,14 +85,13 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "",
-      async ({ caller, db, request }) => {
+      async ({ caller, db, request, set }) => {
         const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
         const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
-        return toPage(API_KEY_LIST, page, keys, presentApiKey);
+        return responseBytes.send(pageText(API_KEY_LIST, page, keys), caller.tenantId, request, set);
       },
       {
         scope: "api_keys:write",
-        response: { 200: ApiKeyPage },
         detail: operation({
           operationId: "listApiKeys",
           summary: "List API keys",

@@ -21,6 +21,7 @@ import { createRequestLimit, type RequestLimit } from "./rate-limits.ts";
 import { createRecentIds, type RecentIds } from "./recent-ids.ts";
 import type { RedisStore } from "./redis.ts";
 import { referenceRoutes } from "./reference.ts";
+import type { ResponseBytes } from "./response-bytes.ts";
 import { requestIdFor, traced, traceIdOf } from "./trace.ts";
 
 /** What the application is given. */
@@ -39,6 +40,8 @@ export type AppOptions = {
   peerAddress: (request: Request) => string | null;
   /** Where rate limits are counted for all replicas; null when each counts for itself. */
   redis: RedisStore | null;
+  /** What is sent, and not yet read. */
+  responseBytes: ResponseBytes;
   /** Whether the process has been told to end. */
   isEnding: () => boolean;
   /** Who counts and times the requests, and who traces them; null when nobody does. */

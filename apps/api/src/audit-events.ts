@@ -1,24 +1,24 @@
 /** `/api/v1/audit-events` */
 import { listAuditEvents } from "@realtime-avatar/db/audit";
-import { AUDIT_EVENT_LIST, AuditEventPage, presentAuditEvent } from "@realtime-avatar/domain/audit";
-import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { AUDIT_EVENT_LIST, AuditEventPage } from "@realtime-avatar/domain/audit";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "./app.ts";
 import { authentication } from "./auth.ts";
 import { operation } from "./operation.ts";
 import { readQuery } from "./query.ts";
 
-export const auditEventRoutes = (dependencies: Dependencies) =>
-  new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
+export const auditEventRoutes = (dependencies: Dependencies) => {
+  const { responseBytes } = dependencies;
+  return new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
     "",
-    async ({ caller, db, request }) => {
+    async ({ caller, db, request, set }) => {
       const page = readPage(AUDIT_EVENT_LIST, readQuery(request, AUDIT_EVENT_LIST.query));
       const events = await listAuditEvents(db, caller, page);
-      return toPage(AUDIT_EVENT_LIST, page, events, presentAuditEvent);
+      return responseBytes.send(pageText(AUDIT_EVENT_LIST, page, events), caller.tenantId, request, set);
     },
     {
       scope: "api_keys:write",
-      response: { 200: AuditEventPage },
       detail: operation({
         operationId: "listAuditEvents",
         summary: "Read the audit trail",
@@ -28,3 +28,4 @@ export const auditEventRoutes = (dependencies: Dependencies) =>
       }),
     },
   );
+};

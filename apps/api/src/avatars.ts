@@ -16,7 +16,7 @@ import {
   updatableStatuses,
 } from "@realtime-avatar/domain/avatar";
 import { isId, newId } from "@realtime-avatar/domain/id";
-import { readPage, toPage } from "@realtime-avatar/domain/page";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { notFound } from "@realtime-avatar/domain/problem";
 import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { Type } from "@sinclair/typebox";
@@ -31,7 +31,7 @@ import { NO_PARAMETERS, readQuery } from "./query.ts";
 import { originOf, type Trace } from "./trace.ts";
 
 export const avatarRoutes = (dependencies: Dependencies) => {
-  const { random, config } = dependencies;
+  const { random, config, responseBytes } = dependencies;
 
   /** Changes an avatar that is in one of `statuses`; refuses, as it was found, one that is not. */
   const change = async (
@@ -96,13 +96,13 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "",
-      async ({ caller, db, request }) => {
+      async ({ caller, db, request, set }) => {
         const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
-        return toPage(AVATAR_LIST, page, await listAvatars(db, caller, page), presentAvatar);
+        const text = pageText(AVATAR_LIST, page, await listAvatars(db, caller, page));
+        return responseBytes.send(text, caller.tenantId, request, set);
       },
       {
         scope: "avatars:read",
-        response: { 200: AvatarPage },
         detail: operation({
           operationId: "listAvatars",
           summary: "List avatars",

@@ -9,6 +9,7 @@ import type { Db } from "@realtime-avatar/db/pool";
 import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
 import {
   API_KEY_LIST,
+  type ApiKey,
   type ApiKeyRecord,
   type ApiKeyWithSecret,
   CreateApiKey,
@@ -20,15 +21,17 @@ import {
   rotatedApiKey,
 } from "@realtime-avatar/domain/api-key";
 import { ENVIRONMENTS, isKeyId } from "@realtime-avatar/domain/api-key-secret";
-import {
-  AUDIT_EVENT_LIST,
-  type AuditEvent,
-  type AuditEventRecord,
-  presentAuditEvent,
-} from "@realtime-avatar/domain/audit";
-import { AVATAR_LIST, presentAvatar } from "@realtime-avatar/domain/avatar";
+import { AUDIT_EVENT_LIST, type AuditEvent } from "@realtime-avatar/domain/audit";
+import { AVATAR_LIST, type Avatar, presentAvatar } from "@realtime-avatar/domain/avatar";
 import { type Id, type IdPrefix, isId, newId, type TenantId } from "@realtime-avatar/domain/id";
-import { type List, type PageRequest, readPage, toPage } from "@realtime-avatar/domain/page";
+import {
+  itemsOf,
+  type List,
+  type PageRequest,
+  pageText,
+  readPage,
+  type WrittenPage,
+} from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/tenant";
 import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
@@ -77,15 +80,29 @@ const pageOf = <Prefix extends IdPrefix, Filters extends TProperties>(
   return readPage(list, value);
 };
 
-/** The newest rows of several lists, each newest first: one list again. */
-const merged = <Row extends { id: string }>(lists: readonly (readonly Row[])[], count: number): Row[] => {
-  const byId = new Map(lists.flat().map((row) => [row.id, row]));
-  return [...byId.values()].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, count);
+/** The pages that start at the same place in the list of each environment, as one page with at most `limit` items. */
+const merged = (pages: readonly WrittenPage[], limit: number): WrittenPage => {
+  // Below the highest of these ids, a list has items that its page does not.
+  const floor = pages.map(({ next }) => next ?? "").reduce((a, b) => (a > b ? a : b), "");
+  const items = pages.flatMap((page) => itemsOf<{ id: string }>(page)).filter(({ id }) => id >= floor);
+  const byId = [...new Map(items.map((item) => [item.id, item])).values()].sort((a, b) => (a.id < b.id ? 1 : -1));
+  const shown = byId.slice(0, limit);
+  const next = byId.length > limit ? (shown.at(-1)?.id ?? "") : floor;
+  return { items: shown.map((item) => JSON.stringify(item)).join(), next: next === "" ? null : next };
 };
 
-/** Says how to go on, where there is more than was shown. */
-const withMore = (words: string, nextCursor: string | null): string =>
-  nextCursor === null ? words : `${words}\nThere is more: --cursor ${nextCursor}`;
+/** A page as the API would return it. */
+const presentPage = <Item>(
+  list: { prefix: IdPrefix },
+  request: { filters: object },
+  page: WrittenPage,
+): { data: Item[]; nextCursor: string | null } => JSON.parse(pageText(list, request, page));
+
+/** The rows of a page, or that it has none, and how to go on where there is more. */
+const pageWords = (head: string[], rows: (string | null)[][], none: string, nextCursor: string | null): string => {
+  const words = rows.length > 0 ? table(head, rows) : nextCursor === null ? none : "None in this page.";
+  return nextCursor === null ? words : `${words}\nThere is more: --cursor ${nextCursor}`;
+};
 
 type Output = { json?: boolean };
 type OfTenant = Output & { tenant: string };
@@ -263,8 +280,8 @@ paged(keys.command("list"))
     const { status, environment, limit, cursor } = options;
     const request = pageOf(API_KEY_LIST, { status, environment, limit, cursor });
     await withDatabase(async ({ db }) => {
-      const found = await listApiKeys(db, tenantId, ENVIRONMENTS, request);
-      const page = toPage(API_KEY_LIST, request, found, presentApiKey);
+      const written = await listApiKeys(db, tenantId, ENVIRONMENTS, request);
+      const page = presentPage<ApiKey>(API_KEY_LIST, request, written);
       const rows = page.data.map((key) => [
         key.id,
         key.redactedKey,
@@ -274,8 +291,8 @@ paged(keys.command("list"))
         key.expiresAt,
         key.name,
       ]);
-      const words = table(["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "NAME"], rows);
-      print(options, page, rows.length > 0 ? withMore(words, page.nextCursor) : "There are no such keys.");
+      const head = ["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "NAME"];
+      print(options, page, pageWords(head, rows, "There are no such keys.", page.nextCursor));
     });
   });
 
@@ -346,10 +363,10 @@ paged(avatars.command("list"))
     const { status, sourceKind, limit, cursor } = options;
     const request = pageOf(AVATAR_LIST, { status, sourceKind, limit, cursor });
     await withDatabase(async ({ db }) => {
-      const found = await Promise.all(
+      const pages = await Promise.all(
         ENVIRONMENTS.map((environment) => listAvatars(db, { tenantId, environment }, request)),
       );
-      const page = toPage(AVATAR_LIST, request, merged(found, request.limit + 1), presentAvatar);
+      const page = presentPage<Avatar>(AVATAR_LIST, request, merged(pages, request.limit));
       const rows = page.data.map((avatar) => [
         avatar.id,
         avatar.environment,
@@ -359,8 +376,8 @@ paged(avatars.command("list"))
         avatar.updatedAt,
         avatar.displayName,
       ]);
-      const words = table(["ID", "ENVIRONMENT", "STATUS", "SOURCE", "MODEL", "UPDATED", "NAME"], rows);
-      print(options, page, rows.length > 0 ? withMore(words, page.nextCursor) : "There are no such avatars.");
+      const head = ["ID", "ENVIRONMENT", "STATUS", "SOURCE", "MODEL", "UPDATED", "NAME"];
+      print(options, page, pageWords(head, rows, "There are no such avatars.", page.nextCursor));
     });
   });
 
@@ -391,16 +408,23 @@ const eventRow = (event: AuditEvent) => [
   event.requestId,
 ];
 
-/** Every event of a tenant, of both worlds, newest first. */
+/** The newest events of a tenant, of both environments, newest first: `request.limit` of them where there are as many. */
 const listEvents = async (
   db: Db,
   tenantId: TenantId,
   request: PageRequest<typeof AUDIT_EVENT_LIST>,
-): Promise<AuditEventRecord[]> =>
-  merged(
-    await Promise.all(ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, request))),
-    request.limit,
-  );
+): Promise<AuditEvent[]> => {
+  const events: AuditEvent[] = [];
+  for (let { before } = request; ; ) {
+    const limit = request.limit - events.length;
+    const from = { ...request, before, limit };
+    const pages = ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, from));
+    const page = merged(await Promise.all(pages), limit);
+    events.push(...itemsOf<AuditEvent>(page));
+    if (page.next === null || events.length >= request.limit) return events;
+    before = page.next as Id<"aud">;
+  }
+};
 
 /** So often a tail that follows looks for more. */
 const FOLLOW_MS = 500;
@@ -412,8 +436,8 @@ const follow = async (
   db: Db,
   tenantId: TenantId,
   request: PageRequest<typeof AUDIT_EVENT_LIST>,
-  known: readonly AuditEventRecord[],
-  show: (events: AuditEventRecord[]) => void,
+  known: readonly AuditEvent[],
+  show: (events: AuditEvent[]) => void,
 ): Promise<void> => {
   let isEnding = false;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => (isEnding = true));
@@ -421,11 +445,11 @@ const follow = async (
   /** Older ones have been shown, or passed over on purpose. */
   const since = known.at(-1)?.id ?? "";
   while (!isEnding) {
-    const events: AuditEventRecord[] = [];
+    const events: AuditEvent[] = [];
     for (let before: Id<"aud"> | null = null; ; ) {
-      const page: AuditEventRecord[] = await listEvents(db, tenantId, { ...request, before, limit: FOLLOWED });
+      const page: AuditEvent[] = await listEvents(db, tenantId, { ...request, before, limit: FOLLOWED });
       events.push(...page);
-      before = page.at(-1)?.id ?? null;
+      before = (page.at(-1)?.id as Id<"aud"> | undefined) ?? null;
       if (page.length < FOLLOWED || page.some(({ id }) => seen.has(id) || id < since)) break;
     }
     const fresh = events.filter(({ id }) => !seen.has(id) && id > since);
@@ -451,7 +475,7 @@ ofTenant(program.command("audit").description("the audit trail").command("tail")
       const request = pageOf(AUDIT_EVENT_LIST, { limit, action, targetId, actorKeyId });
       await withDatabase(async ({ db }) => {
         const newest = await listEvents(db, tenantId, request);
-        const events = newest.toReversed().map(presentAuditEvent);
+        const events = newest.toReversed();
         if (!options.follow) {
           const rows = events.map(eventRow);
           return print(options, events, rows.length > 0 ? table(EVENT_COLUMNS, rows) : "There are no such events.");
@@ -463,7 +487,7 @@ ofTenant(program.command("audit").description("the audit trail").command("tail")
           }
         };
         show(events);
-        await follow(db, tenantId, request, newest, (fresh) => show(fresh.map(presentAuditEvent)));
+        await follow(db, tenantId, request, newest, show);
       });
     },
   );

@@ -16,6 +16,7 @@ import { readConfig } from "./config.ts";
 import { createFirstKey, firstKeyMessage } from "./first-run.ts";
 import { secureRandom } from "./random.ts";
 import { createRedisStore } from "./redis.ts";
+import { createResponseBytes } from "./response-bytes.ts";
 import { createUses } from "./usage.ts";
 
 /** So soon after a key was used, its last use can be read. */
@@ -88,6 +89,7 @@ runProcess(async (atExit) => {
     noteUse: uses.note,
     peerAddress,
     redis,
+    responseBytes: createResponseBytes(),
     isEnding: () => isEnding(),
     metrics,
     tracing,

@@ -7,6 +7,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { type AppOptions, createApp } from "./app.ts";
+import { createResponseBytes } from "./response-bytes.ts";
 import { createUses, type Uses } from "./usage.ts";
 
 /** An answer that has been read, with its body as JSON where it is JSON. */
@@ -82,6 +83,7 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
     noteUse: () => {},
     peerAddress: () => null,
     redis: null,
+    responseBytes: createResponseBytes(),
     isEnding: () => false,
     metrics: null,
     tracing: null,

@@ -1,9 +1,15 @@
 /** API keys in the database: a record says what a key may do, a credential holds the digest of its secret. */
-import { type API_KEY_LIST, type ApiKeyRecord, UpdateApiKey } from "@realtime-avatar/domain/api-key";
-import { type ApiKeySecret, digestApiKey, type Environment } from "@realtime-avatar/domain/api-key-secret";
+import { type API_KEY_LIST, type ApiKey, type ApiKeyRecord, UpdateApiKey } from "@realtime-avatar/domain/api-key";
+import {
+  type ApiKeySecret,
+  digestApiKey,
+  ENVIRONMENTS,
+  type Environment,
+} from "@realtime-avatar/domain/api-key-secret";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
-import type { PageRequest } from "@realtime-avatar/domain/page";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import type { TenantRecord } from "@realtime-avatar/domain/tenant";
 import { type SQL, sql } from "drizzle-orm";
 import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit.ts";
@@ -22,6 +28,7 @@ import {
   toRecord,
 } from "./callers.ts";
 import { type CreateOutcome, type Creation, creationOf, type Made } from "./creation.ts";
+import type { Gatherable } from "./gather.ts";
 import {
   type Claim,
   claimFrom,
@@ -31,15 +38,18 @@ import {
   STALE,
   type WriteOutcome,
 } from "./idempotency.ts";
+import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./json-text.ts";
+import { LIMIT, pageOf, pageReader } from "./list.ts";
 import type { Db } from "./pool.ts";
 import { withRightOfWay } from "./right-of-way.ts";
-import { apiKeyCredentials, apiKeys, tenants } from "./schema.ts";
+import { apiKeyCredentials, apiKeys, apiKeyUsage, tenants } from "./schema.ts";
 import {
   type ColumnValues,
   columnsOf,
   columnValues,
   givenColumns,
   insertFrom,
+  newestOf,
   placeholders,
   rowValues,
   statement,
@@ -192,35 +202,107 @@ export const findApiKey = async (db: Db, tenantId: TenantId, id: ApiKeyId): Prom
   return row ? toRecord(row) : null;
 };
 
-const ORDER = sql`order by ${apiKeys.id} desc limit ${sql.placeholder("limit")}`;
+/** A key as the API shows it, to be selected from `api_keys` and `LINE`. */
+const ITEM = objectJson<ApiKey>({
+  id: plainJson(apiKeys.id),
+  keyId: plainJson(apiKeys.keyId),
+  tenantId: plainJson(apiKeys.tenantId),
+  name: textJson(apiKeys.name),
+  environment: plainJson(apiKeys.environment),
+  redactedKey: plainJson(sql`'rta_' || ${apiKeys.environment} || '_' || ${apiKeys.keyId} || '_****'`),
+  scopes: listJson(apiKeys.scopes),
+  status: plainJson(STATUS),
+  spendLimitCreditMicros: nullable(rawJson(apiKeys.spendLimitCreditMicros)),
+  // `least` skips NULLs.
+  effectiveSpendLimitCreditMicros: nullable(
+    rawJson(sql`least(${apiKeys.spendLimitCreditMicros}, line.spend_limit_credit_micros)`),
+  ),
+  expiresAt: nullable(timeJson(apiKeys.expiresAt)),
+  effectiveExpiresAt: nullable(timeJson(sql`least(${apiKeys.expiresAt}, line.expires_at)`)),
+  lastUsedAt: nullable(
+    timeJson(sql`(
+      select ${apiKeyUsage.lastUsedAt} from ${apiKeyUsage}
+      where ${apiKeyUsage.tenantId} = ${apiKeys.tenantId} and ${apiKeyUsage.apiKeyId} = ${apiKeys.id}
+    )`),
+  ),
+  createdAt: timeJson(apiKeys.createdAt),
+});
 
-/** The keys of a page are chosen first, and looked at then. */
-const selectPageOf = (from: SQL, and: SQL) =>
-  statement<RecordRow>(sql`
-    select ${RECORD}
-    from (
-      select ${apiKeys}.* from ${from}
-      where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")}
-        and ${apiKeys.environment} = any(${sql.placeholder("environments")}::text[])
-        and ${apiKeys.id} < coalesce(${sql.placeholder("before")}, 'key~') ${and}
-      ${ORDER}
-    ) api_keys
-    ${LINE} ${ORDER}`);
-const selectPage = selectPageOf(sql`${apiKeys}`, sql``);
-/** A state depends on every ancestor: the keys are judged one by one. */
-const selectPageOfStatus = selectPageOf(sql`${apiKeys} ${LINE}`, sql`and ${STATUS} = ${sql.placeholder("status")}`);
+/** How many keys a page looks at for those of a status. Each costs some 2 us, as its whole lineage is read. */
+const LOOKED_AT = sql.raw("2000");
 
-/** The tenant's newest keys in `environments` that `page` asks for, and one more. One statement. */
+/** A tenant that has no revoked key has none below it, and likewise with expired ones: then there is nothing to look at. */
+const MAY_HAVE: Record<ApiKeyStatus, SQL> = {
+  active: sql`true`,
+  revoked: sql`exists (
+    select from ${apiKeys} revoked where revoked.tenant_id = ${sql.placeholder("tenantId")} and revoked.revoked_at is not null
+  )`,
+  expired: sql`exists (
+    select from ${apiKeys} expired where expired.tenant_id = ${sql.placeholder("tenantId")} and expired.expires_at <= now()
+  )`,
+};
+
+type KeysOf = {
+  tenantId: TenantId;
+  /** Null for all. */
+  environment: Environment | null;
+  status: ApiKeyStatus | null;
+  before: ApiKeyId | null;
+  limit: number;
+};
+
+/**
+ * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`. A
+ * status follows from the whole lineage, and no index has it: the newest keys are looked at one by one, but not too many
+ * for one page.
+ */
+const selectPage = ({ environment, status }: KeysOf): SQL => {
+  const tenant = [apiKeys.tenantId, sql.placeholder("tenantId")] as const;
+  const { where, orderBy } = newestOf(
+    environment === null ? [tenant] : [[apiKeys.environment, sql.placeholder("environment")], tenant],
+    apiKeys.id,
+    sql`coalesce(${sql.placeholder("before")}, 'key~')`,
+  );
+  if (status === null) {
+    const found = sql`(select * from ${apiKeys} where ${where} order by ${orderBy} limit ${LIMIT} + 1) api_keys`;
+    return pageOf(sql`${found} ${LINE}`, apiKeys.id, ITEM);
+  }
+  const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
+  return pageOf(
+    sql`(
+      select api_keys.* from (select * ${inOrder} limit ${LOOKED_AT}) api_keys ${LINE}
+      where ${STATUS} = ${sql.placeholder("status")}
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) api_keys ${LINE}`,
+    apiKeys.id,
+    ITEM,
+    sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${LOOKED_AT} - 1)`,
+  );
+};
+
+/** A statement for each status, in one environment and in all. */
+const pages = new Map<string, Gatherable<KeysOf, WrittenPage>>();
+
+/**
+ * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
+ * With a status, a page can have fewer keys than there are, even none, and go on all the same.
+ */
 export const listApiKeys = async (
   db: Db,
   tenantId: TenantId,
   environments: readonly Environment[],
-  { filters: { status, environment }, before, limit }: PageRequest<typeof API_KEY_LIST>,
-): Promise<ApiKeyRecord[]> => {
-  const listed = environments.filter((known) => environment === undefined || known === environment);
-  const values = { tenantId, environments: listed, status, before, limit: limit + 1 };
-  const rows = await (status === undefined ? selectPage : selectPageOfStatus)(db, values);
-  return rows.map(toRecord);
+  { filters, before, limit }: PageRequest<typeof API_KEY_LIST>,
+): Promise<WrittenPage> => {
+  const listed = environments.filter((known) => (filters.environment ?? known) === known);
+  const [environment] = listed;
+  if (environment === undefined) return { items: "", next: null };
+  const isAll = listed.length === ENVIRONMENTS.length;
+  const { status = null } = filters;
+  const asked: KeysOf = { tenantId, environment: isAll ? null : environment, status, before, limit };
+  const name = `${isAll} ${status}`;
+  const reader = pages.get(name) ?? pageReader<KeysOf>("list_api_keys", selectPage(asked));
+  pages.set(name, reader);
+  return db.gather(reader, asked, tenantId);
 };
 
 /** Who changes a key: a caller, whoever holds one of its secrets, or, as null, whoever runs the service. */

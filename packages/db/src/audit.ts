@@ -1,14 +1,21 @@
 /** The audit trail: each write puts its event into the same statement. */
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import type { Environment } from "@realtime-avatar/domain/api-key-secret";
-import { AUDIT_EVENT_LIST, type AuditAction, type AuditEventRecord } from "@realtime-avatar/domain/audit";
-import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
-import type { PageRequest } from "@realtime-avatar/domain/page";
-import { type SQL, sql } from "drizzle-orm";
+import {
+  AUDIT_EVENT_LIST,
+  type AuditAction,
+  type AuditEvent,
+  type AuditEventRecord,
+} from "@realtime-avatar/domain/audit";
+import { type AuditEventId, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
 import type { Caller } from "./callers.ts";
+import type { Gatherable } from "./gather.ts";
+import { listJson, nullable, objectJson, plainJson, textJson, timeJson } from "./json-text.ts";
+import { LIMIT, pageOf, pageReader } from "./list.ts";
 import type { Db } from "./pool.ts";
 import { auditEvents } from "./schema.ts";
-import { columnsOf, insertFrom, newestOf, placeholders, rowValues, statement } from "./statement.ts";
+import { insertFrom, newestOf, placeholders, rowValues } from "./statement.ts";
 
 /** Where a write comes from: who acts (null when no key does), by which request, and when. */
 export type Origin = {
@@ -45,9 +52,31 @@ export const auditEvent = (
 export const auditValues = (...of: Parameters<typeof auditEvent>): Record<string, unknown> =>
   rowValues("audit", auditEvent(...of));
 
+/** An event as the API shows it. */
+const ITEM = objectJson<AuditEvent>({
+  id: plainJson(auditEvents.id),
+  tenantId: plainJson(auditEvents.tenantId),
+  environment: plainJson(auditEvents.environment),
+  action: textJson(auditEvents.action),
+  targetId: textJson(auditEvents.targetId),
+  changedFields: listJson(auditEvents.changedFields),
+  actorId: nullable(textJson(auditEvents.actorId)),
+  actorKeyId: nullable(textJson(auditEvents.actorKeyId)),
+  requestId: textJson(auditEvents.requestId),
+  createdAt: timeJson(auditEvents.createdAt),
+});
+
 type EventPage = PageRequest<typeof AUDIT_EVENT_LIST>;
 type Filter = keyof EventPage["filters"];
 const FILTERS = Object.keys(AUDIT_EVENT_LIST.filters.properties) as Filter[];
+type EventsOf = Pick<AuditEventRecord, "tenantId" | "environment">;
+type Asked = EventsOf & EventPage["filters"] & { before: AuditEventId | null; limit: number };
+
+/**
+ * How many events a page looks at, in the order of the index that serves it best. Of these it has those that the caller
+ * may see and that meet the other filters. Each costs some 0.4 us.
+ */
+const LOOKED_AT = sql.raw("5000");
 
 /** A live key manages test keys, so it sees what was done to them as well; of what else is in test, it sees nothing. */
 const IS_VISIBLE = sql`(
@@ -55,38 +84,67 @@ const IS_VISIBLE = sql`(
   or (${sql.placeholder("environment")} = 'live' and ${auditEvents.targetId} like 'key\\_%')
 )`;
 
-const selectPage = (filters: readonly Filter[]) => {
-  // The two filters that single out a few events have an index.
-  const indexed = (["targetId", "actorKeyId"] as const).find((filter) => filters.includes(filter));
-  const conditions = filters
-    .filter((filter) => filter !== indexed)
-    .map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
-  const range = newestOf(
+/** An index that holds the events of a page together: its first column, that column's value, and its predicate. */
+type Index = { column: Column; value: Placeholder | SQL; predicate: SQL };
+const TRUE = sql`true`;
+
+const indexFor = ({ environment, targetId, actorKeyId, action }: Asked): Index | null => {
+  if (targetId !== undefined) {
+    return { column: auditEvents.targetId, value: sql.placeholder("targetId"), predicate: TRUE };
+  }
+  if (actorKeyId !== undefined) {
+    return { column: auditEvents.actorKeyId, value: sql.placeholder("actorKeyId"), predicate: TRUE };
+  }
+  if (action !== undefined && action !== "avatar.created") {
+    const predicate = sql`${auditEvents.action} <> 'avatar.created'`;
+    return { column: auditEvents.action, value: sql.placeholder("action"), predicate };
+  }
+  if (environment === "test") {
+    return { column: auditEvents.environment, value: sql`'test'`, predicate: sql`${auditEvents.environment} = 'test'` };
+  }
+  return null;
+};
+
+const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
+  const conditions = filters.map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
+  const { where, orderBy } = newestOf(
     [
-      ...(indexed ? [[auditEvents[indexed], sql.placeholder(indexed)] as const] : []),
-      [auditEvents.tenantId, sql.placeholder("tenantId")],
+      ...(index ? [[index.column, index.value] as const] : []),
+      [auditEvents.tenantId, sql.placeholder("tenantId")] as const,
     ],
     auditEvents.id,
     sql`coalesce(${sql.placeholder("before")}, 'aud~')`,
   );
-  return statement<AuditEventRecord>(sql`
-    select ${columnsOf(auditEvents)} from ${auditEvents}
-    where ${range.where} and ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
-    order by ${range.orderBy} limit ${sql.placeholder("limit")}`);
+  const inOrder = sql`from ${auditEvents} where ${where} and ${index?.predicate ?? TRUE} order by ${orderBy}`;
+  return pageOf(
+    sql`(
+      select * from (select * ${inOrder} limit ${LOOKED_AT}) audit_events
+      where ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) audit_events`,
+    auditEvents.id,
+    ITEM,
+    sql`(select ${auditEvents.id} ${inOrder} limit 1 offset ${LOOKED_AT} - 1)`,
+  );
 };
 
-/** A statement for each choice of filters, so that each is planned for the index that serves it. */
-const pages = new Map<string, ReturnType<typeof selectPage>>();
+/** A statement for each choice of filters and index. */
+const pages = new Map<string, Gatherable<Asked, WrittenPage>>();
 
-/** The newest events that `page` asks for, of those that a key of `environment` may see, and one more. One statement. */
+/**
+ * The newest events that `page` asks for, of those that a key of `environment` may see. One statement, which requests for
+ * the same page share.
+ */
 export const listAuditEvents = (
   db: Db,
-  { tenantId, environment }: Pick<ApiKeyRecord, "tenantId" | "environment">,
+  { tenantId, environment }: EventsOf,
   { filters, before, limit }: EventPage,
-): Promise<AuditEventRecord[]> => {
+): Promise<WrittenPage> => {
+  const asked: Asked = { tenantId, environment, ...filters, before, limit };
   const given = FILTERS.filter((filter) => filters[filter] !== undefined);
-  const name = given.join();
-  const select = pages.get(name) ?? selectPage(given);
-  pages.set(name, select);
-  return select(db, { ...filters, tenantId, environment, before, limit: limit + 1 });
+  const index = indexFor(asked);
+  const name = [index?.column.name, ...given].join();
+  const reader = pages.get(name) ?? pageReader<Asked>("list_audit_events", selectPage(given, index));
+  pages.set(name, reader);
+  return db.gather(reader, asked, tenantId);
 };

@@ -1,13 +1,15 @@
 /** Avatars in the database. */
 import {
   type AVATAR_LIST,
+  type Avatar,
   type AvatarRecord,
   listedStatuses,
   SOURCE_KINDS,
+  type SourceKind,
   UpdateAvatar,
 } from "@realtime-avatar/domain/avatar";
 import type { AvatarId } from "@realtime-avatar/domain/id";
-import type { PageRequest } from "@realtime-avatar/domain/page";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { getTableColumns, sql } from "drizzle-orm";
 import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit.ts";
@@ -15,6 +17,8 @@ import { CALLER, type Caller, callerValues } from "./callers.ts";
 import { type Creation, creationOf } from "./creation.ts";
 import type { Gatherable } from "./gather.ts";
 import type { Claim, WriteOutcome } from "./idempotency.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./json-text.ts";
+import { LIMIT, pageOf, pageReader } from "./list.ts";
 import type { Db } from "./pool.ts";
 import { avatars } from "./schema.ts";
 import {
@@ -98,36 +102,80 @@ const READS: Gatherable<Wanted, AvatarRecord | null> = {
 export const findAvatar = (db: Db, { tenantId, environment }: Owner, id: AvatarId): Promise<AvatarRecord | null> =>
   db.gather(READS, { tenantId, environment, id }, tenantId);
 
-/** Each state and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
-const range = newestOf(
-  [
-    [avatars.environment, sql.placeholder("environment")],
-    [avatars.tenantId, sql.placeholder("tenantId")],
-    [avatars.status, sql`listed_status`],
-    [avatars.sourceKind, sql`listed_kind`],
-  ],
-  avatars.id,
-  sql`coalesce(${sql.placeholder("before")}, 'ava~')`,
-);
-const selectPage = statement<AvatarRow>(sql`
-  select ${columnsOf(avatars)}
-  from unnest(${sql.placeholder("statuses")}::text[]) listed_status
-  cross join unnest(${sql.placeholder("sourceKinds")}::text[]) listed_kind
-  cross join lateral (
-    select * from ${avatars} where ${range.where} order by ${range.orderBy} limit ${sql.placeholder("limit")}
-  ) avatars
-  order by ${avatars.id} desc limit ${sql.placeholder("limit")}`);
+/** An avatar as the API shows it. */
+const ITEM = objectJson<Avatar>({
+  id: plainJson(avatars.id),
+  tenantId: plainJson(avatars.tenantId),
+  environment: plainJson(avatars.environment),
+  displayName: textJson(avatars.displayName),
+  sourceKind: plainJson(avatars.sourceKind),
+  modelId: textJson(avatars.modelId),
+  status: plainJson(avatars.status),
+  sourceAssetId: nullable(textJson(avatars.sourceAssetId)),
+  defaultVoiceId: nullable(textJson(avatars.defaultVoiceId)),
+  cacheManifestId: nullable(textJson(avatars.cacheManifestId)),
+  cacheVersion: rawJson(avatars.cacheVersion),
+  settings: rawJson(avatars.settings),
+  metadata: rawJson(avatars.metadata),
+  createdAt: timeJson(avatars.createdAt),
+  updatedAt: timeJson(avatars.updatedAt),
+});
 
-/** The owner's newest avatars that `page` asks for, and one more. One statement. */
-export const listAvatars = async (
+const BEFORE = sql`coalesce(${sql.placeholder("before")}, 'ava~')`;
+const OWNER = [
+  [avatars.environment, sql.placeholder("environment")],
+  [avatars.tenantId, sql.placeholder("tenantId")],
+] as const;
+
+/** Without filters: `avatars_newest_index`, which leaves deleted avatars out, read from its newest end. */
+const newest = newestOf(OWNER, avatars.id, BEFORE);
+const ALL = pageReader<Owner & { before: AvatarId | null; limit: number }>(
+  "list_avatars",
+  pageOf(
+    sql`(
+      select * from ${avatars} where ${newest.where} and ${avatars.status} <> 'deleted'
+      order by ${newest.orderBy} limit ${LIMIT} + 1
+    ) avatars`,
+    avatars.id,
+    ITEM,
+  ),
+);
+
+/** Each status and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
+const range = newestOf(
+  [...OWNER, [avatars.status, sql`listed_status`], [avatars.sourceKind, sql`listed_kind`]],
+  avatars.id,
+  BEFORE,
+);
+type Filtered = Owner & { statuses: AvatarStatus[]; sourceKinds: SourceKind[]; before: AvatarId | null; limit: number };
+const FILTERED = pageReader<Filtered>(
+  "list_avatars",
+  pageOf(
+    sql`(
+      select avatars.*
+      from unnest(${sql.placeholder("statuses")}::text[]) listed_status
+      cross join unnest(${sql.placeholder("sourceKinds")}::text[]) listed_kind
+      cross join lateral (
+        select * from ${avatars} where ${range.where} order by ${range.orderBy} limit ${LIMIT} + 1
+      ) avatars
+      order by ${avatars.id} desc limit ${LIMIT} + 1
+    ) avatars`,
+    avatars.id,
+    ITEM,
+  ),
+);
+
+/** The owner's newest avatars that `page` asks for. One statement, which requests for the same page share. */
+export const listAvatars = (
   db: Db,
   { tenantId, environment }: Owner,
-  { filters, before, limit }: PageRequest<typeof AVATAR_LIST>,
-): Promise<AvatarRecord[]> => {
-  const statuses = listedStatuses(filters.status);
-  const sourceKinds = filters.sourceKind === undefined ? SOURCE_KINDS : [filters.sourceKind];
-  const rows = await selectPage(db, { tenantId, environment, statuses, sourceKinds, before, limit: limit + 1 });
-  return rows.map(toAvatar);
+  { filters: { status, sourceKind }, before, limit }: PageRequest<typeof AVATAR_LIST>,
+): Promise<WrittenPage> => {
+  const page = { tenantId, environment, before, limit };
+  if (status === undefined && sourceKind === undefined) return db.gather(ALL, page, tenantId);
+  const statuses = listedStatuses(status);
+  const sourceKinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
+  return db.gather(FILTERED, { ...page, statuses, sourceKinds }, tenantId);
 };
 
 /** What a change can set: the fields of `UpdateAvatar`, and each state that the domain allows. */

@@ -22,6 +22,8 @@ export type Gatherable<Input, Output> = {
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
   /** How many batches are at the database at once, at most. */
   inFlight: number;
+  /** How many inputs one batch has at most; `MAX_BATCH` when left out. */
+  maxBatch?: number;
   /** What two inputs of one batch must not share; null when anything goes. */
   keyOf?(input: Input): string | null;
   /** Whether an input waits in the first queue, which is emptied before the other but for a share of each batch. */
@@ -92,7 +94,7 @@ const makeRoom = <Input, Output>(queue: Queue<Input, Output>, owner: string): bo
  * wait in each queue. Throws a `DatabaseError` for each that was not executed, or may have been.
  */
 export const createGatherer = <Input, Output>(
-  { name, run, inFlight, keyOf, goesFirst }: Gatherable<Input, Output>,
+  { name, run, inFlight, maxBatch = MAX_BATCH, keyOf, goesFirst }: Gatherable<Input, Output>,
   within: (milliseconds: number) => Runner,
   maxWaiting: number,
   watcher: Watcher | null = null,
@@ -110,8 +112,8 @@ export const createGatherer = <Input, Output>(
   const take = (): Item<Input, Output>[] => {
     const batch: Item<Input, Output>[] = [];
     const keys = new Set<string>();
-    fill(batch, keys, first, MAX_BATCH - Math.min(second.count, SECOND_SHARE));
-    fill(batch, keys, second, MAX_BATCH);
+    fill(batch, keys, first, maxBatch - Math.min(second.count, SECOND_SHARE));
+    fill(batch, keys, second, maxBatch);
     return batch;
   };
 
@@ -168,7 +170,7 @@ export const createGatherer = <Input, Output>(
   };
 
   const flush = (): void => {
-    while (waiting() > 0 && running < inFlight && (running === slow || waiting() >= MAX_BATCH)) {
+    while (waiting() > 0 && running < inFlight && (running === slow || waiting() >= maxBatch)) {
       const batch = take();
       isBusy = batch.length > 1;
       for (const item of batch) item.isSent = true;

@@ -122,7 +122,12 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     ["api_keys_tenant_id_id_pk"],
   ],
   ["reading an avatar", () => findAvatar(db, caller, newId("ava", new Date(), random)), ["avatars_tenant_id_id_pk"]],
-  ["listing avatars", () => listAvatars(db, caller, page), ["avatars_list_index"]],
+  ["listing avatars", () => listAvatars(db, caller, page), ["avatars_newest_index"]],
+  [
+    "listing avatars of a status",
+    () => listAvatars(db, caller, { ...page, filters: { status: "failed" } }),
+    ["avatars_list_index"],
+  ],
   ["listing events", () => listAuditEvents(db, caller, page), ["audit_events_tenant_id_id_pk"]],
   [
     "listing the events of a target",

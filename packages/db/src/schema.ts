@@ -89,6 +89,11 @@ export const apiKeys = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
+    // The list of one environment.
+    index("api_keys_environment_index").on(table.environment, table.tenantId, table.id),
+    // Whether a tenant has any key that is revoked, or has expired.
+    index("api_keys_revoked_index").on(table.tenantId).where(sql`${table.revokedAt} is not null`),
+    index("api_keys_expires_at_index").on(table.tenantId, table.expiresAt).where(sql`${table.expiresAt} is not null`),
     check("api_keys_id_check", isId(table.id, "key")),
     check("api_keys_key_id_check", isKeyId(table.keyId)),
     check("api_keys_environment_check", oneOf(table.environment, ENVIRONMENTS)),
@@ -219,7 +224,11 @@ export const avatars = pgTable(
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
-    // Lists, whichever filters they have: see `newestOf`, and why it does not begin as the primary key does.
+    // The list without filters: see `newestOf`, and why it does not begin as the primary key does.
+    index("avatars_newest_index")
+      .on(table.environment, table.tenantId, table.id)
+      .where(sql`${table.status} <> 'deleted'`),
+    // Lists with filters.
     index("avatars_list_index").on(table.environment, table.tenantId, table.status, table.sourceKind, table.id),
     check("avatars_id_check", isId(table.id, "ava")),
     check("avatars_environment_check", oneOf(table.environment, ENVIRONMENTS)),
@@ -261,6 +270,14 @@ export const auditEvents = pgTable(
     // What was done to this? What has this credential done?
     index("audit_events_target_id_index").on(table.targetId, table.tenantId, table.id),
     index("audit_events_actor_key_id_index").on(table.actorKeyId, table.tenantId, table.id),
+    // The list of one action. The most frequent one is left out, so that creating avatars does not pay for it.
+    index("audit_events_action_index")
+      .on(table.action, table.tenantId, table.id)
+      .where(sql`${table.action} <> 'avatar.created'`),
+    // What a test key sees, of a tenant that mostly works in live.
+    index("audit_events_test_index")
+      .on(table.environment, table.tenantId, table.id)
+      .where(sql`${table.environment} = 'test'`),
     check("audit_events_id_check", isId(table.id, "aud")),
     check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("audit_events_actor_check", sql`(${table.actorId} is null) = (${table.actorKeyId} is null)`),

@@ -4,7 +4,7 @@ import { API_KEY_LIST } from "./api-key.ts";
 import { AUDIT_EVENT_LIST } from "./audit.ts";
 import { AVATAR_LIST, AvatarPage } from "./avatar.ts";
 import { newId } from "./id.ts";
-import { readPage, toPage } from "./page.ts";
+import { itemsOf, pageText, readPage } from "./page.ts";
 import { Problem } from "./problem.ts";
 import { validate } from "./schema.ts";
 import { seededBytes } from "./testing.ts";
@@ -15,7 +15,7 @@ const id = newId("ava", now, random);
 
 /** The cursor of a page of avatars with more to come. */
 const cursorOf = (filters: object, last: string = id): string => {
-  const { nextCursor } = toPage(AVATAR_LIST, { filters, limit: 1 }, [{ id: last }, { id }], ({ id }) => id);
+  const { nextCursor } = JSON.parse(pageText(AVATAR_LIST, { filters }, { items: "", next: last }));
   if (nextCursor === null) throw new Error("there is no cursor");
   return nextCursor;
 };
@@ -33,18 +33,15 @@ const encode = (value: unknown): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
 describe("a page", () => {
-  test("has what was asked for, and a cursor while there is more", () => {
-    const rows = Array.from({ length: 3 }, () => ({ id: newId("ava", now, random) }));
-    const page = (limit: number) => toPage(AVATAR_LIST, { filters: {}, limit }, rows, (row) => row.id);
-    expect(page(3)).toEqual({ data: rows.map((row) => row.id), nextCursor: null });
-    expect(page(2).data).toEqual(rows.slice(0, 2).map((row) => row.id));
-    const { nextCursor } = page(2);
-    expect(readPage(AVATAR_LIST, { cursor: nextCursor ?? "" })).toEqual({
-      filters: {},
-      before: rows[1]?.id ?? id,
-      limit: 50,
-    });
-    expect(toPage(AVATAR_LIST, { filters: {}, limit: 5 }, [], () => 1)).toEqual({ data: [], nextCursor: null });
+  test("has its items as they were written, and a cursor while there is more", () => {
+    const items = '{"a":1e+308},{"a":"\\u0001 \u2028"}';
+    const page = (next: string | null) => pageText(AVATAR_LIST, { filters: {} }, { items, next });
+    expect(page(null)).toBe(`{"data":[${items}],"nextCursor":null}`);
+    const { data, nextCursor } = JSON.parse(page(id));
+    expect(data).toEqual([{ a: 1e308 }, { a: "\u0001 \u2028" }]);
+    expect(itemsOf<object>({ items, next: null })).toEqual(data);
+    expect(readPage(AVATAR_LIST, { cursor: nextCursor })).toEqual({ filters: {}, before: id, limit: 50 });
+    expect(pageText(AVATAR_LIST, { filters: {} }, { items: "", next: null })).toBe('{"data":[],"nextCursor":null}');
   });
 
   test("meets its schema", () => {

@@ -9,6 +9,8 @@ import { Count, isValid, Nullable, Text } from "./schema.ts";
 
 export const PAGE_LIMITS = { minimum: 1, maximum: 100 };
 export const DEFAULT_PAGE_LIMIT = 50;
+/** A page also ends before its items have more bytes of JSON than this; one item is always in it. */
+export const MAX_PAGE_BYTES = 1024 * 1024;
 
 const Cursor = Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the page before." });
 
@@ -103,15 +105,23 @@ export const readPage = <Prefix extends IdPrefix, Filters extends TProperties>(
   return { ...continued, limit };
 };
 
-/** The page that `request` asked for. `found` has one row more than its limit where there are more pages. */
-export const toPage = <Row extends { id: string }, Item>(
+/**
+ * A page as it is read from the database: its items as JSON, separated by commas, and the id below which the next page
+ * begins; null when there is none. `next` is not always the id of the last item: a page can end after rows that its
+ * filters leave out.
+ */
+export type WrittenPage = { items: string; next: string | null };
+
+/** The items of a page, which are of the type that its list says. */
+export const itemsOf = <Item>({ items }: WrittenPage): Item[] => JSON.parse(`[${items}]`);
+
+/** The page that the request with these `filters` asked for, as JSON. */
+export const pageText = (
   { prefix }: { prefix: IdPrefix },
-  { filters, limit }: { filters: object; limit: number },
-  found: readonly Row[],
-  present: (row: Row) => Item,
-): { data: Item[]; nextCursor: string | null } => {
-  const rows = found.slice(0, limit);
-  const last = rows.at(-1);
-  const nextCursor = last && found.length > limit ? writeCursor(prefix, filters, last.id) : null;
-  return { data: rows.map(present), nextCursor };
+  { filters }: { filters: object },
+  { items, next }: WrittenPage,
+): string => {
+  // A cursor is base64url: there is nothing in it to escape.
+  const nextCursor = next === null ? "null" : `"${writeCursor(prefix, filters, next)}"`;
+  return `{"data":[${items}],"nextCursor":${nextCursor}}`;
 };

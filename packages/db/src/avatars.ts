@@ -131,6 +131,7 @@ const ALL = pageReader<Owner & { before: AvatarId | null; limit: number }>(
     ) avatars`,
     avatars.id,
     ITEM,
+    newest.orderBy,
   ),
 );
 
@@ -155,6 +156,7 @@ const FILTERED = pageReader<Filtered>(
     ) avatars`,
     avatars.id,
     ITEM,
+    sql`${avatars.id} desc`,
   ),
 );
 

@@ -265,7 +265,7 @@ const selectPage = ({ environment, status }: KeysOf): SQL => {
   );
   if (status === null) {
     const found = sql`(select * from ${apiKeys} where ${where} order by ${orderBy} limit ${LIMIT} + 1) api_keys`;
-    return pageOf(sql`${found} ${LINE}`, apiKeys.id, ITEM);
+    return pageOf(sql`${found} ${LINE}`, apiKeys.id, ITEM, orderBy);
   }
   const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
   return pageOf(
@@ -276,6 +276,7 @@ const selectPage = ({ environment, status }: KeysOf): SQL => {
     ) api_keys ${LINE}`,
     apiKeys.id,
     ITEM,
+    orderBy,
     sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${LOOKED_AT} - 1)`,
   );
 };

@@ -124,6 +124,7 @@ const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
     ) audit_events`,
     auditEvents.id,
     ITEM,
+    orderBy,
     sql`(select ${auditEvents.id} ${inOrder} limit 1 offset ${LOOKED_AT} - 1)`,
   );
 };

@@ -138,6 +138,7 @@ const ALL = pageReader<Owner & { before: AvatarId | null; limit: number }>(
     ) avatars`,
     avatars.id,
     ITEM,
+    newest.orderBy,
   ),
 );
 
@@ -162,6 +163,7 @@ const FILTERED = pageReader<Filtered>(
     ) avatars`,
     avatars.id,
     ITEM,
+    sql`${avatars.id} desc`,
   ),
 );
 

@@ -27,13 +27,19 @@ export const rawJson = (column: Column | SQL): JsonField => bare(sql`${column}::
 /** `text[]`, without NULLs. */
 export const listJson = (column: Column): JsonField => bare(sql`array_to_json(${column})::text`);
 
-/** A moment, as `Date.prototype.toISOString` writes it: UTC, milliseconds. */
-export const timeJson = (moment: Column | SQL): JsonField =>
-  quoted(sql`to_char(${moment} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`);
+/**
+ * A moment of a `timestamp(3)` column, as `Date.prototype.toISOString` writes it: UTC, milliseconds. `to_json` leaves out
+ * the zeros at the end of a fraction, so a microsecond is added and cut off. `to_char` takes twice as long: 0.7 us.
+ */
+export const timeJson = (moment: Column | SQL): JsonField => ({
+  open: "",
+  value: sql`left(to_json(${moment} at time zone 'UTC' + '1 microsecond')::text, 24)`,
+  close: 'Z"',
+});
 
 /** A field that is `null` where its value is NULL. */
 export const nullable = ({ open, value, close }: JsonField): JsonField => {
-  const whole = open === "" ? value : sql`${sql.raw(`'${open}'`)} || ${value} || ${sql.raw(`'${close}'`)}`;
+  const whole = open + close === "" ? value : sql`${sql.raw(`'${open}'`)} || ${value} || ${sql.raw(`'${close}'`)}`;
   return bare(sql`coalesce(${whole}, 'null')`);
 };
 

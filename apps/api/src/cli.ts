@@ -27,7 +27,7 @@ import {
   presentAuditEvent,
 } from "@realtime-avatar/domain/audit";
 import { AVATAR_LIST, presentAvatar } from "@realtime-avatar/domain/avatar";
-import { type Id, type IdPrefix, isId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { type Id, type IdPrefix, isId, newId, newRequestId, type TenantId } from "@realtime-avatar/domain/id";
 import { type List, type PageRequest, readPage, toPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
 import { CreateTenant, type TenantRecord } from "@realtime-avatar/domain/tenant";
@@ -58,7 +58,7 @@ const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, nee
 /** Where a write from here comes from. */
 const originNow = () => {
   const now = new Date();
-  return { actor: null, requestId: newId("req", now, random), now, random };
+  return { actor: null, requestId: newRequestId(now, random), now, random };
 };
 
 const checkId = <Prefix extends IdPrefix>(prefix: Prefix, name: string, text: string): Id<Prefix> => {
@@ -161,7 +161,7 @@ program
 const tenants = program.command("tenants").description("the owners of keys and avatars");
 
 const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
-  tenantId,
+  id: tenantId,
   name,
   createdAt: createdAt.toISOString(),
 });
@@ -189,7 +189,7 @@ tenants
   .action(async (options: Output) => {
     await withDatabase(async ({ db }) => {
       const all = (await listTenants(db)).map(presentTenant);
-      const rows = all.map(({ tenantId, createdAt, name }) => [tenantId, createdAt, name]);
+      const rows = all.map(({ id, createdAt, name }) => [id, createdAt, name]);
       print(options, all, rows.length > 0 ? table(["TENANT", "CREATED", "NAME"], rows) : "There are no tenants.");
     });
   });

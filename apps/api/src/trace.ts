@@ -39,11 +39,15 @@ export type Trace = {
  */
 export type Answering = { status?: number | string; headers: Record<string, string | number> };
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+export const MAX_REQUEST_ID_LENGTH = 128;
+export const REQUEST_ID_PATTERN = "^[A-Za-z0-9._-]+$";
+const REQUEST_ID = new RegExp(REQUEST_ID_PATTERN);
 
 /** The caller's own request id, if it is harmless in headers and logs and no key by mistake; else a new one. */
 export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes): string =>
-  sent !== null && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent ? sent : newRequestId(now, random);
+  sent !== null && sent.length <= MAX_REQUEST_ID_LENGTH && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent
+    ? sent
+    : newRequestId(now, random);
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 

@@ -1122,6 +1122,34 @@ export interface components {
           | components["schemas"]["MalformedRequestProblem"];
       };
     };
+    /** @description `malformed_request`: The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters. */
+    MalformedRequest: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["MalformedRequestProblem"];
+      };
+    };
+    /** @description `malformed_request`: The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters. */
+    MalformedRequestWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["MalformedRequestProblem"];
+      };
+    };
     /**
      * @description `missing_api_key`: No bearer credentials were sent.
      *
@@ -1374,22 +1402,22 @@ export interface components {
     };
   };
   parameters: {
-    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
     RequestId: string;
-    /** @description The trace that the request is part of (W3C Trace Context). */
+    /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
     Traceparent: string;
-    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
     IdempotencyKey: string;
-    /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+    /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
     IfMatch: string;
-    /** @description The versions that you have already, such as `"1"`: then the answer is 304. */
+    /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
     IfNoneMatch: string;
   };
   requestBodies: never;
   headers: {
     /**
-     * @description The request's id: your own, if it is well-formed, or else a new one.
-     * @example req_01h455vb4pex5vsknk084sn02q
+     * @description The request's id: your own, if it is well-formed, or else a new one, a UUIDv7.
+     * @example 01890a5d-ac96-774b-bcce-b302099a8057
      */
     "X-Request-Id": string;
     /**
@@ -1490,9 +1518,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1539,6 +1567,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKeyPage"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       422: components["responses"]["ValidationFailed"];
@@ -1551,11 +1580,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1632,9 +1661,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1677,6 +1706,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
@@ -1688,9 +1718,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1736,6 +1766,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       404: components["responses"]["NotFound"];
@@ -1749,11 +1780,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1799,6 +1830,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
       404: components["responses"]["NotFound"];
@@ -1813,11 +1845,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1891,11 +1923,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1978,9 +2010,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2031,6 +2063,7 @@ export interface operations {
           "application/json": components["schemas"]["AvatarPage"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       422: components["responses"]["ValidationFailed"];
@@ -2043,11 +2076,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2128,11 +2161,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions that you have already, such as `"1"`: then the answer is 304. */
+        /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2196,6 +2229,7 @@ export interface operations {
         };
         content?: never;
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       404: components["responses"]["NotFound"];
@@ -2209,11 +2243,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2263,6 +2297,7 @@ export interface operations {
           "application/json": components["schemas"]["Avatar"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       404: components["responses"]["NotFound"];
@@ -2277,11 +2312,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2380,9 +2415,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2416,7 +2451,7 @@ export interface operations {
            *           ],
            *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
            *           "actorKeyId": "0123456789ABCDEF",
-           *           "requestId": "req_01h455vb4pex5vsknk084sn02q",
+           *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
            *         }
            *       ],
@@ -2426,6 +2461,7 @@ export interface operations {
           "application/json": components["schemas"]["AuditEventPage"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       422: components["responses"]["ValidationFailed"];
@@ -2438,9 +2474,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2488,9 +2524,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2550,6 +2586,7 @@ export interface operations {
           "text/html": string;
         };
       };
+      400: components["responses"]["MalformedRequestWithoutKey"];
       404: components["responses"]["NotFoundWithoutKey"];
       500: components["responses"]["InternalErrorWithoutKey"];
     };

@@ -40,8 +40,7 @@ const request = (): { limit: Limit; abort(): void } => {
   };
 };
 
-const write = (to: Pick<Db, "run">, note: string): Promise<unknown> =>
-  to.run("insert into notes values ($1)", [note]);
+const write = (to: Pick<Db, "run">, note: string): Promise<unknown> => to.run("insert into notes values ($1)", [note]);
 /** Each batch that is written is one statement. */
 const NOTES: Gatherable<string, string> = {
   name: "notes",

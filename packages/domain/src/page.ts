@@ -10,7 +10,11 @@ import { Count, isValid, Nullable, Text } from "./schema.ts";
 export const PAGE_LIMITS = { minimum: 1, maximum: 100 };
 export const DEFAULT_PAGE_LIMIT = 50;
 
-const Cursor = Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the page before." });
+/** What is no cursor of ours is refused by `readPage`; the pattern is for the document. */
+const Cursor = Type.Unsafe<string>({
+  ...Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the page before." }),
+  pattern: "^[A-Za-z0-9_-]+$",
+});
 
 /** One page of a list; `nextCursor` is null on the last one. */
 export const Page = <Item extends TSchema>(item: Item) =>

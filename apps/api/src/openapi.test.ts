@@ -110,11 +110,8 @@ describe("the document", () => {
       ]);
     }
     for (const name of ["X-Request-Id", "traceparent"]) {
-      expect(document.components.headers[name]?.schema).toMatchObject({
-        minLength: expect.any(Number),
-        maxLength: expect.any(Number),
-        pattern: expect.any(String),
-      });
+      const { minLength, maxLength, pattern } = document.components.headers[name]?.schema ?? {};
+      expect([typeof minLength, typeof maxLength, typeof pattern]).toEqual(["number", "number", "string"]);
     }
   });
 

@@ -408,6 +408,21 @@ describe("a body that nobody reads", () => {
   });
 });
 
+describe("a method", () => {
+  test("that Bun does not know closes the connection without a response", async () => {
+    for (const method of ["FOO", "get", "GETT"]) expect(await exchange(request(method, "/healthz"))).toBe("");
+  });
+
+  test("that asks for a tunnel gets none", async () => {
+    const connects = ["example.com:443", "/nothing"].map((target) =>
+      exchange(request("CONNECT", target, { headers: CLOSE })),
+    );
+    for (const text of await Promise.all(connects)) expect(problemIn(text)).toEqual(NOT_FOUND);
+    const known = await exchange(request("CONNECT", "/api/v1/avatars", { headers: CLOSE }));
+    expect(problemIn(known)).toEqual({ status: 405, code: "method_not_allowed" });
+  });
+});
+
 describe("credentials", () => {
   test("that are long are refused like others", async () => {
     const space = " ".repeat(6000);

@@ -195,7 +195,7 @@ describe("the image", () => {
       return JSON.parse(stdout);
     };
     expect(await cli("migrate")).toEqual({ migrated: true });
-    const { tenantId } = await cli("tenants", "create", "--name", "Acme");
+    const { id: tenantId } = await cli("tenants", "create", "--name", "Acme");
     const key = await cli("keys", "create", "--tenant", tenantId, "--name", "ops", "--scopes", "avatars:write");
 
     const api = startProcess(...alone(["realtime-avatar-api"], { DATABASE_URL, PORT: "0" }));

@@ -1,8 +1,8 @@
 /** The HTTP application: one way in for every request, one way out for every error. */
 import type { Caller } from "@realtime-avatar/db/callers";
-import { describeError } from "@realtime-avatar/db/failure";
+import { DatabaseError, describeError } from "@realtime-avatar/db/failure";
 import type { Db } from "@realtime-avatar/db/pool";
-import type { RandomBytes } from "@realtime-avatar/domain/id";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import type { Logger } from "@realtime-avatar/runtime/log";
@@ -13,16 +13,17 @@ import { apiKeyRoutes } from "./api-keys.ts";
 import { auditEventRoutes } from "./audit-events.ts";
 import { avatarRoutes } from "./avatars.ts";
 import type { ApiConfig } from "./config.ts";
+import { isHost } from "./host.ts";
 import { leakedKeyRoutes } from "./leaked-keys.ts";
 import { openApiDocument } from "./openapi.ts";
-import { toProblem, writeProblem } from "./problem.ts";
+import { isOverload, problemResponse, toProblem, writeProblem } from "./problem.ts";
 import { problemTypeRoutes } from "./problem-types.ts";
 import { createRequestLimit, type RequestLimit } from "./rate-limits.ts";
 import { createRecentIds, type RecentIds } from "./recent-ids.ts";
 import type { RedisStore } from "./redis.ts";
 import { referenceRoutes } from "./reference.ts";
 import type { ResponseBytes } from "./response-bytes.ts";
-import { requestIdFor, traced, traceIdOf } from "./trace.ts";
+import { requestIdFor, type Trace, traced, traceIdOf } from "./trace.ts";
 
 /** What the application is given. */
 export type AppOptions = {
@@ -60,6 +61,16 @@ export type Dependencies = AppOptions & {
 /** Some 2 MB of memory. With more keys in use than this, those used least recently wait in line with unknown ones. */
 const MAX_RECENT_KEY_IDS = 20_000;
 
+/** Bytes of a body that may come after a response without the body having been read. */
+const MAX_UNREAD_BYTES = 1024 * 1024;
+
+/**
+ * Whether a body may go on for longer than a connection is kept open for it. Bun reads and discards what nobody has read,
+ * without end. A body without a declared length counts until it has been read.
+ */
+const mayBeEndless = (headers: Headers): boolean =>
+  headers.has("transfer-encoding") || Number(headers.get("content-length")) > MAX_UNREAD_BYTES;
+
 type Route = { method: string; path: string };
 
 /** The methods that some route has at `path`. */
@@ -76,6 +87,15 @@ const methodsAt = (routes: readonly Route[], path: string): string[] => {
   if (methods.has("GET")) methods.add("HEAD");
   return [...methods].sort();
 };
+
+/** The last handler: answers, and logs, an error of the error handling itself. */
+export const failureHandler =
+  ({ clock, random, log }: Pick<AppOptions, "clock" | "random" | "log">) =>
+  (error: unknown): Response => {
+    const requestId = newRequestId(clock(), random);
+    log.error({ requestId, status: 500, error: describeError(error) }, "request");
+    return problemResponse(toProblem(error), requestId);
+  };
 
 export const createApp = (options: AppOptions) => {
   const { db, clock, random, log, isEnding, metrics, tracing } = options;
@@ -96,15 +116,18 @@ export const createApp = (options: AppOptions) => {
   })
     .use(traced)
     .onRequest((context) => {
-      const requestId = requestIdFor(context.request.headers.get("x-request-id"), clock(), random);
+      const { request } = context;
+      const requestId = requestIdFor(request.headers.get("x-request-id"), clock(), random);
       const startedAt = performance.now();
       metrics?.requestBegins();
-      const span = tracing?.begin(context.request);
-      const sent = context.request.headers.get("traceparent");
+      const span = tracing?.begin(request);
+      const sent = request.headers.get("traceparent");
       const traceId = span?.traceId ?? traceIdOf(sent);
       const deadline = startedAt + db.deadlineMs;
-      context.trace = { requestId, startedAt, deadline, traceId, span, onWork: span?.onWork };
-      const { headers } = context.set;
+      const isAborted = (): boolean => request.signal.aborted;
+      const trace: Trace = { requestId, startedAt, deadline, traceId, span, onWork: span?.onWork, isAborted };
+      context.trace = trace;
+      const headers = context.set.headers as Record<string, string>;
       // Without a span of ours, the trace is handed back as it came.
       if (traceId !== undefined) headers["traceparent"] = span?.traceparent ?? (sent as string);
       headers["x-request-id"] = requestId;
@@ -112,6 +135,14 @@ export const createApp = (options: AppOptions) => {
       headers["x-content-type-options"] = "nosniff";
       // The next request of this client goes to somebody else, before this process hangs up on it.
       if (isEnding()) headers["connection"] = "close";
+      else if (mayBeEndless(request.headers)) {
+        headers["connection"] = "close";
+        trace.onBodyRead = () => delete headers["connection"];
+      }
+      const host = request.headers.get("host");
+      if (host !== null && !isHost(host)) {
+        throw new Problem("malformed_request", "The Host header is empty or malformed, or there are several.");
+      }
     })
     // Registered before any route: a hook covers only what comes after it.
     .onError(({ code, error, path, set, trace }) => {
@@ -125,6 +156,7 @@ export const createApp = (options: AppOptions) => {
         }
       }
       trace.problem = problem.code;
+      trace.isShed = isOverload(error, problem);
       if (problem.status >= 500) {
         // A problem of ours is no defect, but for what has caused it. Elysia's own words for an answer that breaks its
         // schema quote the answer.
@@ -134,7 +166,7 @@ export const createApp = (options: AppOptions) => {
       return writeProblem(problem, trace.requestId, set);
     })
     .onAfterResponse(({ request, route, set, trace }) => {
-      const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error } = trace;
+      const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error, isShed } = trace;
       const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
       const { method } = request;
       const status = Number(set.status ?? 200);
@@ -152,7 +184,9 @@ export const createApp = (options: AppOptions) => {
         keyId,
         problem,
       };
-      if (error === undefined) log.info(line, "request");
+      // What is refused for load comes in numbers: a line each, and no stack.
+      if (isShed) log.warn({ ...line, reason: error instanceof DatabaseError ? error.code : undefined }, "request");
+      else if (error === undefined) log.info(line, "request");
       else log.error({ ...line, error: describeError(error) }, "request");
     })
     .get("/healthz", () => live())

@@ -4,7 +4,9 @@ import { connect } from "@realtime-avatar/db/pool";
 import { cutBlocked, random, seedKey, session, watchLookUps } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { createLog } from "@realtime-avatar/runtime/log";
-import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
+import { serve } from "@realtime-avatar/runtime/serve";
+import { failureHandler } from "./app.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG, type TestApi } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -209,13 +211,7 @@ describe("a defect of ours", () => {
     const { db } = api.database;
     await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
     const lines: string[] = [];
-    const config = {
-      defaultAvatarModelId: "x".repeat(161),
-      rateLimit: null,
-      maxActiveKeysPerTenant: 10,
-      tenantRateLimit: null,
-      trustedProxyHops: 0,
-    };
+    const config = { ...TEST_CONFIG, defaultAvatarModelId: "x".repeat(161) };
     const log = createLog("info", { write: (line) => void lines.push(line) });
     const app = createTestApp(db, { config, log });
     const body = { displayName: "unquotable", sourceKind: "image" };
@@ -226,5 +222,30 @@ describe("a defect of ours", () => {
     while (lines.length === 0) await Bun.sleep(1);
     expect(JSON.parse(lines.join("")).error.message).toBe("an answer breaks its schema");
     expect(lines.join("")).not.toMatch(/unquotable|xxx/);
+  });
+
+  test("is 500 with a request id, and a line in the log, when the error handling itself fails", async () => {
+    const lines: string[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(line) });
+    const address = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
+    const fail = failureHandler({ clock: () => new Date(), random, log });
+    const server = serve(
+      address,
+      { keepAliveMs: 60_000, requestMs: 60_000 },
+      () => {
+        throw new Error("the handler of errors is broken");
+      },
+      fail,
+    );
+    const answer = await readAnswer(await fetch(server.url));
+    expect(outcome(answer)).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toContain("broken");
+    expect(answer.headers.get("x-request-id")).toBe(answer.body.requestId);
+    expect(JSON.parse(lines.join(""))).toMatchObject({
+      level: 50,
+      requestId: answer.body.requestId,
+      error: { message: "the handler of errors is broken" },
+    });
+    await server.stop(true);
   });
 });

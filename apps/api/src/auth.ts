@@ -15,7 +15,9 @@ import type { Dependencies } from "./app.ts";
 import { type Trace, traced } from "./trace.ts";
 import { untilDone, writing } from "./writing.ts";
 
-const BEARER = /^bearer +(.+)$/i;
+const BEARER = /^bearer +/i;
+/** `token68` of RFC 9110 §11.2, which RFC 6750 §2.1 demands. No character fits twice: it takes linear time. */
+const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /** What strangers are told costs them more than us: it is made once. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
@@ -64,9 +66,10 @@ const authenticate = async (
   targetId: ApiKeyId | null,
   trace: Trace,
 ): Promise<Judged> => {
-  const [, token] = BEARER.exec(header ?? "") ?? [];
-  if (token === undefined) throw MISSING;
-  const secret = parseApiKey(token);
+  const [scheme] = BEARER.exec(header ?? "") ?? [];
+  if (header === null || scheme === undefined) throw MISSING;
+  const token = header.slice(scheme.length);
+  const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
   trace.keyId = secret.keyId;
   let stored = await findValid(db, secret, targetId, trace, recentKeyIds.has(secret.keyId));

@@ -6,7 +6,7 @@ import { Avatar, writableStatuses } from "@realtime-avatar/domain/avatar";
 import { validate } from "@realtime-avatar/domain/schema";
 import { AVATAR_STATUSES, type AvatarStatus } from "@realtime-avatar/domain/state";
 import fc from "fast-check";
-import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "./testing.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi, UUID_V7 } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -73,7 +73,7 @@ describe("reading one avatar", () => {
     const { status, headers, text } = await get(made.id, { "if-none-match": header });
     expect(status).toBe(expected);
     expect(headers.get("etag")).toBe('"1"');
-    expect(headers.get("x-request-id")).toStartWith("req_");
+    expect(headers.get("x-request-id")).toMatch(UUID_V7);
     expect(headers.get("cache-control")).toBe("no-store");
     if (expected === 304) expect([text, headers.get("content-type")]).toEqual(["", null]);
   });

@@ -95,7 +95,7 @@ describe("a server", () => {
       return JSON.parse(stdout);
     };
     await cli(DATABASE_URL, "migrate");
-    const { tenantId } = await cli(DATABASE_URL, "tenants", "create", "--name", "Acme");
+    const { id: tenantId } = await cli(DATABASE_URL, "tenants", "create", "--name", "Acme");
     const options = ["--tenant", tenantId, "--name", "ops", "--environment", "live", "--scopes", "*"];
     const { apiKey: key } = await cli(DATABASE_URL, "keys", "create", ...options);
 

@@ -21,7 +21,7 @@ const checkMediaType = ({ headers }: Request): void => {
 const tooLarge = (): Problem => new Problem("body_too_large", `A body has at most ${MAX_BODY_BYTES} bytes.`);
 
 /** The bytes of a body without a declared length, counted as they come. */
-const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array> => {
+const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: Trace): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -29,6 +29,7 @@ const readChunks = async (body: ReadableStream<Uint8Array>): Promise<Uint8Array>
     if (length > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
+  onBodyRead?.();
   return Buffer.concat(chunks);
 };
 
@@ -44,7 +45,7 @@ const readBytes = async (request: Request, trace: Trace): Promise<Uint8Array> =>
     }, trace.deadline - startedAt);
   });
   // HTTP holds the sender to its Content-Length, so these bytes can be taken in one go.
-  const bytes = declared === null && request.body ? readChunks(request.body) : request.bytes();
+  const bytes = declared === null && request.body ? readChunks(request.body, trace) : request.bytes();
   try {
     return await Promise.race([bytes, late]);
   } catch (error) {

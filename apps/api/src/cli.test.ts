@@ -118,8 +118,8 @@ describe("health", () => {
 describe("tenants", () => {
   test("are created and listed, oldest first", async () => {
     const acme = await json("tenants", "create", "--name", "Acme");
-    expect(acme).toEqual({ tenantId: acme.tenantId, name: "Acme", createdAt: acme.createdAt });
-    expect(isId("ten", acme.tenantId)).toBe(true);
+    expect(acme).toEqual({ id: acme.id, name: "Acme", createdAt: acme.createdAt });
+    expect(isId("ten", acme.id)).toBe(true);
     const { stdout } = await cli("tenants", "create", "--name", "For a person");
     expect(stdout).toMatch(/^Created ten_[0-9a-z]{26} {2}For a person\n$/);
     const all = await json("tenants", "list");

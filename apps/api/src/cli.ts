@@ -23,7 +23,7 @@ import {
 import { ENVIRONMENTS, isKeyId } from "@realtime-avatar/domain/api-key-secret";
 import { AUDIT_EVENT_LIST, type AuditEvent } from "@realtime-avatar/domain/audit";
 import { AVATAR_LIST, type Avatar, presentAvatar } from "@realtime-avatar/domain/avatar";
-import { type Id, type IdPrefix, isId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { type Id, type IdPrefix, isId, newId, newRequestId, type TenantId } from "@realtime-avatar/domain/id";
 import {
   itemsOf,
   type List,
@@ -61,7 +61,7 @@ const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, nee
 /** Where a write from here comes from. */
 const originNow = () => {
   const now = new Date();
-  return { actor: null, requestId: newId("req", now, random), now, random };
+  return { actor: null, requestId: newRequestId(now, random), now, random };
 };
 
 const checkId = <Prefix extends IdPrefix>(prefix: Prefix, name: string, text: string): Id<Prefix> => {
@@ -178,7 +178,7 @@ program
 const tenants = program.command("tenants").description("the owners of keys and avatars");
 
 const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
-  tenantId,
+  id: tenantId,
   name,
   createdAt: createdAt.toISOString(),
 });
@@ -206,7 +206,7 @@ tenants
   .action(async (options: Output) => {
     await withDatabase(async ({ db }) => {
       const all = (await listTenants(db)).map(presentTenant);
-      const rows = all.map(({ tenantId, createdAt, name }) => [tenantId, createdAt, name]);
+      const rows = all.map(({ id, createdAt, name }) => [id, createdAt, name]);
       print(options, all, rows.length > 0 ? table(["TENANT", "CREATED", "NAME"], rows) : "There are no tenants.");
     });
   });

@@ -4,15 +4,18 @@ import type { FieldError, MatchesVersion } from "@realtime-avatar/domain/problem
 export const entityTag = ({ version }: { version: number }): string => `"${version}"`;
 
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/.source;
-/** Empty elements of a list mean nothing (§5.6.1). */
-const LIST = new RegExp(`^(?:,[ \\t]*)*${TAG}(?:[ \\t]*,(?:[ \\t]*${TAG})?)*$`);
+/** `*`, or a list of tags. Empty elements of a list mean nothing (§5.6.1). */
+export const CONDITION_PATTERN = `^(?:\\*|(?:,[ \\t]*)*${TAG}(?:[ \\t]*,(?:[ \\t]*${TAG})?)*)$`;
+/** A longer condition is malformed. */
+export const MAX_CONDITION_LENGTH = 1024;
+const CONDITION = new RegExp(CONDITION_PATTERN);
 /** A version as we write it; whatever else is in quotes is no tag of ours. */
 const VERSION = /^[1-9]\d{0,9}$/;
 
 /** The tags of a list, `*` for any; `null` when the header is malformed. */
 const tagsOf = (header: string): { tag: string; isWeak: boolean }[] | "*" | null => {
+  if (header.length > MAX_CONDITION_LENGTH || !CONDITION.test(header)) return null;
   if (header === "*") return "*";
-  if (!LIST.test(header)) return null;
   return [...header.matchAll(new RegExp(TAG, "g"))].map(([, weak, tag = ""]) => ({ tag, isWeak: weak !== undefined }));
 };
 

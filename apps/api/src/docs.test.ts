@@ -40,7 +40,8 @@ const settled = (json: string): unknown =>
       .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
       .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
       .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
-      .replace(/"(ten|key|ava|aud|req)_[0-9a-z]{26}"/g, '"$1_<id>"')
+      .replace(/"(ten|key|ava|aud)_[0-9a-z]{26}"/g, '"$1_<id>"')
+      .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
       .replace(/"(createdAt|updatedAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
       .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')
       // It is noted a moment after the use.

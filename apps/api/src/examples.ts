@@ -16,7 +16,8 @@ const suffix = "01h455vb4pex5vsknk084sn02q";
 const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
 const time = "2026-11-20T12:00:00.000Z";
 
-export const REQUEST_ID = `req_${suffix}`;
+/** The same UUID as in the suffix of the ids. */
+export const REQUEST_ID = "01890a5d-ac96-774b-bcce-b302099a8057";
 
 const apiKey: ApiKey = {
   id: `key_${suffix}`,

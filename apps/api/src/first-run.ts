@@ -3,14 +3,14 @@ import { insertFirstApiKey } from "@realtime-avatar/db/api-keys";
 import type { Db } from "@realtime-avatar/db/pool";
 import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
-import { newId, type RandomBytes } from "@realtime-avatar/domain/id";
+import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 
 /** Creates a tenant and a live key with every scope, if there is no tenant yet; `null` otherwise. */
 export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Promise<ApiKeySecret | null> => {
   const tenant = { tenantId: newId("ten", now, random), name: "First tenant", createdAt: now };
   const request = { name: "First key", environment: "live" as const, scopes: ["*" as const] };
   const { record, secret } = issueApiKey(request, OPERATOR, { tenantId: tenant.tenantId, judgedAt: now, now, random });
-  const origin = { actor: null, requestId: newId("req", now, random), now, random };
+  const origin = { actor: null, requestId: newRequestId(now, random), now, random };
   return (await insertFirstApiKey(db, tenant, record, secret, origin)) ? secret : null;
 };
 

@@ -68,7 +68,7 @@ describe("on an empty embedded database", () => {
 
     // Another process joins while it runs: the command line sees what the service has written.
     const tenants = await runToEnd(bun(CLI, "tenants", "list", "--json"), variables);
-    expect(JSON.parse(tenants.stdout)).toMatchObject([{ tenantId: avatar.tenantId, name: "First tenant" }]);
+    expect(JSON.parse(tenants.stdout)).toMatchObject([{ id: avatar.tenantId, name: "First tenant" }]);
     expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(true);
     expect(await stop(first)).toBe(0);
     expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(false);

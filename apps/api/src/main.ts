@@ -11,7 +11,7 @@ import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { version } from "../package.json";
-import { createApp } from "./app.ts";
+import { createApp, failureHandler } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createFirstKey, firstKeyMessage } from "./first-run.ts";
 import { secureRandom } from "./random.ts";
@@ -103,7 +103,8 @@ runProcess(async (atExit) => {
     );
   atExit(async () => metricsServer?.stop(true));
   const patience = { keepAliveMs: config.keepAliveMs, requestMs: LONGEST_REQUESTS * config.database.deadlineMs };
-  const server = serve({ ...config, portVariable: "PORT" }, patience, app.fetch);
+  const fail = failureHandler({ clock, random: secureRandom, log });
+  const server = serve({ ...config, portVariable: "PORT" }, patience, app.fetch, fail);
   // Accepts nothing more, and waits for what is in flight.
   atExit(() => server.stop());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);

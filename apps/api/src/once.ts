@@ -7,7 +7,7 @@ import type { Caller } from "@realtime-avatar/db/callers";
 import { type Claim, findAnswer, type StoredAnswer, type WriteOutcome } from "@realtime-avatar/db/idempotency";
 import type { Db } from "@realtime-avatar/db/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
+import { type ApiKeySecret, maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
 import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "@realtime-avatar/domain/idempotency";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { isValid } from "@realtime-avatar/domain/schema";
@@ -22,11 +22,14 @@ export type Answer = { status: number; location: string | null; etag: string; bo
 /** What the domain refuses, as opposed to what fails. */
 const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
 
-/** Throws the problem `malformed_request` when there is an `Idempotency-Key` that is none. */
+/**
+ * Throws the problem `malformed_request` when there is an `Idempotency-Key` that is malformed, or that holds a secret: it
+ * would be stored in clear.
+ */
 export const checkIdempotencyKey = ({ headers }: Request): void => {
   const key = headers.get("idempotency-key");
-  if (key === null || isIdempotencyKey(key)) return;
-  throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters.");
+  if (key === null || (isIdempotencyKey(key) && maskApiKeys(key) === key)) return;
+  throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters, and no API key.");
 };
 
 const respond = (

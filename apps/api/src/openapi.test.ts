@@ -10,7 +10,7 @@ import { createApp, type Dependencies } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { openApiDocument } from "./openapi.ts";
 import { describeApi, OPENAPI_FILE } from "./openapi-file.ts";
-import { documentJudge, type OpenApi, operationsOf, resolved } from "./openapi-testing.ts";
+import { documentJudge, type OpenApi, operationsOf, type Parameter, resolved } from "./openapi-testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -95,6 +95,28 @@ describe("the document", () => {
       "POST /api/v1/api-keys/:id/rotate",
       "POST /api/v1/avatars",
     ]);
+  });
+
+  test("says the least and the greatest length, and the pattern, of every header and cursor that a request may have", () => {
+    const parameters = operationsOf(document).flatMap(({ operation }) =>
+      operation.parameters.map((given) => resolved<Parameter>(document, given)),
+    );
+    const texts = parameters.filter(({ in: where, name }) => where === "header" || name === "cursor");
+    const names = ["Idempotency-Key", "If-Match", "If-None-Match", "X-Request-Id", "cursor", "traceparent"];
+    expect([...new Set(texts.map(({ name }) => name))].sort()).toEqual(names);
+    for (const { name, schema } of texts) {
+      const { minLength, maxLength, pattern } = schema;
+      expect([name, typeof pattern, Number(minLength) >= 1, Number(maxLength) <= 1024]).toEqual([
+        name,
+        "string",
+        true,
+        true,
+      ]);
+    }
+    for (const name of ["X-Request-Id", "traceparent"]) {
+      const { minLength, maxLength, pattern } = document.components.headers[name]?.schema ?? {};
+      expect([typeof minLength, typeof maxLength, typeof pattern]).toEqual(["number", "number", "string"]);
+    }
   });
 
   test("knows every problem but the one that no operation has", () => {

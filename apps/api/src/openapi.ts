@@ -17,11 +17,13 @@ import { ID_CHARACTERS, ID_SUFFIX_LENGTH } from "@realtime-avatar/domain/id";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
 import type { TSchema } from "@sinclair/typebox";
 import { version } from "../package.json";
+import { CONDITION_PATTERN, MAX_CONDITION_LENGTH } from "./conditions.ts";
 import { EXAMPLES, PROBLEM_EXAMPLES, REQUEST_ID } from "./examples.ts";
 import { LeakedKeyReport } from "./leaked-keys.ts";
 import type { Operation, RouteDetail } from "./operation.ts";
 import { problemSchema, writeProblem } from "./problem.ts";
 import { ProblemType } from "./problem-types.ts";
+import { MAX_REQUEST_ID_LENGTH, REQUEST_ID_PATTERN } from "./trace.ts";
 
 type Json = { [name: string]: unknown };
 
@@ -87,15 +89,21 @@ const text = (description: string, example: string, schema: Json = {}, required 
   example,
 });
 
+const REQUEST_ID_SCHEMA = { minLength: 1, maxLength: MAX_REQUEST_ID_LENGTH, pattern: REQUEST_ID_PATTERN };
+const TRACEPARENT_SCHEMA = { minLength: 55, maxLength: 55, pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" };
+const CONDITION_SCHEMA = { minLength: 1, maxLength: MAX_CONDITION_LENGTH, pattern: CONDITION_PATTERN };
+
 /** The headers of answers; those that are not always there are not required. */
 const HEADERS: Record<string, Json> = {
-  "X-Request-Id": text("The request's id: your own, if it is well-formed, or else a new one.", REQUEST_ID, {
-    pattern: "^[A-Za-z0-9._-]{1,128}$",
-  }),
+  "X-Request-Id": text(
+    "The request's id: your own, if it is well-formed, or else a new one, a UUIDv7.",
+    REQUEST_ID,
+    REQUEST_ID_SCHEMA,
+  ),
   traceparent: text(
     "The trace, where there is one (W3C Trace Context).",
     "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-    { pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" },
+    TRACEPARENT_SCHEMA,
     false,
   ),
   "Cache-Control": text("Nothing is kept by caches.", "no-store", { const: "no-store" }),
@@ -149,16 +157,29 @@ const header = (name: string, description: string, schema: Json = {}): Json => (
 const PARAMETERS: Record<string, Json> = {
   RequestId: header(
     "X-Request-Id",
-    "An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced.",
+    "An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced.",
+    REQUEST_ID_SCHEMA,
   ),
-  Traceparent: header("traceparent", "The trace that the request is part of (W3C Trace Context)."),
+  Traceparent: header(
+    "traceparent",
+    "The trace that the request is part of (W3C Trace Context). What is malformed is ignored.",
+    TRACEPARENT_SCHEMA,
+  ),
   IdempotencyKey: header(
     "Idempotency-Key",
-    "A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again.",
-    { pattern: "^[\\x21-\\x7e]{1,255}$" },
+    "A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key.",
+    { minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
   ),
-  IfMatch: header("If-Match", 'The versions in which the change may be made, such as `"1"`; or `*`.'),
-  IfNoneMatch: header("If-None-Match", 'The versions that you have already, such as `"1"`: then the answer is 304.'),
+  IfMatch: header(
+    "If-Match",
+    'The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused.',
+    CONDITION_SCHEMA,
+  ),
+  IfNoneMatch: header(
+    "If-None-Match",
+    'The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored.',
+    CONDITION_SCHEMA,
+  ),
 };
 
 const ID_PREFIXES: Record<string, string> = { "/api/v1/api-keys": "key", "/api/v1/avatars": "ava" };
@@ -199,7 +220,8 @@ const traitsOf = (method: string, { scope, success }: RouteDetail): Traits => ({
 /** Every problem that a route may answer with, by its status. */
 const problemsOf = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
   const { isPublic, isWrite, isOnce, showsSecret } = traitsOf(method, detail);
-  const codes = new Set<ProblemCode>(["internal_error", ...(detail.problems ?? [])]);
+  // Any request may have a malformed `Host`.
+  const codes = new Set<ProblemCode>(["internal_error", "malformed_request", ...(detail.problems ?? [])]);
   const add = (isSo: boolean, ...more: ProblemCode[]): void => {
     if (isSo) for (const code of more) codes.add(code);
   };
@@ -207,7 +229,7 @@ const problemsOf = (method: string, path: string, detail: RouteDetail): Map<numb
   add(!isPublic, "missing_api_key", "invalid_api_key", "revoked_api_key", "expired_api_key", "rate_limited");
   add(!isPublic && detail.scope !== "any", "insufficient_scope");
   add(path.includes(":"), "not_found");
-  add(detail.body !== undefined, "malformed_json", "malformed_request", "body_too_large", "unsupported_media_type");
+  add(detail.body !== undefined, "malformed_json", "body_too_large", "unsupported_media_type");
   add(usesDatabase, "validation_failed", "unavailable");
   add(usesDatabase && isWrite, "outcome_unknown");
   add(isOnce, "idempotency_key_reused");

@@ -1,5 +1,5 @@
 /** Errors as answers: `application/problem+json` (RFC 9457), in fixed words, with nothing internal and no echo. */
-import { databaseFailure } from "@realtime-avatar/db/failure";
+import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/failure";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS } from "@realtime-avatar/domain/schema";
 import { SCOPES } from "@realtime-avatar/domain/scope";
@@ -12,9 +12,21 @@ const RETRY_AFTER_SECONDS = 1;
 /** The answer that an error means. What we do not know is `internal_error`: its words stay with us. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error;
+  // Nobody reads this. It is what the log and the metrics say.
+  if (isAbort(error)) return new Problem("malformed_request", "The connection ended before the request was executed.");
   // Writes say themselves when their outcome is unknown; whatever else fails at the database changed nothing.
   if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });
   return new Problem("internal_error", "Something went wrong on our side. The request id identifies it in our log.");
+};
+
+/** Why work is refused for load alone. */
+const OVERLOAD = new Set(["QUEUE_FULL", "DEADLINE_EXCEEDED"]);
+
+/** Whether `error`, which was answered with `problem`, says that the service had too much to do, and nothing worse. */
+export const isOverload = (error: unknown, { code }: Problem): boolean => {
+  if (code !== "unavailable") return false;
+  const cause = error instanceof Problem ? error.cause : error;
+  return cause === undefined || (cause instanceof DatabaseError && OVERLOAD.has(cause.code));
 };
 
 const CHALLENGE = 'Bearer realm="realtime-avatar"';
@@ -53,6 +65,14 @@ export const writeProblem = (problem: Problem, requestId: string, set: Answering
     allowedStatuses: problem.extras.allowedStatuses,
   };
   return JSON.stringify(body);
+};
+
+/** A problem as a response of its own, for a request that the application could not answer. */
+export const problemResponse = (problem: Problem, requestId: string): Response => {
+  const headers = { "x-request-id": requestId, "cache-control": "no-store", "x-content-type-options": "nosniff" };
+  const set: Answering = { headers: { ...headers } };
+  const body = writeProblem(problem, requestId, set);
+  return new Response(body, { status: problem.status, headers: set.headers as Record<string, string> });
 };
 
 const fieldError = {

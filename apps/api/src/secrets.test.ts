@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cutBlocked, session } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { type Answer, startApi, type TestApi } from "./testing.ts";
+import { type Answer, startApi, type TestApi, UUID_V7 } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -236,7 +236,7 @@ describe("a log line", () => {
       tenantId: api.tenantId,
       keyId: parseApiKey(secrets[1] ?? "")?.keyId,
     });
-    expect(created.requestId).toMatch(/^req_/);
+    expect(created.requestId).toMatch(UUID_V7);
     expect(created.durationMs).toBeGreaterThan(0);
     expect(lines).toHaveLength(answers.length + 3 + 31);
     expect(api.log.join("")).not.toContain("displayName");

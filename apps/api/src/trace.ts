@@ -2,7 +2,7 @@
 import type { Origin } from "@realtime-avatar/db/audit";
 import type { OnWork } from "@realtime-avatar/db/watch";
 import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
-import { newId, type RandomBytes } from "@realtime-avatar/domain/id";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
 import { Elysia } from "elysia";
@@ -17,11 +17,20 @@ export type Trace = {
   traceId?: string | undefined;
   span?: RequestSpan | undefined;
   onWork?: OnWork | undefined;
+  /**
+   * Whether the client has hung up, or has been answered by Bun already: then nothing may be written. Bun creates the
+   * signal of a request when it is first asked for, and sets it rightly then.
+   */
+  isAborted: () => boolean;
+  /** Called when the body has been read to its end; only set when the connection would be closed otherwise. */
+  onBodyRead?: (() => void) | undefined;
   tenantId?: string;
   keyId?: string;
   problem?: ProblemCode;
   /** What went wrong on our side. */
   error?: unknown;
+  /** Whether the request was refused for load alone. */
+  isShed?: boolean;
 };
 
 /**
@@ -30,11 +39,15 @@ export type Trace = {
  */
 export type Answering = { status?: number | string; headers: Record<string, string | number> };
 
-const REQUEST_ID = /^[A-Za-z0-9._-]{1,128}$/;
+export const MAX_REQUEST_ID_LENGTH = 128;
+export const REQUEST_ID_PATTERN = "^[A-Za-z0-9._-]+$";
+const REQUEST_ID = new RegExp(REQUEST_ID_PATTERN);
 
 /** The caller's own request id, if it is harmless in headers and logs and no key by mistake; else a new one. */
 export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes): string =>
-  sent !== null && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent ? sent : newId("req", now, random);
+  sent !== null && sent.length <= MAX_REQUEST_ID_LENGTH && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent
+    ? sent
+    : newRequestId(now, random);
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 

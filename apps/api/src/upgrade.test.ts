@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
 import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
 import { digestApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { newId } from "@realtime-avatar/domain/id";
+import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { startFleet } from "./fleet-testing.ts";
 import { readAnswer, requestInit } from "./testing.ts";
@@ -39,7 +39,7 @@ const start = async (database: TestDatabase) => {
 
 /** Has the service do what each of its statements is for. */
 const exercise = async ({ call }: Awaited<ReturnType<typeof start>>, key: string): Promise<void> => {
-  const headers = { "idempotency-key": newId("req", new Date(), random) };
+  const headers = { "idempotency-key": newRequestId(new Date(), random) };
   const made = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
   const replayed = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
   expect([made.status, replayed.status, replayed.text]).toEqual([201, 201, made.text]);
@@ -92,7 +92,7 @@ describe("a database with", () => {
     await client`
       insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
       values (${tenantId}, ${newId("aud", now, random)}, 'live', ${record.id}, ${record.keyId}, 'avatar.created', ${avatarId},
-        ${newId("req", now, random)}, ${now})`;
+        ${newRequestId(now, random)}, ${now})`;
     return { key: secret.reveal(), avatarId };
   };
   const rowsOf = async ({ db: { client } }: TestDatabase) =>

@@ -741,7 +741,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters. */
+    /** @description The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key. */
     MalformedRequestProblem: {
       /** @constant */
       type: "/problems/malformed_request";
@@ -1139,7 +1139,7 @@ export interface components {
     /**
      * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 deep.
      *
-     *     `malformed_request`: The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.
+     *     `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key.
      */
     MalformedJsonOrMalformedRequest: {
       headers: {
@@ -1160,7 +1160,7 @@ export interface components {
     /**
      * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 deep.
      *
-     *     `malformed_request`: The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.
+     *     `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key.
      */
     MalformedJsonOrMalformedRequestWithoutKey: {
       headers: {
@@ -1174,6 +1174,34 @@ export interface components {
         "application/problem+json":
           | components["schemas"]["MalformedJsonProblem"]
           | components["schemas"]["MalformedRequestProblem"];
+      };
+    };
+    /** @description `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key. */
+    MalformedRequest: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["MalformedRequestProblem"];
+      };
+    };
+    /** @description `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key. */
+    MalformedRequestWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["MalformedRequestProblem"];
       };
     };
     /**
@@ -1434,22 +1462,22 @@ export interface components {
     };
   };
   parameters: {
-    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
     RequestId: string;
-    /** @description The trace that the request is part of (W3C Trace Context). */
+    /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
     Traceparent: string;
-    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
     IdempotencyKey: string;
-    /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+    /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
     IfMatch: string;
-    /** @description The versions that you have already, such as `"1"`: then the answer is 304. */
+    /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
     IfNoneMatch: string;
   };
   requestBodies: never;
   headers: {
     /**
-     * @description The request's id: your own, if it is well-formed, or else a new one.
-     * @example req_01h455vb4pex5vsknk084sn02q
+     * @description The request's id: your own, if it is well-formed, or else a new one, a UUIDv7.
+     * @example 01890a5d-ac96-774b-bcce-b302099a8057
      */
     "X-Request-Id": string;
     /**
@@ -1555,9 +1583,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1606,6 +1634,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKeyPage"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       422: components["responses"]["ValidationFailed"];
@@ -1618,11 +1647,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1701,9 +1730,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1748,6 +1777,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
@@ -1759,9 +1789,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1809,6 +1839,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       404: components["responses"]["NotFound"];
@@ -1822,11 +1853,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1874,6 +1905,7 @@ export interface operations {
           "application/json": components["schemas"]["ApiKey"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
       404: components["responses"]["NotFound"];
@@ -1888,11 +1920,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -1968,11 +2000,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2057,9 +2089,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2110,6 +2142,7 @@ export interface operations {
           "application/json": components["schemas"]["AvatarPage"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       422: components["responses"]["ValidationFailed"];
@@ -2122,11 +2155,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. */
+        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2207,11 +2240,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions that you have already, such as `"1"`: then the answer is 304. */
+        /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2275,6 +2308,7 @@ export interface operations {
         };
         content?: never;
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       404: components["responses"]["NotFound"];
@@ -2288,11 +2322,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2342,6 +2376,7 @@ export interface operations {
           "application/json": components["schemas"]["Avatar"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       404: components["responses"]["NotFound"];
@@ -2356,11 +2391,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. */
+        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2459,9 +2494,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2495,7 +2530,7 @@ export interface operations {
            *           ],
            *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
            *           "actorKeyId": "0123456789ABCDEF",
-           *           "requestId": "req_01h455vb4pex5vsknk084sn02q",
+           *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
            *         }
            *       ],
@@ -2505,6 +2540,7 @@ export interface operations {
           "application/json": components["schemas"]["AuditEventPage"];
         };
       };
+      400: components["responses"]["MalformedRequest"];
       401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
       403: components["responses"]["InsufficientScope"];
       422: components["responses"]["ValidationFailed"];
@@ -2517,9 +2553,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2567,9 +2603,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed is replaced. */
+        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). */
+        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
@@ -2631,6 +2667,7 @@ export interface operations {
           "text/html": string;
         };
       };
+      400: components["responses"]["MalformedRequestWithoutKey"];
       404: components["responses"]["NotFoundWithoutKey"];
       500: components["responses"]["InternalErrorWithoutKey"];
     };

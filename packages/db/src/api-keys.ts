@@ -133,8 +133,12 @@ const insertByOperator = statement(sql`
 
 const insertByNobody = statement(sql`
   with tenant as (
-    ${insertFrom(tenants, placeholders(tenants, "tenant"), sql`(select where not exists (select from ${tenants})) nobody`)}
-    returning tenant_id
+    ${insertFrom(
+      tenants,
+      { ...placeholders(tenants, "tenant"), isFirst: sql`true` },
+      sql`(select where not exists (select from ${tenants})) nobody`,
+    )}
+    on conflict do nothing returning tenant_id
   ),
   ${insertKeyFrom(sql`tenant`)}
   select from api_key`);
@@ -180,7 +184,10 @@ export const insertRootApiKey = async (
   origin: Origin,
 ): Promise<boolean> => (await insertByOperator(db, keyValues(record, secret, origin))).length === 1;
 
-/** Writes a tenant with a key, if there is no tenant yet; `false`, with nothing written, otherwise. One statement. */
+/**
+ * Writes a tenant with a key, if there is no tenant yet; `false`, with nothing written, otherwise. Of several processes
+ * that do so at once, one writes: the row is marked as the first, and a constraint allows that mark once. One statement.
+ */
 export const insertFirstApiKey = async (
   db: Db,
   tenant: TenantRecord,

@@ -29,6 +29,13 @@ export class DatabaseError extends Error {
 export const notExecuted = (code: string, message: string): DatabaseError =>
   new DatabaseError("not_executed", code, message);
 
+/** The code of a statement that was not sent because its request had been aborted. */
+export const ABORTED = "ABORTED";
+export const aborted = (): DatabaseError => notExecuted(ABORTED, "the request was aborted before this was sent");
+
+/** Whether `error` says that the work was not sent because its request, or one in its batch, had been aborted. */
+export const isAbort = (error: unknown): boolean => error instanceof DatabaseError && error.code === ABORTED;
+
 /** Tells a failing database from a failing statement; `null` for the latter, and for whatever is no database error. */
 export const databaseFailure = (error: unknown): DatabaseFailure | null =>
   error instanceof DatabaseError ? error.failure : null;

@@ -10,8 +10,12 @@
  *
  * What waits is bounded. When the queue is full, the owner with most of it gives way: its latest is refused for one of
  * an owner with less. A kind may have two queues, each with that bound, so that what is in one cannot fill the other.
+ *
+ * Input whose request has been aborted is never sent. The pool refuses a batch that has such input at the moment when it
+ * would be sent; the rest of the batch is then sent without it.
  */
-import { DatabaseError, HANGS_MS, notExecuted } from "./failure.ts";
+import { DatabaseError, HANGS_MS, isAbort, notExecuted } from "./failure.ts";
+import type { IsAborted } from "./pool.ts";
 import type { Watcher } from "./watch.ts";
 
 /** A kind of work that can be gathered, as one statement. */
@@ -47,6 +51,7 @@ export const SECOND_SHARE = 8;
 type Item<Input, Output> = {
   input: Input;
   isSent: boolean;
+  isAborted: IsAborted | undefined;
   resolve(output: Output): void;
   reject(error: unknown): void;
 };
@@ -55,7 +60,7 @@ type Item<Input, Output> = {
 type Queue<Input, Output> = { owners: Map<string, Set<Item<Input, Output>>>; count: number };
 
 export type Gatherer<Input, Output> = {
-  gather(input: Input, owner: string, deadline: number): Promise<Output>;
+  gather(input: Input, owner: string, deadline: number, isAborted?: IsAborted): Promise<Output>;
   /** How many wait at the moment. */
   waiting(): number;
 };
@@ -90,12 +95,14 @@ const makeRoom = <Input, Output>(queue: Queue<Input, Output>, owner: string): bo
 };
 
 /**
- * Gathers what is given to it. `within` is the database with so many milliseconds for a statement; at most `maxWaiting`
- * wait in each queue. Throws a `DatabaseError` for each that was not executed, or may have been.
+/**
+ * Gathers what is given to it. `within` is the database with so many milliseconds for a statement, which is not sent when
+ * `isAborted` says so at that moment; at most `maxWaiting` wait in each queue. Throws a `DatabaseError` for each that was
+ * not executed, or may have been.
  */
 export const createGatherer = <Input, Output>(
   { name, run, inFlight, maxBatch = MAX_BATCH, keyOf, goesFirst }: Gatherable<Input, Output>,
-  within: (milliseconds: number) => Runner,
+  within: (milliseconds: number, isAborted?: IsAborted) => Runner,
   maxWaiting: number,
   watcher: Watcher | null = null,
 ): Gatherer<Input, Output> => {
@@ -152,7 +159,7 @@ export const createGatherer = <Input, Output>(
   };
 
   const send = async (batch: readonly Item<Input, Output>[]): Promise<void> => {
-    const db = within(Math.max(1, latest - performance.now()));
+    const db = within(Math.max(1, latest - performance.now()), () => batch.some(({ isAborted }) => isAborted?.()));
     watcher?.batch(name, batch.length);
     try {
       const outputs = await run(
@@ -161,7 +168,11 @@ export const createGatherer = <Input, Output>(
       );
       for (const [index, item] of batch.entries()) item.resolve(outputs[index] as Output);
     } catch (error) {
-      if (batch.length === 1 || error instanceof DatabaseError) for (const item of batch) item.reject(error);
+      if (isAbort(error)) {
+        const left = batch.filter((item) => !item.isAborted?.());
+        for (const item of batch) if (!left.includes(item)) item.reject(error);
+        if (left.length > 0) await send(left);
+      } else if (batch.length === 1 || error instanceof DatabaseError) for (const item of batch) item.reject(error);
       else {
         watcher?.redone(name);
         await Promise.all(batch.map((item) => send([item])));
@@ -200,7 +211,7 @@ export const createGatherer = <Input, Output>(
     }
   };
 
-  const gather = (input: Input, owner: string, deadline: number): Promise<Output> =>
+  const gather: Gatherer<Input, Output>["gather"] = (input, owner, deadline, isAborted) =>
     new Promise((resolve, reject) => {
       const left = deadline - performance.now();
       if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
@@ -217,6 +228,7 @@ export const createGatherer = <Input, Output>(
       const item: Item<Input, Output> = {
         input,
         isSent: false,
+        isAborted,
         resolve: (output) => {
           clearTimeout(timer);
           resolve(output);

@@ -15,12 +15,22 @@ import idempotency from "../migrations/0003_idempotency.sql" with { type: "text"
 import cheaperChecks from "../migrations/0004_cheaper_checks.sql" with { type: "text" };
 import rotation from "../migrations/0005_rotation.sql" with { type: "text" };
 import listIndexes from "../migrations/0006_list_indexes.sql" with { type: "text" };
+import firstTenant from "../migrations/0007_first_tenant.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { driver } from "./connection.ts";
 import { type Db, findPrimary } from "./pool.ts";
 
 /** One for each entry of the journal, in its order. */
-const TEXTS = [initial, auditAppendOnly, lifeOfKeysAndAvatars, idempotency, cheaperChecks, rotation, listIndexes];
+const TEXTS = [
+  initial,
+  auditAppendOnly,
+  lifeOfKeysAndAvatars,
+  idempotency,
+  cheaperChecks,
+  rotation,
+  listIndexes,
+  firstTenant,
+];
 
 /** Any number will do, as long as every replica takes the same. */
 const LOCK = 7_229_001;

@@ -9,6 +9,7 @@
  */
 import { type Connection, type ConnectionOptions, type Host, hostsOf, openConnection } from "./connection.ts";
 import {
+  aborted,
   DatabaseError,
   databaseFailure,
   HANGS_MS,
@@ -18,11 +19,17 @@ import {
   notExecuted,
   sentFailure,
 } from "./failure.ts";
-import { createGatherer, type Gatherable, type Gatherer } from "./gather.ts";
+import { createGatherer, type Gatherable, type Gatherer, type Runner } from "./gather.ts";
 import type { Ending, OnWork, Standing, Watcher } from "./watch.ts";
 
-/** By when something has to be done, as of `performance.now()`, in milliseconds. */
-export type Limit = { deadline: number; onWork?: OnWork | undefined };
+/** Whether a request has been aborted: nobody reads its response, so nothing of it may be sent to the database. */
+export type IsAborted = () => boolean;
+
+/**
+ * By when something has to be done, as of `performance.now()`, in milliseconds; and whether it must not be done any more.
+ * `isAborted` is asked immediately before each statement is handed to a connection, however long it has waited.
+ */
+export type Limit = { deadline: number; onWork?: OnWork | undefined; isAborted?: IsAborted | undefined };
 
 /** The database, as statements see it. */
 export type Db = {
@@ -69,6 +76,7 @@ type Lane = { connection: Connection; openedAt: number; heardAt: number; busySin
 type Job = {
   text: string;
   parameters: readonly unknown[];
+  isAborted: IsAborted | undefined;
   resolve(rows: object[]): void;
   reject(error: unknown): void;
   /** Where it runs; null while it waits. */
@@ -146,7 +154,8 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     for (const queue of [begun, fresh]) {
       for (const job of queue) {
         queue.delete(job);
-        return job;
+        if (!job.isAborted?.()) return job;
+        job.reject(aborted());
       }
     }
     return undefined;
@@ -271,11 +280,17 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     }
   };
 
-  const submit = (text: string, parameters: readonly unknown[], queue: Set<Job>, deadline: number): Promise<object[]> =>
+  const submit = (
+    text: string,
+    parameters: readonly unknown[],
+    queue: Set<Job>,
+    { deadline, isAborted }: Limit,
+  ): Promise<object[]> =>
     new Promise((resolve, reject) => {
       if (isClosed) throw notExecuted("CONNECTION_ENDED", "the database has been closed");
       const left = deadline - performance.now();
       if (left <= 0) throw notExecuted("DEADLINE_EXCEEDED", "there is no time left");
+      if (isAborted?.()) throw aborted();
       const lane = takeFree();
       if (!lane && queue.size >= maxWaiting) throw notExecuted("QUEUE_FULL", "too many wait already");
       const timer = setTimeout(() => {
@@ -292,6 +307,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
       const job: Job = {
         text,
         parameters,
+        isAborted,
         lane: null,
         isAgain: false,
         resolve: (rows) => {
@@ -313,7 +329,7 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
   // biome-ignore lint/suspicious/noExplicitAny: of each kind, what it takes and gives
   const gatherers = new Map<Gatherable<any, any>, Gatherer<any, any>>();
   const gathererOf = <Input, Output>(kind: Gatherable<Input, Output>): Gatherer<Input, Output> => {
-    const gatherer = gatherers.get(kind) ?? createGatherer(kind, within, maxWaiting, watcher);
+    const gatherer = gatherers.get(kind) ?? createGatherer(kind, runner, maxWaiting, watcher);
     gatherers.set(kind, gatherer);
     return gatherer;
   };
@@ -343,10 +359,13 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
     );
   };
 
+  const runner = (milliseconds: number, isAborted?: IsAborted): Runner => ({
+    run: <Row extends object>(text: string, parameters: readonly unknown[]) =>
+      submit(text, parameters, begun, { deadline: performance.now() + milliseconds, isAborted }) as Promise<Row[]>,
+  });
   const within = (milliseconds: number): Db => ({
     deadlineMs,
-    run: <Row extends object>(text: string, parameters: readonly unknown[]) =>
-      submit(text, parameters, begun, performance.now() + milliseconds) as Promise<Row[]>,
+    ...runner(milliseconds),
     gather: (kind, input, owner) => gathererOf(kind).gather(input, owner, performance.now() + milliseconds),
     until,
     within,
@@ -359,13 +378,15 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
       deadlineMs,
       run: async <Row extends object>(text: string, parameters: readonly unknown[]) => {
         const rows = await watched("statement", limit, () => {
-          return submit(text, parameters, hasBegun ? begun : fresh, limit.deadline);
+          return submit(text, parameters, hasBegun ? begun : fresh, limit);
         });
         hasBegun = true;
         return rows as Row[];
       },
       gather: async (kind, input, owner) => {
-        const output = await watched(kind.name, limit, () => gathererOf(kind).gather(input, owner, limit.deadline));
+        const output = await watched(kind.name, limit, () =>
+          gathererOf(kind).gather(input, owner, limit.deadline, limit.isAborted),
+        );
         hasBegun = true;
         return output;
       },

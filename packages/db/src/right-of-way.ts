@@ -54,6 +54,9 @@ export const sweepPendingChanges = sweepOf(
   apiKeyPendingChanges.announcedAt,
 );
 
+/** How long the end of an announcement may take. It is sent even when the request has been aborted meanwhile. */
+const WITHDRAW_MS = 1000;
+
 /** Runs a change of the key `target` that may have to wait for the writes of the key and its descendants. */
 export const withRightOfWay = async <Result>(
   db: Db,
@@ -70,6 +73,9 @@ export const withRightOfWay = async <Result>(
   } finally {
     clearInterval(timer);
     // One that stays behind ends by itself.
-    if (announced) await (announced as Promise<unknown>).then(() => withdraw(db, { tenantId, id })).catch(() => {});
+    if (announced)
+      await (announced as Promise<unknown>)
+        .then(() => withdraw(db.within(WITHDRAW_MS), { tenantId, id }))
+        .catch(() => {});
   }
 };

@@ -58,6 +58,8 @@ export const tenants = pgTable(
   {
     tenantId: bytewise("tenant_id").primaryKey(),
     name: text("name").notNull(),
+    /** True for the tenant of a first run. A constraint of its own allows it once, however many processes start. */
+    isFirst: boolean("is_first"),
     createdAt: time("created_at").notNull(),
   },
   (table) => [

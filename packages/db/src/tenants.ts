@@ -5,7 +5,8 @@ import type { Db } from "./pool.ts";
 import { tenants } from "./schema.ts";
 import { insertFrom, placeholders, rowValues, statement } from "./statement.ts";
 
-const insert = statement(sql`${insertFrom(tenants, placeholders(tenants, "tenant"), sql`(values (1)) one`)}`);
+const values = { ...placeholders(tenants, "tenant"), isFirst: sql`null` };
+const insert = statement(sql`${insertFrom(tenants, values, sql`(values (1)) one`)}`);
 
 export const insertTenant = async (db: Db, tenant: TenantRecord): Promise<void> => {
   await insert(db, rowValues("tenant", tenant));

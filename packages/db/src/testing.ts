@@ -10,7 +10,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type ApiKeyRecord, type CreateApiKey, issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
-import { newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
+import { newId, newRequestId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import postgres from "postgres";
 import { insertRootApiKey } from "./api-keys.ts";
 import type { Origin } from "./audit.ts";
@@ -163,7 +163,7 @@ export const random: RandomBytes = (count) => randomBytes(count);
 /** An origin of a write by whoever runs the service, now. */
 export const operatorOrigin = (): Origin => {
   const now = new Date();
-  return { actor: null, requestId: newId("req", now, random), now, random };
+  return { actor: null, requestId: newRequestId(now, random), now, random };
 };
 
 /** A tenant to work with. */

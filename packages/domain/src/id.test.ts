@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
-import { isId, newId, typeId } from "./id.ts";
+import { isId, newId, newRequestId, typeId } from "./id.ts";
 import { countingBytes, seededBytes } from "./testing.ts";
 
 const uuid = (text: string): Uint8Array => Buffer.from(text.replaceAll("-", ""), "hex");
@@ -58,6 +58,27 @@ describe("newId", () => {
       expect(ids).toEqual([...ids].sort());
       expect(new Set(ids).size).toBe(ids.length);
       for (const id of ids) expect(isId("ava", id)).toBe(true);
+    }
+  });
+});
+
+describe("newRequestId", () => {
+  test("is a UUIDv7 in its usual form", () => {
+    const now = new Date("2026-11-20T12:00:00.000Z");
+    const time = now.getTime().toString(16).padStart(12, "0");
+    const expected = `${time.slice(0, 8)}-${time.slice(8)}-7001-8203-040506070809`;
+    expect(newRequestId(now, countingBytes())).toBe(expected);
+  });
+
+  test("sorts in one order with the ids that the same source has made", () => {
+    const random = seededBytes("requests");
+    const now = new Date("2026-11-20T12:00:00.000Z");
+    const made = Array.from({ length: 2500 }, () => [newRequestId(now, random), newId("ava", now, random)] as const);
+    const ids = made.flatMap(([request, id]) => [typeId("ava", uuid(request)), id]);
+    expect(ids).toEqual([...ids].sort());
+    expect(new Set(ids).size).toBe(ids.length);
+    for (const [request] of made) {
+      expect(request).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     }
   });
 });

@@ -1,13 +1,14 @@
 /**
  * Identifiers: TypeIDs (github.com/jetify-com/typeid, spec 0.3), that is a prefix, `_`, and a UUIDv7
- * (RFC 9562 §5.7) in 26 characters of lower-case Crockford base32. They sort by creation time, bytewise.
+ * (RFC 9562 §5.7) in 26 characters of lower-case Crockford base32. They sort by creation time, bytewise. Request ids are
+ * the UUIDv7 alone, in its usual form, which other tools recognize.
  */
 
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Tenant, API key record, avatar, audit event, asset, request. */
-export type IdPrefix = "ten" | "key" | "ava" | "aud" | "ast" | "req";
+/** Tenant, API key record, avatar, audit event, asset. */
+export type IdPrefix = "ten" | "key" | "ava" | "aud" | "ast";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
@@ -50,11 +51,11 @@ const view = new DataView(new ArrayBuffer(16));
 const uuid = new Uint8Array(view.buffer);
 
 /**
- * A new id for an object that comes into being at `now`. Ids that are made with one source of randomness sort in the
- * order in which they are made, within a millisecond too: there, the 74 random bits of the one before grow by a random
- * step (RFC 9562 §6.2, method 2).
+ * A new UUIDv7 for `now`, 16 bytes, which the next call overwrites. UUIDs that are made with one source of randomness sort
+ * in the order in which they are made, within a millisecond too: there, the 74 random bits of the one before grow by a
+ * random step (RFC 9562 §6.2, method 2).
  */
-export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random: RandomBytes): Id<Prefix> => {
+const nextUuid = (now: Date, random: RandomBytes): Uint8Array => {
   uuid.set(random(10), 6);
   const milliseconds = now.getTime();
   let high = view.getUint16(6) & 0xfff;
@@ -74,7 +75,24 @@ export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random
   view.setUint16(6, 0x7000 | (high & 0xfff));
   view.setUint32(8, 0x80000000 | middle);
   view.setUint32(12, low);
-  return typeId(prefix, uuid);
+  return uuid;
+};
+
+/** A new id for an object that comes into being at `now`. Ids of one source of randomness sort as they are made. */
+export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random: RandomBytes): Id<Prefix> =>
+  typeId(prefix, nextUuid(now, random));
+
+/** Each byte as two hexadecimal digits. */
+const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+
+/** A new request id: a UUIDv7 such as `01890a5d-ac96-774b-bcce-b302099a8057`, in one order with the ids of `newId`. */
+export const newRequestId = (now: Date, random: RandomBytes): string => {
+  let text = "";
+  for (const [index, byte] of nextUuid(now, random).entries()) {
+    if (index === 4 || index === 6 || index === 8 || index === 10) text += "-";
+    text += HEX[byte];
+  }
+  return text;
 };
 
 const SUFFIX = new RegExp(`^${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}$`);

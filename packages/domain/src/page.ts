@@ -12,7 +12,11 @@ export const DEFAULT_PAGE_LIMIT = 50;
 /** A page also ends before its items have more bytes of JSON than this; one item is always in it. */
 export const MAX_PAGE_BYTES = 1024 * 1024;
 
-const Cursor = Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the page before." });
+/** What is no cursor of ours is refused by `readPage`; the pattern is for the document. */
+const Cursor = Type.Unsafe<string>({
+  ...Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the page before." }),
+  pattern: "^[A-Za-z0-9_-]+$",
+});
 
 /** One page of a list; `nextCursor` is null on the last one. */
 export const Page = <Item extends TSchema>(item: Item) =>

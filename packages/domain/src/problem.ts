@@ -12,7 +12,7 @@ export const PROBLEMS = {
     status: 400,
     title: "The request is malformed",
     meaning:
-      "The body ended before it was complete or took too long, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters.",
+      "The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key.",
     remedy:
       "Look at `detail`, which says what is malformed. When `retryable` is true, the same request may be sent again.",
   },

@@ -1,0 +1,61 @@
+/** The first key of an empty database. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { connect } from "@realtime-avatar/db/pool";
+import {
+  random,
+  seedTenant,
+  session,
+  type TestDatabase,
+  testDatabase,
+  untilBlocked,
+} from "@realtime-avatar/db/testing";
+import { createFirstKey } from "./first-run.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const rows = async () => {
+  const [row] = await database.db.client`
+    select (select count(*)::integer from tenants) as tenants, (select count(*)::integer from api_keys) as keys,
+      (select count(*)::integer from api_key_credentials) as credentials,
+      (select count(*)::integer from audit_events) as events`;
+  return row;
+};
+
+test("is created once, by however many processes that start at once", async () => {
+  const pools = Array.from({ length: 8 }, () => connect(database.url, { connections: 1 }));
+  const made = await Promise.all(pools.map((db) => createFirstKey(db, new Date(), random)));
+  expect(made.filter(Boolean)).toHaveLength(1);
+  expect(await rows()).toEqual({ tenants: 1, keys: 1, credentials: 1, events: 1 });
+  expect(await createFirstKey(database.db, new Date(), random)).toBeNull();
+  await Promise.all(pools.map((db) => db.close()));
+});
+
+test("is not created beside another process that is creating it and has not committed", async () => {
+  const other = await testDatabase();
+  const holder = session(other.url);
+  await holder.client`begin`;
+  await holder.client`insert into tenants (tenant_id, name, is_first, created_at)
+    values ('ten_01h455vb4pex5vsknk084sn02q', 'x', true, now())`;
+  const pending = createFirstKey(other.db, new Date(), random);
+  await untilBlocked(other.db);
+  await holder.client`commit`;
+  expect(await pending).toBeNull();
+  expect(await holder.client`select 1 from api_keys`).toHaveLength(0);
+  await holder.close();
+  await other.close();
+});
+
+test("is not created where there is a tenant already", async () => {
+  const other = await testDatabase();
+  await seedTenant(other.db);
+  expect(await createFirstKey(other.db, new Date(), random)).toBeNull();
+  await other.close();
+});

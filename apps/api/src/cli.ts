@@ -3,7 +3,7 @@ import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey } fro
 import { listAuditEvents } from "@realtime-avatar/db/audit";
 import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { isMigrated, migrate } from "@realtime-avatar/db/migrate";
+import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
 import type { Db } from "@realtime-avatar/db/pool";
 import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
@@ -108,8 +108,8 @@ program
   .description("bring the database's schema up to date")
   .option("--json", "print one JSON value")
   .action(async (options: Output) => {
-    await withDatabase(async ({ url, hasMigrated }) => {
-      const migrated = hasMigrated || (await migrate(url));
+    await withDatabase(async ({ migrate, hasMigrated }) => {
+      const migrated = hasMigrated || (await migrate());
       print(options, { migrated }, migrated ? "The schema is up to date now." : "The schema was up to date.");
     }, false);
   });

@@ -65,9 +65,9 @@ watcher=$!
 trap 'kill -INT "$server"' HUP INT TERM
 while kill -0 "$server" 2>/dev/null; do wait "$server"; done
 kill "$watcher" 2>/dev/null
-rm -f "users.$server" "users.$server.closed"
 # PostgreSQL has removed its socket from there, unless it was killed.
 [ "$sockets" = "$cluster" ] || rmdir "$sockets" 2>/dev/null
+rm -f "users.$server" "users.$server.closed"
 `;
 
 /** What programs around PostgreSQL need of the environment. The rest is the service's own, and may hold secrets. */
@@ -144,7 +144,12 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   } catch {
     return null;
   }
-  const end = (): void => closeSync(handle);
+  let hasEnded = false;
+  const end = (): void => {
+    // By then the number may be another file's.
+    if (!hasEnded) closeSync(handle);
+    hasEnded = true;
+  };
   const isKnown = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(handle).ino;
   try {
     if (fstatSync(handle).isFIFO() && writeSync(handle, "\n") === 1) return { isKnown, end };

@@ -142,7 +142,7 @@ describe("a process that uses the server", () => {
   test("killed while it starts the server, leaves nothing", async () => {
     const data = join(folder, "early");
     await (await openEmbedded(data, fast)).close();
-    for (let moment = 0; moment < 300; moment += 20) {
+    for (let moment = 0; moment < 300; moment += 30) {
       const user = launch(data);
       await Bun.sleep(moment);
       user.kill("SIGKILL");

@@ -52,9 +52,10 @@ exec 3<&-
     read -r line <&4 || break
     mv "users.$server.closed" "users.$server"
   done
-  kill -INT "$server"
+  # Again and again: a background process of a shell ignores SIGINT until PostgreSQL handles it.
   waited=0
   while [ $waited -lt ${FAST_SHUTDOWN_S} ]; do
+    kill -INT "$server"
     sleep 1
     waited=$((waited + 1))
   done

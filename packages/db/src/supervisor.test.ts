@@ -139,6 +139,16 @@ describe("a process that uses the server", () => {
     await untilNone(data);
   });
 
+  test("that comes with others gets the same server; the servers that the others tried to start leave nothing", async () => {
+    const data = join(folder, "crowd");
+    for (let round = 0; round < 3; round++) {
+      const crowd = await Promise.all(Array.from({ length: 5 }, () => openEmbedded(data, fast)));
+      expect(new Set(crowd.map(({ url }) => url)).size).toBe(1);
+      await Promise.all(crowd.map(({ close }) => close()));
+      await untilNone(data);
+    }
+  });
+
   test("killed while it starts the server, leaves nothing", async () => {
     const data = join(folder, "early");
     await (await openEmbedded(data, fast)).close();

@@ -42,6 +42,7 @@ mv "users.$$" "users.$server"
 
 # The process that starts the server uses it, until its pipe ends.
 cat <&3 >"users.$server" 3<&- &
+relay=$!
 exec 3<&-
 
 (
@@ -65,7 +66,8 @@ watcher=$!
 
 trap 'kill -INT "$server"' HUP INT TERM
 while kill -0 "$server" 2>/dev/null; do wait "$server"; done
-kill "$watcher" 2>/dev/null
+# Each may still wait for the other to open the FIFO.
+kill "$watcher" "$relay" 2>/dev/null
 # PostgreSQL has removed its socket from there, unless it was killed.
 [ "$sockets" = "$cluster" ] || rmdir "$sockets" 2>/dev/null
 rm -f "users.$server" "users.$server.closed"

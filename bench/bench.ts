@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { insertAvatar } from "@realtime-avatar/db/avatars";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { openEmbedded } from "@realtime-avatar/db/embedded";
+import { openByTcp } from "@realtime-avatar/db/embedded-testing";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { connect, type Db } from "@realtime-avatar/db/pool";
 import { generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
@@ -63,7 +63,7 @@ const hasPgbench = Bun.which("pgbench") !== null;
 
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
 await chmod(folder, 0o755);
-const database = await openEmbedded(join(folder, "data"), {
+const database = await openByTcp(join(folder, "data"), {
   settings: {
     max_connections: "300",
     shared_preload_libraries: "pg_stat_statements",

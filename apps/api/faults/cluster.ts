@@ -1,18 +1,10 @@
 /** A PostgreSQL of its own, durable as in production, that can be stopped, frozen and started again on the same port. */
 import { readFile, rm } from "node:fs/promises";
-import { createServer } from "node:net";
 import { join } from "node:path";
-import { type EmbeddedDatabase, openEmbedded } from "@realtime-avatar/db/embedded";
+import type { EmbeddedDatabase } from "@realtime-avatar/db/embedded";
+import { freePort, openByTcp } from "@realtime-avatar/db/embedded-testing";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { client, temporaryFolder } from "@realtime-avatar/db/testing";
-
-export const freePort = (): Promise<number> =>
-  new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 
 const isRunning = (pid: number): boolean => {
   try {
@@ -63,11 +55,11 @@ export const startCluster = async (options: ClusterOptions = {}): Promise<Cluste
   const folder = options.data === undefined ? await temporaryFolder() : null;
   const data = options.data ?? join(folder ?? "", "data");
   const port = options.port ?? (await freePort());
-  const settings = { port: String(port), max_connections: "60", ...options.settings };
+  const settings = { max_connections: "60", ...options.settings };
   const { binaries } = options;
   const opened: EmbeddedDatabase[] = [];
   const start = async (): Promise<void> => {
-    opened.push(await openEmbedded(data, { settings, ...(binaries === undefined ? {} : { binaries }) }));
+    opened.push(await openByTcp(data, { port, settings, ...(binaries === undefined ? {} : { binaries }) }));
   };
   await start();
   const [first] = opened;

@@ -9,11 +9,12 @@ import { rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createClient } from "@realtime-avatar/client";
+import { freePort } from "@realtime-avatar/db/embedded-testing";
 import { client, random, temporaryFolder } from "@realtime-avatar/db/testing";
 import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import { readAnswer, requestInit } from "../src/testing.ts";
-import { freePort, startCluster } from "./cluster.ts";
+import { startCluster } from "./cluster.ts";
 import { startLoad } from "./history.ts";
 import { type Network, startNetwork } from "./proxy.ts";
 import {

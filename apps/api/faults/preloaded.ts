@@ -1,10 +1,11 @@
 /** Clocks that jump and a disk that is slow, by the library of `preload.c` in the service or in PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
+import { freePort } from "@realtime-avatar/db/embedded-testing";
 import { client, temporaryFolder } from "@realtime-avatar/db/testing";
 import { startProcess } from "@realtime-avatar/runtime/testing";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../src/testing.ts";
-import { type Cluster, freePort, startCluster } from "./cluster.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
 import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./preload.ts";
 import { cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./scene.ts";
 

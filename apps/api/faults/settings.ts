@@ -36,6 +36,9 @@ describe("a server that is set to read-only", () => {
           await load.untilFailure();
           for (const seen of await readFor(scene, 1000)) reads.add(seen);
           expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+          const ready = await fetch(`${service.url}/readyz`);
+          const health = (await ready.json()) as { reason: string };
+          expect([ready.status, health.reason]).toEqual([503, "database_read_only"]);
           await setOnServer("default_transaction_read_only", null);
           load.healed();
           await load.untilSuccesses(100);

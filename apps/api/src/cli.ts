@@ -3,7 +3,7 @@ import { findApiKey, insertRootApiKey, listApiKeys, revokeApiKey, rotateApiKey }
 import { listAuditEvents } from "@realtime-avatar/db/audit";
 import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
 import { findCredential } from "@realtime-avatar/db/callers";
-import { isMigrated, migrate } from "@realtime-avatar/db/migrate";
+import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
 import type { Db } from "@realtime-avatar/db/pool";
 import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
@@ -83,7 +83,11 @@ const pageOf = <Prefix extends IdPrefix, Filters extends TProperties>(
 /** The pages that start at the same place in the list of each environment, as one page with at most `limit` items. */
 const merged = (pages: readonly WrittenPage[], limit: number): WrittenPage => {
   // Below the highest of these ids, a list has items that its page does not.
-  const floor = pages.map(({ next }) => next ?? "").reduce((a, b) => (a > b ? a : b), "");
+  const floor =
+    pages
+      .map(({ next }) => next ?? "")
+      .sort()
+      .at(-1) ?? "";
   const items = pages.flatMap((page) => itemsOf<{ id: string }>(page)).filter(({ id }) => id >= floor);
   const byId = [...new Map(items.map((item) => [item.id, item])).values()].sort((a, b) => (a.id < b.id ? 1 : -1));
   const shown = byId.slice(0, limit);
@@ -125,8 +129,8 @@ program
   .description("bring the database's schema up to date")
   .option("--json", "print one JSON value")
   .action(async (options: Output) => {
-    await withDatabase(async ({ url, hasMigrated }) => {
-      const migrated = hasMigrated || (await migrate(url));
+    await withDatabase(async ({ migrate, hasMigrated }) => {
+      const migrated = hasMigrated || (await migrate());
       print(options, { migrated }, migrated ? "The schema is up to date now." : "The schema was up to date.");
     }, false);
   });

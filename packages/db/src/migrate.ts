@@ -17,7 +17,7 @@ import rotation from "../migrations/0005_rotation.sql" with { type: "text" };
 import listIndexes from "../migrations/0006_list_indexes.sql" with { type: "text" };
 import firstTenant from "../migrations/0007_first_tenant.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
-import { driver } from "./connection.ts";
+import { type ConnectionOptions, driver } from "./connection.ts";
 import { type Db, findPrimary } from "./pool.ts";
 
 /** One for each entry of the journal, in its order. */
@@ -51,8 +51,11 @@ const migrations = (): MigrationMeta[] =>
  * Applies what is pending; answers whether there was anything. Needs a connection of its own to the server, not one
  * through a transaction-mode pooler.
  */
-export const migrate = async (url: string): Promise<boolean> => {
-  const client = driver(url, await findPrimary(url));
+export const migrate = async (
+  url: string,
+  { allowWeakAuth }: Pick<ConnectionOptions, "allowWeakAuth"> = {},
+): Promise<boolean> => {
+  const client = driver(url, await findPrimary(url, { allowWeakAuth }), { weak_auth: allowWeakAuth === true });
   try {
     await client`select pg_advisory_lock(${LOCK})`;
     if (await isCurrent((text) => client.unsafe(text))) return false;

@@ -1,5 +1,6 @@
 /** Opens the database that the configuration names, ready for use. */
 import { sql } from "drizzle-orm";
+import { READ_ONLY } from "./connection.ts";
 import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
 import { databaseFailure, describeError } from "./failure.ts";
 import { migrate } from "./migrate.ts";
@@ -16,15 +17,26 @@ export type DatabaseConfig = {
   connections: number;
   /** Whether statements stay prepared on their connection. */
   prepare: boolean;
+  /** Whether a server that TLS has not verified may be told the password in clear or hashed with MD5. */
+  allowWeakAuth?: boolean | undefined;
 };
 
 export type OpenDatabase = {
   db: Db;
   url: string;
+  /** Applies pending migrations; answers whether there were any. */
+  migrate(): Promise<boolean>;
   isEmbedded: boolean;
   /** Whether opening it has applied migrations: to an embedded database alone. */
   hasMigrated: boolean;
   close(): Promise<void>;
+};
+
+/** What to do about a refusal, by its code. */
+const ADVICE: Record<string, string> = {
+  WEAK_AUTH_REFUSED:
+    " The server asks for the password in clear or hashed with MD5. Let it use scram-sha-256, or set sslmode=verify-full in DATABASE_URL; DATABASE_ALLOW_WEAK_AUTH=true sends the password all the same.",
+  READ_ONLY: " The server is read-only: default_transaction_read_only is on.",
 };
 
 const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | undefined): Db => {
@@ -40,6 +52,12 @@ const selectSettings = statement<{ version: string; encoding: string; isolation:
   select current_setting('server_version_num') as version,
     current_setting('server_encoding') as encoding,
     current_setting('default_transaction_isolation') as isolation`);
+
+/** Whether the server takes no writes: it is a standby, or `default_transaction_read_only` is on. */
+export const isReadOnly = async (db: Db): Promise<boolean> => {
+  const [row] = await db.run<{ readOnly: boolean }>(`select ${READ_ONLY}`, []);
+  return row?.readOnly !== false;
+};
 
 /** Refuses a server on which the service would not keep its word. The error says what is wrong with it. */
 const checkServer = async (db: Db): Promise<void> => {
@@ -69,14 +87,16 @@ export const openDatabase = async (
     await embedded?.close();
   };
   try {
-    const hasMigrated = embedded !== null && (await migrate(url));
+    const migrateIt = () => migrate(url, config);
+    const hasMigrated = embedded !== null && (await migrateIt());
     await checkServer(db);
-    return { db, url, isEmbedded: embedded !== null, hasMigrated, close };
+    return { db, url, migrate: migrateIt, isEmbedded: embedded !== null, hasMigrated, close };
   } catch (error) {
     await close();
     if (embedded === null && databaseFailure(error)) {
       // The driver's own words hold the address; its code says enough.
-      throw new Error(`Cannot connect to the database of DATABASE_URL (${describeError(error)["code"]}).`);
+      const code = String(describeError(error)["code"]);
+      throw new Error(`Cannot connect to the database of DATABASE_URL (${code}).${ADVICE[code] ?? ""}`);
     }
     throw error;
   }

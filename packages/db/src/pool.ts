@@ -123,9 +123,19 @@ const openAny = async (
   });
 };
 
+/** Moves `host` to the front: the next connection is not held up by hosts that are down or have no address. */
+const prefer = (hosts: Host[], host: Host): void => {
+  const index = hosts.indexOf(host);
+  if (index > 0) hosts.unshift(...hosts.splice(index, 1));
+};
+
 /** The host of a `postgres://` URL that takes writes. */
-export const findPrimary = async (url: string): Promise<Host> => {
-  const connection = await openAny(url, hostsOf(url), { prepare: false, connectMs: CONNECT_MS }, () => {});
+export const findPrimary = async (
+  url: string,
+  { allowWeakAuth }: Pick<ConnectionOptions, "allowWeakAuth"> = {},
+): Promise<Host> => {
+  const options = { prepare: false, connectMs: CONNECT_MS, allowWeakAuth };
+  const connection = await openAny(url, hostsOf(url), options, () => {});
   connection.abandon();
   return connection.host;
 };
@@ -134,7 +144,7 @@ export const findPrimary = async (url: string): Promise<Host> => {
 export const connect = (url: string, options: PoolOptions = {}): Db => {
   const { connections = 10, deadlineMs = 5000, watcher = null } = options;
   const { waiting: maxWaiting = connections * WAITING } = options;
-  const { prepare = true, connectMs = CONNECT_MS } = options;
+  const { prepare = true, connectMs = CONNECT_MS, allowWeakAuth } = options;
   const hosts = hostsOf(url);
 
   const lanes = new Set<Lane>();
@@ -256,10 +266,11 @@ export const connect = (url: string, options: PoolOptions = {}): Db => {
       }
       opening++;
       let lane: Lane | null = null;
-      openAny(url, hosts, { prepare, connectMs }, () => lane && discard(lane))
+      openAny(url, [...hosts], { prepare, connectMs, allowWeakAuth }, () => lane && discard(lane))
         .then(
           (connection) => {
             retryAt = 0;
+            prefer(hosts, connection.host);
             const now = performance.now();
             lane = { connection, openedAt: now, heardAt: now, busySince: null };
             lanes.add(lane);

@@ -15,7 +15,7 @@ import postgres from "postgres";
 import { insertRootApiKey } from "./api-keys.ts";
 import type { Origin } from "./audit.ts";
 import { driver, type Host, hostsOf } from "./connection.ts";
-import { openEmbedded } from "./embedded.ts";
+import { openByTcp } from "./embedded-testing.ts";
 import { migrate } from "./migrate.ts";
 import { connect, type Db } from "./pool.ts";
 import { insertTenant } from "./tenants.ts";
@@ -43,7 +43,7 @@ const startServer = async (): Promise<Server> => {
   if (!url) {
     const folder = await temporaryFolder();
     // Durability is nothing to a database that lives for a minute; it is back on where durability is tested.
-    const embedded = await openEmbedded(join(folder, "data"), { settings: { fsync: "off", max_connections: "200" } });
+    const embedded = await openByTcp(join(folder, "data"), { settings: { fsync: "off", max_connections: "200" } });
     url = embedded.url;
     stop = async () => {
       await embedded.close();

@@ -3,7 +3,14 @@ import { ConfigError, readCommonConfig, readPort } from "./config.ts";
 
 const defaults = {
   host: "127.0.0.1",
-  database: { databaseUrl: null, dataDirectory: ".data", deadlineMs: 5000, connections: 10, prepare: true },
+  database: {
+    databaseUrl: null,
+    dataDirectory: ".data",
+    deadlineMs: 5000,
+    connections: 10,
+    prepare: true,
+    allowWeakAuth: false,
+  },
   logLevel: "info" as const,
   keepAliveMs: 75_000,
   shutdownGraceMs: 0,
@@ -26,6 +33,7 @@ describe("readCommonConfig", () => {
         KEEP_ALIVE_MS: "1000",
         SHUTDOWN_GRACE_MS: "1500",
         PREPARED_STATEMENTS: "false",
+        DATABASE_ALLOW_WEAK_AUTH: "true",
         DATABASE_CONNECTIONS: "1000",
       }),
     ).toEqual({
@@ -36,6 +44,7 @@ describe("readCommonConfig", () => {
         deadlineMs: 250,
         connections: 1000,
         prepare: false,
+        allowWeakAuth: true,
       },
       logLevel: "warn",
       keepAliveMs: 1000,
@@ -60,6 +69,7 @@ describe("readCommonConfig", () => {
     ["LOG_LEVEL", "INFO"],
     ["SHUTDOWN_GRACE_MS", "-1"],
     ["PREPARED_STATEMENTS", "no"],
+    ["DATABASE_ALLOW_WEAK_AUTH", "yes"],
     ["REQUEST_TIMEOUT_MS", "0.5"],
     ["REQUEST_TIMEOUT_MS", "120001"],
     ["KEEP_ALIVE_MS", "999"],

@@ -45,6 +45,11 @@ const readMilliseconds = (
     /^\d{1,6}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
   );
 
+const readBoolean = (variables: Variables, name: string, fallback: boolean): boolean =>
+  readVariable(variables, name, fallback, "true or false", (text) =>
+    text === "true" ? true : text === "false" ? false : undefined,
+  );
+
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -74,9 +79,8 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
     connections: readVariable(variables, "DATABASE_CONNECTIONS", 10, "a number from 1 to 1000", (text) =>
       /^[1-9]\d{0,2}$|^1000$/.test(text) ? Number(text) : undefined,
     ),
-    prepare: readVariable(variables, "PREPARED_STATEMENTS", true, "true or false", (text) =>
-      text === "true" ? true : text === "false" ? false : undefined,
-    ),
+    prepare: readBoolean(variables, "PREPARED_STATEMENTS", true),
+    allowWeakAuth: readBoolean(variables, "DATABASE_ALLOW_WEAK_AUTH", false),
     dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
       text.includes("\0") ? undefined : text,
     ),

@@ -1,0 +1,168 @@
+/**
+ * The supervisor of the embedded PostgreSQL: a shell that starts the server, and stops it when no process uses it any
+ * more, however the last one ended. It is a script in a string, so that it works from source, from a bundle and from a
+ * compiled program alike; initdb needs a POSIX shell as well.
+ *
+ * Processes that use the server hold the FIFO `users.<pid of the server>` in the cluster's folder open for writing. The
+ * kernel closes it when a process ends, by `kill -9` too; when the last one has closed it, the supervisor reads its end.
+ * The process that starts the server is known by its pipe to the supervisor until it holds the FIFO itself.
+ *
+ * Who opens the FIFO writes a line. So the supervisor can decide without a race: it reads the end, takes the FIFO's name
+ * away, so that nobody else can open it, and reads again. A line then means that a process came in between; only the end
+ * means that the server can be stopped.
+ */
+import { spawn } from "node:child_process";
+import { closeSync, constants, existsSync, fstatSync, openSync, statSync, writeSync } from "node:fs";
+import { join } from "node:path";
+
+/** The unprivileged user that PostgreSQL runs as, when this process is root: PostgreSQL refuses to. */
+export type Account = { uid: number; gid: number };
+
+/** How long a fast shutdown may take before the server is told to end at once, without a checkpoint. */
+const FAST_SHUTDOWN_S = 20;
+
+const SCRIPT = `
+cluster=$1 sockets=$2
+shift 2
+umask 077
+cd "$cluster" || exit 1
+# A log of another owner: an earlier version, run by root, opened it as root.
+if [ -e server.log ] && [ ! -w server.log ]; then mv -f server.log server.log.old; fi
+exec 3<&0 </dev/null >>server.log 2>&1
+
+# What a supervisor left that was killed.
+for left in users.*; do
+  pid=\${left#users.}
+  kill -0 "\${pid%.closed}" 2>/dev/null || rm -f "$left"
+done
+mkfifo "users.$$" || exit 1
+"$@" 3<&- &
+server=$!
+mv "users.$$" "users.$server"
+
+# The process that starts the server uses it, until its pipe ends.
+cat <&3 >"users.$server" 3<&- &
+relay=$!
+exec 3<&-
+
+(
+  exec 4<"users.$server"
+  while :; do
+    while read -r line <&4; do :; done
+    mv "users.$server" "users.$server.closed"
+    read -r line <&4 || break
+    mv "users.$server.closed" "users.$server"
+  done
+  # Again and again: a background process of a shell ignores SIGINT until PostgreSQL handles it.
+  waited=0
+  while [ $waited -lt ${FAST_SHUTDOWN_S} ]; do
+    kill -INT "$server"
+    sleep 1
+    waited=$((waited + 1))
+  done
+  kill -QUIT "$server"
+) &
+watcher=$!
+
+trap 'kill -INT "$server"' HUP INT TERM
+while kill -0 "$server" 2>/dev/null; do wait "$server"; done
+# Each may still wait for the other to open the FIFO.
+kill "$watcher" "$relay" 2>/dev/null
+# PostgreSQL has removed its socket from there, unless it was killed.
+[ "$sockets" = "$cluster" ] || rmdir "$sockets" 2>/dev/null
+rm -f "users.$server" "users.$server.closed"
+`;
+
+/** What programs around PostgreSQL need of the environment. The rest is the service's own, and may hold secrets. */
+const NEEDED = /^(PATH|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
+
+/** The environment of PostgreSQL and of the programs around it. */
+export const serverEnvironment = (): Record<string, string> => {
+  const { PATH = "/usr/local/bin:/usr/bin:/bin", ...rest } = process.env;
+  const needed = Object.entries({ PATH, ...rest }).filter(
+    (entry): entry is [string, string] => NEEDED.test(entry[0]) && entry[1] !== undefined,
+  );
+  // As pg_ctl does: a `postmaster.pid` that names this process is left over from before a restart of the machine.
+  return { ...Object.fromEntries(needed), PG_GRANDPARENT_PID: String(process.pid) };
+};
+
+export type Supervisor = {
+  /** Whether it has ended, and the server with it. */
+  readonly hasEnded: boolean;
+  /** Ends its pipe: from then on the server runs for those who hold its FIFO alone. */
+  release(): void;
+};
+
+/**
+ * Starts `command`, which is PostgreSQL with its arguments, under a supervisor; does not wait for either. Their log is
+ * `server.log` in the folder `cluster`. `sockets` is the folder of the server's socket, which is removed when the server
+ * has ended, unless it is the cluster's.
+ */
+export const startSupervised = (
+  command: readonly string[],
+  cluster: string,
+  sockets: string,
+  account: Account | null,
+): Supervisor => {
+  const shell = spawn("/bin/sh", ["-c", SCRIPT, "realtime-avatar-supervisor", cluster, sockets, ...command], {
+    ...account,
+    env: serverEnvironment(),
+    cwd: "/",
+    // A session of its own: Ctrl-C in a terminal must reach the service, which then stops the server in order.
+    detached: true,
+    stdio: ["pipe", "ignore", "ignore"],
+  });
+  let hasEnded = false;
+  const end = (): void => {
+    hasEnded = true;
+  };
+  shell.once("error", end).once("exit", end);
+  shell.stdin.on("error", () => {});
+  shell.unref();
+  return {
+    get hasEnded() {
+      return hasEnded;
+    },
+    release: () => void shell.stdin.destroy(),
+  };
+};
+
+/** That this process uses a server, as its supervisor sees it. */
+export type Presence = {
+  /** False when the supervisor had decided to stop the server just before it learned of this process. */
+  isKnown(): boolean;
+  end(): void;
+};
+
+/**
+ * Tells the supervisor of the server `pid` that this process uses the server, until `end`, or until this process ends.
+ * `null` when there is no supervisor, or when it is about to stop the server.
+ */
+export const announce = (cluster: string, pid: number): Presence | null => {
+  const path = join(cluster, `users.${pid}`);
+  let handle: number;
+  try {
+    // Not blocking, it fails where nobody reads. The folder is another user's when this process is root: no links.
+    handle = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
+  } catch {
+    return null;
+  }
+  let hasEnded = false;
+  const end = (): void => {
+    // By then the number may be another file's.
+    if (!hasEnded) closeSync(handle);
+    hasEnded = true;
+  };
+  const isKnown = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === fstatSync(handle).ino;
+  try {
+    if (fstatSync(handle).isFIFO() && writeSync(handle, "\n") === 1) return { isKnown, end };
+  } catch {
+    // The supervisor has gone meanwhile.
+  }
+  end();
+  return null;
+};
+
+/** Whether a supervisor of the server `pid` has not finished yet, or was killed before it could. */
+export const isSupervised = (cluster: string, pid: number): boolean =>
+  existsSync(join(cluster, `users.${pid}`)) || existsSync(join(cluster, `users.${pid}.closed`));

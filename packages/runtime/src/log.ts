@@ -95,22 +95,27 @@ export const inTurns = (stream: LogStream): LogOutput => {
   };
 };
 
+/** What turns lines of JSON into words, and hands these to `write`. */
+const inWords = (write: (line: string) => void) => {
+  // A stream of our own process: pino's transports are worker threads, which a bundle cannot start.
+  const destination = new Writable({
+    decodeStrings: false,
+    write: (line, _encoding, done) => {
+      write(String(line));
+      done();
+    },
+  });
+  return pretty({ destination, colorize: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true });
+};
+
 /**
  * Makes a log. No code of ours logs a secret; should one slip into a message or a stack all the same, it is masked
  * here, in the finished line.
  */
 export const createLog = (level: LogLevel, sink: LogSink = process.stdout, isTerminal = false): Logger => {
-  const masked = new Writable({
-    decodeStrings: false,
-    write: (line, _encoding, done) => {
-      sink.write(maskApiKeys(String(line)));
-      done();
-    },
-  });
+  const write = (line: string): void => sink.write(maskApiKeys(line));
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  // A stream of our own process: pino's transports are worker threads, which a bundle cannot start.
-  const words = { destination: masked, colorize: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true };
-  const log = pino(options, isTerminal ? pretty(words) : masked);
+  const log = pino(options, isTerminal ? inWords(write) : { write });
   sink.onResume?.((dropped) => log.warn({ dropped }, "log lines were dropped: their reader had stalled"));
   return log;
 };

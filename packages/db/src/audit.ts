@@ -52,16 +52,16 @@ export const auditEvent = (
 export const auditValues = (...of: Parameters<typeof auditEvent>): Record<string, unknown> =>
   rowValues("audit", auditEvent(...of));
 
-/** An event as the API shows it. */
+/** An event as the API shows it. Actions and the ids of actors are written by the service alone. */
 const ITEM = objectJson<AuditEvent>({
   id: plainJson(auditEvents.id),
   tenantId: plainJson(auditEvents.tenantId),
   environment: plainJson(auditEvents.environment),
-  action: textJson(auditEvents.action),
+  action: plainJson(auditEvents.action),
   targetId: textJson(auditEvents.targetId),
   changedFields: listJson(auditEvents.changedFields),
-  actorId: nullable(textJson(auditEvents.actorId)),
-  actorKeyId: nullable(textJson(auditEvents.actorKeyId)),
+  actorId: nullable(plainJson(auditEvents.actorId)),
+  actorKeyId: nullable(plainJson(auditEvents.actorKeyId)),
   requestId: textJson(auditEvents.requestId),
   createdAt: timeJson(auditEvents.createdAt),
 });

@@ -42,6 +42,8 @@ export const pageReader = <Asked extends Record<string, unknown>>(name: string, 
     inFlight: 2,
     maxBatch: MAX_BATCH,
     run: async (db, asked) => {
+      const [first] = asked;
+      if (first && asked.length === 1) return (await select(db, first)) as [WrittenPage];
       const pages = new Map<string, Promise<WrittenPage>>();
       return Promise.all(
         asked.map((values) => {

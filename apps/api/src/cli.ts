@@ -83,7 +83,11 @@ const pageOf = <Prefix extends IdPrefix, Filters extends TProperties>(
 /** The pages that start at the same place in the list of each environment, as one page with at most `limit` items. */
 const merged = (pages: readonly WrittenPage[], limit: number): WrittenPage => {
   // Below the highest of these ids, a list has items that its page does not.
-  const floor = pages.map(({ next }) => next ?? "").reduce((a, b) => (a > b ? a : b), "");
+  const floor =
+    pages
+      .map(({ next }) => next ?? "")
+      .sort()
+      .at(-1) ?? "";
   const items = pages.flatMap((page) => itemsOf<{ id: string }>(page)).filter(({ id }) => id >= floor);
   const byId = [...new Map(items.map((item) => [item.id, item])).values()].sort((a, b) => (a.id < b.id ? 1 : -1));
   const shown = byId.slice(0, limit);

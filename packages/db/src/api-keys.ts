@@ -38,7 +38,7 @@ import {
   outcomeOf,
 } from "./idempotency.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./json-text.ts";
-import { LIMIT, pageOf, pageReader } from "./list.ts";
+import { LIMIT, LOOK, pageOf, pageReader } from "./list.ts";
 import type { Db } from "./pool.ts";
 import { withRightOfWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage, tenants } from "./schema.ts";
@@ -192,7 +192,7 @@ const ITEM = objectJson<ApiKey>({
 });
 
 /** How many keys a page looks at for those of a status. Each costs some 2 us, as its whole lineage is read. */
-const LOOKED_AT = sql.raw("2000");
+const LOOKED_AT = 2000;
 
 /** A tenant that has no revoked key has none below it, and likewise with expired ones: then there is nothing to look at. */
 const MAY_HAVE: Record<ApiKeyStatus, SQL> = {
@@ -212,6 +212,7 @@ type KeysOf = {
   status: ApiKeyStatus | null;
   before: ApiKeyId | null;
   limit: number;
+  lookedAt: number;
 };
 
 /**
@@ -233,14 +234,14 @@ const selectPage = ({ environment, status }: KeysOf): SQL => {
   const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
   return pageOf(
     sql`(
-      select api_keys.* from (select * ${inOrder} limit ${LOOKED_AT}) api_keys ${LINE}
+      select api_keys.* from (select * ${inOrder} limit ${LOOK}) api_keys ${LINE}
       where ${STATUS} = ${sql.placeholder("status")}
       order by ${orderBy} limit ${LIMIT} + 1
     ) api_keys ${LINE}`,
     apiKeys.id,
     ITEM,
     orderBy,
-    sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${LOOKED_AT} - 1)`,
+    sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${LOOK} - 1)`,
   );
 };
 
@@ -262,7 +263,14 @@ export const listApiKeys = async (
   if (environment === undefined) return { items: "", next: null };
   const isAll = listed.length === ENVIRONMENTS.length;
   const { status = null } = filters;
-  const asked: KeysOf = { tenantId, environment: isAll ? null : environment, status, before, limit };
+  const asked: KeysOf = {
+    tenantId,
+    environment: isAll ? null : environment,
+    status,
+    before,
+    limit,
+    lookedAt: LOOKED_AT,
+  };
   const name = `${isAll} ${status}`;
   const reader = pages.get(name) ?? pageReader<KeysOf>("list_api_keys", selectPage(asked));
   pages.set(name, reader);

@@ -100,13 +100,19 @@ const indexFor = ({ environment, targetId, actorKeyId, action }: Asked): Index |
     return { column: auditEvents.action, value: sql.placeholder("action"), predicate };
   }
   if (environment === "test") {
-    return { column: auditEvents.environment, value: sql`'test'`, predicate: sql`${auditEvents.environment} = 'test'` };
+    return {
+      column: auditEvents.environment,
+      value: sql`'test'`,
+      predicate: sql`${auditEvents.environment} <> 'live'`,
+    };
   }
   return null;
 };
 
 const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
-  const conditions = filters.map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
+  const conditions = filters
+    .filter((filter) => auditEvents[filter] !== index?.column)
+    .map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
   const { where, orderBy } = newestOf(
     [
       ...(index ? [[index.column, index.value] as const] : []),

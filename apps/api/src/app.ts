@@ -19,7 +19,7 @@ import { openApiDocument } from "./openapi.ts";
 import { isOverload, problemResponse, toProblem, writeProblem } from "./problem.ts";
 import { problemTypeRoutes } from "./problem-types.ts";
 import { createRequestLimit, type RequestLimit } from "./rate-limits.ts";
-import { createRecentIds, type RecentIds } from "./recent-ids.ts";
+import { createRecentSecrets, type RecentSecrets } from "./recent-secrets.ts";
 import type { RedisStore } from "./redis.ts";
 import { referenceRoutes } from "./reference.ts";
 import type { ResponseBytes } from "./response-bytes.ts";
@@ -54,12 +54,12 @@ export type AppOptions = {
 export type Dependencies = AppOptions & {
   /** Counts the requests of a caller over all routes; null when there is no limit. */
   limitRequests: RequestLimit | null;
-  /** The public handles of keys that have authenticated recently: their look-ups go first. */
-  recentKeyIds: RecentIds;
+  /** The secrets that have authenticated recently: their look-ups go first. */
+  recentSecrets: RecentSecrets;
 };
 
 /** Some 2 MB of memory. With more keys in use than this, those used least recently wait in line with unknown ones. */
-const MAX_RECENT_KEY_IDS = 20_000;
+const MAX_RECENT_SECRETS = 20_000;
 
 /** Bytes of a body that may come after a response without the body having been read. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
@@ -103,7 +103,7 @@ export const createApp = (options: AppOptions) => {
   const dependencies: Dependencies = {
     ...options,
     limitRequests: createRequestLimit({ key, tenant }, options.redis),
-    recentKeyIds: createRecentIds(MAX_RECENT_KEY_IDS),
+    recentSecrets: createRecentSecrets(MAX_RECENT_SECRETS),
   };
   /** Made when it is first asked for. */
   let document: string | null = null;

@@ -7,7 +7,7 @@ import { type Caller, confirmFirstUse, findCredential, type StoredCredential } f
 import type { Db } from "@realtime-avatar/db/pool";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { type ApiKeyId, isId } from "@realtime-avatar/domain/id";
+import { type ApiKeyId, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
@@ -45,9 +45,9 @@ const findValid = async (
   secret: ApiKeySecret,
   targetId: ApiKeyId | null,
   trace: Trace,
-  isRecent: boolean,
+  knownTenant: TenantId | undefined,
 ): Promise<StoredCredential> => {
-  const stored = await findCredential(db, secret.keyId, targetId, isRecent);
+  const stored = await findCredential(db, secret.keyId, targetId, knownTenant);
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   trace.tenantId = tenantId;
@@ -61,7 +61,7 @@ const findValid = async (
 /** Checks the credentials of a request (RFC 6750 §2.1) against the database as it is now. */
 const authenticate = async (
   db: Db,
-  { noteUse, recentKeyIds }: Dependencies,
+  { noteUse, recentSecrets }: Dependencies,
   header: string | null,
   targetId: ApiKeyId | null,
   trace: Trace,
@@ -72,13 +72,13 @@ const authenticate = async (
   const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
   trace.keyId = secret.keyId;
-  let stored = await findValid(db, secret, targetId, trace, recentKeyIds.has(secret.keyId));
+  let stored = await findValid(db, secret, targetId, trace, recentSecrets.tenantOf(secret));
   // Another request may use the credential first, or a rotation end it meanwhile: it is looked up again then.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    stored = await findValid(db, secret, targetId, trace, true);
+    stored = await findValid(db, secret, targetId, trace, stored.caller.tenantId);
   }
   const { caller, target } = stored;
-  recentKeyIds.add(secret.keyId);
+  recentSecrets.add(secret, caller.tenantId);
   noteUse(caller);
   return { caller, target, secret };
 };

@@ -273,7 +273,12 @@ describe("the secret of a key that was made once", () => {
     const request = "POST /api/v1/api-keys";
     const secret = parseApiKey(root);
     if (!secret) throw new Error("no secret");
-    const head = { status: row?.["status"], location: row?.["location"], etag: row?.["etag"] };
+    const head = {
+      status: row?.["status"],
+      location: row?.["location"],
+      etag: row?.["etag"],
+      bodyHash: row?.["body_hash"],
+    };
     expect(openResponse(sealed, head, { secret, idempotencyKey: key, request })).toContain(made.apiKey);
     const digests = await client`select key_id, encode(digest, 'hex') as hex from api_key_credentials`;
     for (const { key_id: keyId, hex } of digests) {
@@ -283,6 +288,53 @@ describe("the secret of a key that was made once", () => {
       }
     }
     expect(openResponse(sealed, head, { secret, idempotencyKey: next(), request })).toBeNull();
+  });
+});
+
+describe("a stored response of a request that shows a secret", () => {
+  const forge = async (change: string) => {
+    const key = next();
+    await post("api-keys", newKey, key);
+    const { client } = api.database.db;
+    await client.unsafe(`update idempotency_keys set ${change} where idempotency_key = '${key}'`);
+    return post("api-keys", newKey, key);
+  };
+
+  test.each([
+    ["unsealed", `sealed_for = null, answer = convert_to('{"apiKey":"forged"}', 'UTF8')`],
+    ["with another status", "status = 203"],
+    ["with another address", "location = '/evil'"],
+    ["with another version", `etag = '"9"'`],
+    ["with another sealed text", "answer = answer || '\\x00'::bytea"],
+  ])("is refused when it was changed in the database: %s", async (_, change) => {
+    const answer = await forge(change);
+    expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
+    expect(answer.text).not.toContain("forged");
+  });
+
+  test("is refused when the row was given the hash of another body", async () => {
+    const [one, other] = [next(), next()];
+    await post("api-keys", newKey, one);
+    const wanted = { ...newKey, scopes: ["avatars:read"] };
+    await post("api-keys", wanted, other);
+    const { client } = api.database.db;
+    await client`
+      update idempotency_keys set body_hash = (select body_hash from idempotency_keys where idempotency_key = ${other})
+      where idempotency_key = ${one}`;
+    expect(outcome(await post("api-keys", wanted, one))).toEqual([409, "replay_unavailable"]);
+  });
+
+  test("of a rotation says where its key is, when it can no longer be opened", async () => {
+    const caller = await seed();
+    const child = await seed(undefined, caller.record);
+    const key = next();
+    const path = `api-keys/${child.record.id}/rotate`;
+    await post(path, {}, key, caller.secret.reveal());
+    const rotation = { key: root, body: { overlapSeconds: 600 } };
+    const { body } = await api.call("POST", `/api/v1/api-keys/${caller.record.id}/rotate`, rotation);
+    const answer = await post(path, {}, key, body.apiKey);
+    expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
+    expect(answer.headers.get("location")).toBe(`/api/v1/api-keys/${child.record.id}`);
   });
 });
 

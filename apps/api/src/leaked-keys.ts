@@ -24,7 +24,7 @@ const REPORTS_PER_MINUTE = 30;
 export const LeakedKeyReport = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
 
 export const leakedKeyRoutes = (dependencies: Dependencies) => {
-  const { config, peerAddress, recentKeyIds, redis } = dependencies;
+  const { config, peerAddress, recentSecrets, redis } = dependencies;
   const limit = createLimiter("leaked-keys", REPORTS_PER_MINUTE, 60, redis);
   const checkRate = async (request: Request): Promise<void> => {
     const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
@@ -34,7 +34,7 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
 
   /** Revokes the key of `secret` while that may report it; `false` when the key changes meanwhile. */
   const revokeLeaked = async (db: Db, secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
-    const stored = await findCredential(db, secret.keyId, null, recentKeyIds.has(secret.keyId));
+    const stored = await findCredential(db, secret.keyId, null, recentSecrets.tenantOf(secret));
     if (!stored || !verifyApiKey(secret, stored.digest)) return true;
     if (!stored.mayReport) return true;
     const origin = originOf(dependencies, null, trace);

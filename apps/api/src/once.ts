@@ -44,15 +44,23 @@ const respond = (
   return text;
 };
 
-type Asked = { idempotencyKey: string; request: string; bodyHash: Uint8Array; secret: ApiKeySecret };
+type Asked = {
+  idempotencyKey: string;
+  request: string;
+  bodyHash: Uint8Array;
+  secret: ApiKeySecret;
+  /** Whether the response shows a secret. One that is stored unsealed was not stored by this service. */
+  isSealed: boolean;
+};
 
 /** The answer that an earlier attempt was given. */
-const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secret }: Asked, set: Answering): string => {
+const replay = (stored: StoredAnswer, asked: Asked, set: Answering): string => {
+  const { idempotencyKey, request, bodyHash, secret, isSealed } = asked;
   if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
     throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
   }
   const text =
-    stored.sealedFor === null
+    !isSealed && stored.sealedFor === null
       ? Buffer.from(stored.answer).toString()
       : openResponse(stored.answer, stored, { secret, idempotencyKey, request });
   if (text !== null) {
@@ -60,7 +68,9 @@ const replay = (stored: StoredAnswer, { idempotencyKey, request, bodyHash, secre
     return respond(text, stored, set);
   }
   const detail = "The request was made before, with another secret of the calling key, which alone opens its answer.";
-  throw new Problem("replay_unavailable", detail, stored.location === null ? {} : { location: stored.location });
+  // A rotation has no address of its own: its key has.
+  const location = stored.location ?? request.slice(request.indexOf(" ") + 1, request.lastIndexOf("/"));
+  throw new Problem("replay_unavailable", detail, { location });
 };
 
 type Context = {
@@ -92,22 +102,27 @@ export const once = async (
   const asked: Asked | null =
     idempotencyKey === null
       ? null
-      : { idempotencyKey, request: `${request.method} ${path}`, bodyHash: hashBody(body), secret };
+      : {
+          idempotencyKey,
+          request: `${request.method} ${path}`,
+          bodyHash: hashBody(body),
+          secret,
+          isSealed: "apiKey" in (schema["properties"] ?? {}),
+        };
   /** The body of the answer that the present attempt gives. */
   let text = "";
   const claimOf = (answer: Answer): Claim | null => {
     if (!isValid(schema, answer.body)) throw new Error("an answer breaks its schema");
     text = JSON.stringify(answer.body);
     if (asked === null) return null;
-    const { secret: _, ...claim } = asked;
-    const isSecret = "apiKey" in answer.body;
+    const { secret: _, isSealed, ...claim } = asked;
     return {
       ...claim,
       status: answer.status,
       location: answer.location,
       etag: answer.etag,
-      answer: isSecret ? sealResponse(text, answer, asked, random) : Buffer.from(text),
-      sealedFor: isSecret ? secret.keyId : null,
+      answer: isSealed ? sealResponse(text, { ...answer, bodyHash: asked.bodyHash }, asked, random) : Buffer.from(text),
+      sealedFor: isSealed ? secret.keyId : null,
     };
   };
   return act(

@@ -114,7 +114,7 @@ const HEADERS: Record<string, Json> = {
   "Referrer-Policy": text("Of the page.", "no-referrer", { const: "no-referrer" }, false),
   ETag: text("The version of the resource, for `If-Match` and `If-None-Match`.", '"1"', { pattern: '^"[1-9]\\d*"$' }),
   Location: text("Where the resource is that was made.", "/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q"),
-  LocationOfReplay: text("Where the resource is that was made, when it has an address of its own.", "/", {}, false),
+  LocationOfReplay: text("Where the resource is that was made or changed; on `replay_unavailable`.", "/", {}, false),
   "Idempotent-Replayed": text("That the answer was given before.", "true", { const: "true" }, false),
   "Retry-After": text("How many seconds to wait.", "1", { pattern: "^[1-9]\\d*$" }),
   OverlapRetryAfter: text(

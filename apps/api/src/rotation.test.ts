@@ -253,6 +253,40 @@ describe("a report of a retired secret", () => {
     expect(await statusOf(made.id)).toBe("active");
   });
 
+  test("changes nothing once an ancestor has taken the key back, though its own rotation had retired the secret", async () => {
+    const made = await make();
+    // A thief rotates twice: the first new secret is replaced, retired by its own key.
+    const { body: kept } = await rotate(made.apiKey, made.id, 600);
+    await rotate(made.apiKey, made.id, 600);
+    const { body: owner } = await rotate(root, made.id, 0);
+    for (const key of [kept.apiKey, made.apiKey]) await report(key);
+    expect([await self(owner.apiKey), await statusOf(made.id)]).toEqual([200, "active"]);
+  });
+
+  test("changes nothing when it waits for an ancestor's rotation to commit", async () => {
+    const made = await make();
+    const { db, url } = api.database;
+    const blocked = async (count: number): Promise<void> => {
+      for (;;) {
+        const waiting = await db.client`
+          select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        if (waiting.length >= count) return;
+      }
+    };
+    const holder = session(url);
+    await holder.client`begin`;
+    await holder.client`select 1 from api_keys where id = ${made.id} for share`;
+    const rotating = rotate(root, made.id, 0);
+    await blocked(1);
+    const reporting = report(made.apiKey);
+    await blocked(2);
+    await holder.client`commit`;
+    const { body: owner } = await rotating;
+    await reporting;
+    expect([await self(owner.apiKey), await statusOf(made.id)]).toEqual([200, "active"]);
+    await holder.close();
+  });
+
   test("ends a thief who has rotated first, by the owner's older secret", async () => {
     const made = await make();
     const { body: stolen } = await rotate(made.apiKey, made.id, 60);

@@ -71,7 +71,8 @@ describe("a database with", () => {
   const seedRows = async (database: TestDatabase): Promise<{ key: string; avatarId: string }> => {
     const { client } = database.db;
     const now = new Date();
-    const tenantId = await seedTenant(database.db);
+    const tenantId = newId("ten", now, random);
+    await client`insert into tenants (tenant_id, name, created_at) values (${tenantId}, 'Old tenant', ${now})`;
     const { record, secret } = issueApiKey({ name: "old", environment: "live", scopes: ["*"] }, OPERATOR, {
       tenantId,
       judgedAt: now,

@@ -1526,7 +1526,7 @@ export interface components {
      */
     Location: string;
     /**
-     * @description Where the resource is that was made, when it has an address of its own.
+     * @description Where the resource is that was made or changed; on `replay_unavailable`.
      * @example /
      */
     LocationOfReplay: string;

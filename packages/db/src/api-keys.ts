@@ -18,7 +18,6 @@ import {
   type Caller,
   callerValues,
   HOLDER_AND_TARGET,
-  IS_VALID,
   LINE,
   OPERATOR_AND_TARGET,
   RECORD,
@@ -27,7 +26,7 @@ import {
   targetValues,
   toRecord,
 } from "./callers.ts";
-import { type CreateOutcome, type Creation, creationOf, type Made } from "./creation.ts";
+import { type CreateOutcome, type Creation, creationOf, type Made, QUOTA } from "./creation.ts";
 import type { Gatherable } from "./gather.ts";
 import {
   type Claim,
@@ -39,7 +38,7 @@ import {
   type WriteOutcome,
 } from "./idempotency.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./json-text.ts";
-import { LIMIT, pageOf, pageReader } from "./list.ts";
+import { LIMIT, LOOK, pageOf, pageReader } from "./list.ts";
 import type { Db } from "./pool.ts";
 import { withRightOfWay } from "./right-of-way.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage, tenants } from "./schema.ts";
@@ -55,7 +54,7 @@ import {
   statement,
 } from "./statement.ts";
 
-type KeyColumns = Omit<ColumnValues<typeof apiKeys>, "revokedAt">;
+type KeyColumns = Omit<ColumnValues<typeof apiKeys>, "revokedAt" | "endedAt">;
 type CredentialColumns = Omit<ColumnValues<typeof apiKeyCredentials>, "retiredAt" | "retiredBy" | "isUnused">;
 
 const insertCredential = (
@@ -67,7 +66,7 @@ const insertCredential = (
 /** Writes a key and its credential, for each row of `from`. */
 const insertKeys = (from: SQL, key?: KeyColumns, credential?: CredentialColumns): SQL => sql`
   api_key as (
-    ${insertFrom(apiKeys, { ...(key ?? placeholders(apiKeys, "key")), revokedAt: sql`null` }, from)} returning tenant_id
+    ${insertFrom(apiKeys, { ...(key ?? placeholders(apiKeys, "key")), revokedAt: sql`null`, endedAt: sql`null` }, from)} returning tenant_id
   ),
   credential as (${insertCredential(from, sql`false`, credential)})`;
 
@@ -86,23 +85,57 @@ const KEY_COLUMNS = [
 ] as const satisfies (keyof KeyColumns)[];
 
 /**
- * Whether `rows`, of which `maximum` are counted at most, are as many as there may be. They are read in the order of the
- * primary key: otherwise the server would read the whole table of keys where one tenant has most of them.
- */
-const reaches = (rows: SQL, maximum: SQL): SQL =>
-  sql`(select count(*) from (${rows} order by ${apiKeys.tenantId}, ${apiKeys.id} limit ${maximum}) counted) >= ${maximum}`;
-
-/**
- * Whether a tenant has `maxActiveKeys` active keys. Keys that are themselves neither revoked nor
- * expired are counted first; only if they are too many is the state of each lineage looked
- * at, since a key whose ancestor was revoked is not active either. Keys that other statements are writing do not count.
+ * Whether a tenant has `maxActiveKeys` keys that are not marked as ended. At most so many are read, in the order of the
+ * index. Keys that other statements are writing do not count.
  */
 const isOverQuota = ({ column }: Pick<Made, "column">): SQL => {
-  const maximum = sql`${column("maxActiveKeys")}::bigint`;
-  const ofTenant = sql`${apiKeys.tenantId} = ${column("key.tenantId")} collate "C"`;
-  const own = sql`select from ${apiKeys} where ${ofTenant} and ${IS_VALID}`;
-  const active = sql`select from ${apiKeys} ${LINE} where ${ofTenant} and ${STATUS} = 'active'`;
-  return sql`case when ${reaches(own, maximum)} then ${reaches(active, maximum)} else false end`;
+  const maximum = sql`${column(QUOTA)}::bigint`;
+  return sql`(
+    select count(*) from (
+      select from ${apiKeys} where ${apiKeys.tenantId} = ${column("caller.tenantId")} collate "C" and ${apiKeys.endedAt} is null
+      order by ${apiKeys.tenantId}, ${apiKeys.id} limit ${maximum}
+    ) counted
+  ) >= ${maximum}`;
+};
+
+/** Keys that one statement marks as ended at most. */
+const MARKED = sql.raw("20000");
+const hasEnded = (alias: SQL): SQL => sql`(${alias}.revoked_at is not null or ${alias}.expires_at <= now())`;
+
+const markEnded = statement<{ tenantId: TenantId }>(sql`
+  with ended as (
+    select keys.tenant_id, keys.id from ${apiKeys} keys
+    where keys.tenant_id = any(${sql.placeholder("tenantIds")}::text[] collate "C") and keys.ended_at is null and (
+      ${hasEnded(sql`keys`)} or exists (
+        select from ${apiKeys} ancestors
+        where ancestors.tenant_id = keys.tenant_id and ancestors.id = any(keys.lineage collate "C")
+          and ${hasEnded(sql`ancestors`)}
+      )
+    )
+    order by keys.tenant_id, keys.id limit ${MARKED}
+    for no key update of keys skip locked
+  ),
+  marked as (
+    update ${apiKeys} set ended_at = now() from ended
+    where ${apiKeys.tenantId} = ended.tenant_id and ${apiKeys.id} = ended.id
+    returning ${apiKeys.tenantId}
+  )
+  select distinct tenant_id as "tenantId" from marked`);
+
+/**
+ * Marks the keys of tenants that are revoked or expired, by themselves or by an ancestor: what ends a key writes one row,
+ * and a quota should not count what descends from it. Only a tenant that has reached its quota needs it. One statement at
+ * a time in each process, for all that wait: it reads as many keys as a tenant may have.
+ */
+const MARKS: Gatherable<TenantId, boolean> = {
+  name: "mark_ended_keys",
+  inFlight: 1,
+  run: async (db, tenantIds) => {
+    const marked = new Set(
+      (await markEnded(db, { tenantIds: [...new Set(tenantIds)] })).map(({ tenantId }) => tenantId),
+    );
+    return tenantIds.map((tenantId) => marked.has(tenantId));
+  },
 };
 
 const create = creationOf<Creation & { record: ApiKeyRecord; digest: Uint8Array; maxActiveKeys: number }>({
@@ -110,7 +143,7 @@ const create = creationOf<Creation & { record: ApiKeyRecord; digest: Uint8Array;
   columns: {
     ...givenColumns("key", KEY_COLUMNS, ({ record }) => record),
     digest: ({ digest }) => digest,
-    maxActiveKeys: ({ maxActiveKeys }) => maxActiveKeys,
+    [QUOTA]: ({ maxActiveKeys }) => maxActiveKeys,
   },
   write: ({ from, column }) => {
     const key = columnValues(apiKeys, "key", column);
@@ -162,9 +195,10 @@ const keyValues = (record: ApiKeyRecord, secret: ApiKeySecret, origin: Origin): 
 /**
  * Writes a new key of `caller` with its first credential and its audit event, and the response if it is claimed. Stale
  * when the caller is no longer what it was, or the new key's expiry has passed; over quota when the tenant has
- * `maxActiveKeys` active keys. One statement; another when it was not made by that, to be sure.
+ * `maxActiveKeys` active keys. One statement; another when it was not made by that, to be sure; and more where the quota
+ * is reached.
  */
-export const insertApiKey = (
+export const insertApiKey = async (
   db: Db,
   { record, secret, maxActiveKeys }: { record: ApiKeyRecord; secret: ApiKeySecret; maxActiveKeys: number },
   caller: Caller,
@@ -173,7 +207,11 @@ export const insertApiKey = (
 ): Promise<CreateOutcome> => {
   const audit = auditEvent("api_key.created", record, origin);
   // The secret itself stays here.
-  return create(db, { record, digest: digestApiKey(secret), maxActiveKeys, caller, audit, claim });
+  const created = { record, digest: digestApiKey(secret), maxActiveKeys, caller, audit, claim };
+  const outcome = await create(db, created);
+  if (outcome.kind !== "over_quota") return outcome;
+  const hasRoom = await db.gather(MARKS, caller.tenantId, caller.tenantId);
+  return hasRoom ? create(db, created) : outcome;
 };
 
 /** Writes a root key for the operator; `false`, with nothing written, when there is no such tenant. One statement. */
@@ -236,7 +274,7 @@ const ITEM = objectJson<ApiKey>({
 });
 
 /** How many keys a page looks at for those of a status. Each costs some 2 us, as its whole lineage is read. */
-const LOOKED_AT = sql.raw("2000");
+const LOOKED_AT = 2000;
 
 /** A tenant that has no revoked key has none below it, and likewise with expired ones: then there is nothing to look at. */
 const MAY_HAVE: Record<ApiKeyStatus, SQL> = {
@@ -256,6 +294,7 @@ type KeysOf = {
   status: ApiKeyStatus | null;
   before: ApiKeyId | null;
   limit: number;
+  lookedAt: number;
 };
 
 /**
@@ -277,14 +316,14 @@ const selectPage = ({ environment, status }: KeysOf): SQL => {
   const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
   return pageOf(
     sql`(
-      select api_keys.* from (select * ${inOrder} limit ${LOOKED_AT}) api_keys ${LINE}
+      select api_keys.* from (select * ${inOrder} limit ${LOOK}) api_keys ${LINE}
       where ${STATUS} = ${sql.placeholder("status")}
       order by ${orderBy} limit ${LIMIT} + 1
     ) api_keys ${LINE}`,
     apiKeys.id,
     ITEM,
     orderBy,
-    sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${LOOKED_AT} - 1)`,
+    sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${LOOK} - 1)`,
   );
 };
 
@@ -306,7 +345,14 @@ export const listApiKeys = async (
   if (environment === undefined) return { items: "", next: null };
   const isAll = listed.length === ENVIRONMENTS.length;
   const { status = null } = filters;
-  const asked: KeysOf = { tenantId, environment: isAll ? null : environment, status, before, limit };
+  const asked: KeysOf = {
+    tenantId,
+    environment: isAll ? null : environment,
+    status,
+    before,
+    limit,
+    lookedAt: LOOKED_AT,
+  };
   const name = `${isAll} ${status}`;
   const reader = pages.get(name) ?? pageReader<KeysOf>("list_api_keys", selectPage(asked));
   pages.set(name, reader);
@@ -444,6 +490,14 @@ const rotateTarget = (gate: SQL, claim: SQL): SQL => sql`
       and ${apiKeyCredentials.apiKeyId} = target.id
       and (key_id = plan.newest or plan.action = 'rotate' and key_id = plan.older)
   ),
+  -- An ancestor or the operator takes the key back: no secret of it that was retired before may report it any more.
+  disowned as (
+    update ${apiKeyCredentials} set retired_by = ${sql.placeholder("retiredBy")}
+    from target, plan
+    where exists (select from changed) and not ${sql.placeholder("isOwn")}::boolean
+      and ${apiKeyCredentials.tenantId} = ${sql.placeholder("target.tenantId")} and ${apiKeyCredentials.apiKeyId} = target.id
+      and key_id <> plan.newest and key_id is distinct from plan.older and retired_by = ${apiKeyCredentials.apiKeyId}
+  ),
   credential as (${insertCredential(sql`changed`, sql`true`)}),
   audit as (${insertAuditEvent(sql`changed`)})`;
 
@@ -513,7 +567,9 @@ export const rotateApiKey = async (
   return rotateOutcomeOf(await withRightOfWay(db, target, rotate));
 };
 
-const revoke = changeOfTarget(sql`changed as (${updateTarget(sql`revoked_at = ${NOW}`, sql`true`)})`);
+const revoke = changeOfTarget(
+  sql`changed as (${updateTarget(sql`revoked_at = ${NOW}, ended_at = ${NOW}`, sql`true`)})`,
+);
 
 /** Changes nothing, and waits, as each write does, until it is where the server is told to keep it. */
 const confirmRevocation = statement(sql`

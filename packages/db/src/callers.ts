@@ -5,7 +5,7 @@
  * writes nothing. Nothing is written by a revoked key.
  */
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import type { ApiKeyId } from "@realtime-avatar/domain/id";
+import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
@@ -31,7 +31,7 @@ export type StoredCredential = {
   retired: boolean;
   /** Whether it was issued by a rotation and has not been authenticated since. See `confirmFirstUse`. */
   isUnused: boolean;
-  /** Whether a report of this secret revokes its key: see `MAY_REPORT`. */
+  /** Whether a report of this secret revokes its key: see `mayReport`. */
   mayReport: boolean;
   caller: Caller;
   /** The key of the same tenant that was asked for as well, if there is one. */
@@ -130,10 +130,10 @@ type CredentialRow = RecordRow & {
  * itself: that rotation may have been the thief's. One that another key or the operator retired reports nothing: that is
  * how a key is taken back from the holder of an old secret.
  */
-const MAY_REPORT = sql`(
-  ${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > now()
+const mayReport = (at: SQL): SQL => sql`(
+  ${apiKeyCredentials.retiredAt} is null or ${apiKeyCredentials.retiredAt} > ${at}
   or ${apiKeyCredentials.retiredBy} = ${apiKeyCredentials.apiKeyId}
-    and ${apiKeyCredentials.retiredAt} > now() - interval '7 days'
+    and ${apiKeyCredentials.retiredAt} > ${at} - interval '7 days'
 )`;
 
 /** The credential, its key and the key that was asked for, for each row of `from`; `position` says for which. */
@@ -143,7 +143,7 @@ const credentials = (position: SQL, from: SQL, targetId: SQL | Placeholder): SQL
     ${apiKeyCredentials.digest} as "digest",
     coalesce(${apiKeyCredentials.retiredAt} <= now(), false) as "retired",
     ${apiKeyCredentials.isUnused} as "isUnused",
-    coalesce(${MAY_REPORT}, false) as "mayReport",
+    coalesce(${mayReport(sql`now()`)}, false) as "mayReport",
     ${apiKeys.id} = ${apiKeyCredentials.apiKeyId} as "isCaller",
     now() as "judgedAt",
     ${GIVES_WAY} as "givesWay",
@@ -208,17 +208,18 @@ const LOOK_UPS: Gatherable<LookUp, Found> = {
 /**
  * Finds a credential by its public handle, with its key, and the key `targetId` of the same tenant, if it is asked for;
  * `null` when there is no such credential. One statement; more only while it gives way to a change of the key. What is
- * found may be shared with others who look up the same at the same time. `isKnown` says that the caller of this function
- * has recently authenticated a key by this handle: under load such look-ups go first. It decides the order alone.
+ * found may be shared with others who look up the same at the same time. `knownTenant` is the tenant for which the same
+ * secret authenticated recently, if it did: under load such look-ups go first, and tenants take turns. It decides the
+ * order alone.
  */
 export const findCredential = async (
   db: Db,
   keyId: string,
   targetId: ApiKeyId | null = null,
-  isKnown = false,
+  knownTenant: TenantId | undefined = undefined,
 ): Promise<StoredCredential | null> => {
   const found = await givingWay(
-    () => db.gather(LOOK_UPS, { keyId, targetId, isKnown }, keyId),
+    () => db.gather(LOOK_UPS, { keyId, targetId, isKnown: knownTenant !== undefined }, knownTenant ?? keyId),
     (found) => found?.givesWay ?? false,
   );
   return found?.stored ?? null;
@@ -247,6 +248,9 @@ export const sweepCredentials = sweepOf(
   sql`${apiKeyCredentials.retiredAt} <= now() - ${KEPT_AFTER_RETIREMENT}`,
   apiKeyCredentials.retiredAt,
 );
+
+/** A row that was changed while its lock was waited for is read again: then this is the time after the wait. */
+const AFTER_LOCKS = sql`clock_timestamp()`;
 
 /** That a row of `api_keys` is valid by itself. */
 export const IS_VALID = sql`
@@ -392,10 +396,10 @@ export const OPERATOR_AND_TARGET: SQL = sql`
   target as materialized (${target(sql`true`)}),
   caller as (select from target)`;
 
-/** As `CALLER_AND_TARGET`, when the holder of a secret of the target acts, which may have been retired: see `MAY_REPORT`. */
+/** As `CALLER_AND_TARGET`, when the holder of a secret of the target acts, which may have been retired: see `mayReport`. */
 export const HOLDER_AND_TARGET: SQL = sql`
   target as materialized (${target(sql`true`)}),
-  caller as materialized (${credential(sql`target`, sql`(select count(*) from target) = 1`, MAY_REPORT)})`;
+  caller as materialized (${credential(sql`target`, sql`(select count(*) from target) = 1`, mayReport(AFTER_LOCKS))})`;
 
 /** The values for `target`; without a `version`, it may be in any. */
 export const targetValues = ({ tenantId, id }: ApiKeyRecord, version: number | null): Record<string, unknown> => ({

@@ -58,6 +58,9 @@ const claimsOf = (able: Made): SQL => {
   return claims(values, able.from);
 };
 
+/** The given column that has the quota of a create, if there is one. */
+export const QUOTA = "quota";
+
 /** What became of a create. */
 export type CreateOutcome =
   | WriteOutcome
@@ -78,8 +81,8 @@ type Kind<Created extends Creation> = {
   write: (made: Made) => SQL;
   /** Whether a row is still in time, after the locks. A row that is not is stale. */
   inTime?: (row: Pick<Made, "column">) => SQL;
-  /** Whether the tenant has as many as it may have, by the snapshot of the statement. */
-  isOverQuota?: (row: Pick<Made, "column">) => SQL;
+  /** Whether the tenant has as many as it may have, by the snapshot of the statement; by `caller.tenantId` and `QUOTA`. */
+  isOverQuota?: ((row: Pick<Made, "column">) => SQL) | null;
 };
 
 /**
@@ -91,7 +94,7 @@ export const creationOf = <Created extends Creation>({
   columns,
   write,
   inTime = () => sql`true`,
-  isOverQuota = () => sql`false`,
+  isOverQuota = null,
 }: Kind<Created>): ((db: Db, created: Created) => Promise<CreateOutcome>) => {
   const given = (isClaimed: boolean): Given<Created> => ({
     ...givenColumns("audit", AUDIT_KEYS, ({ audit }: Created) => audit),
@@ -109,7 +112,9 @@ export const creationOf = <Created extends Creation>({
     const column = (name: string): SQL => sql`${sql.placeholder(name)}::text`;
     const made = { from: sql`made`, column };
     const quota = sql`
-      quota as materialized (select ${isOverQuota({ column })} as is_over from caller where ${inTime({ column })}),
+      quota as materialized (
+        select ${isOverQuota?.({ column }) ?? sql`false`} as is_over from caller where ${inTime({ column })}
+      ),
       able as (select from quota where not is_over)`;
     return statement<Row, Created>(
       isClaimed
@@ -140,12 +145,22 @@ export const creationOf = <Created extends Creation>({
     );
     const column = (name: string): SQL => sql`${sql.identifier(name)}`;
     const made = { from: sql`made`, column };
-    const quota = sql`
-      quota as materialized (
-        select given.*, "caller.tenantId", "caller.id", "caller.credentialKeyId", ${isOverQuota({ column })} as is_over
-        from ${rows.sql} join allowed on allowed.position = "callerAt"::bigint
-        where ${inTime({ column })}
-      )`;
+    const asked = sql`
+      select given.*, "caller.tenantId", "caller.id", "caller.credentialKeyId"
+      from ${rows.sql} join allowed on allowed.position = "callerAt"::bigint
+      where ${inTime({ column })}`;
+    // A quota is looked at once for each tenant of the batch.
+    const quota = isOverQuota
+      ? sql`
+        asked as materialized (${asked}),
+        quotas as materialized (
+          select tenants.*, ${isOverQuota({ column })} as is_over
+          from (select distinct "caller.tenantId", ${sql.identifier(QUOTA)} from asked) tenants
+        ),
+        quota as materialized (
+          select asked.*, quotas.is_over from asked join quotas using ("caller.tenantId", ${sql.identifier(QUOTA)})
+        )`
+      : sql`quota as materialized (select asked.*, false as is_over from (${asked}) asked)`;
     // In the order of the primary key of claims, as `claims` wants them.
     const sorted = sql`(
       select * from quota where not is_over order by "caller.tenantId" collate "C", "caller.id" collate "C",

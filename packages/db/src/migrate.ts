@@ -16,6 +16,7 @@ import cheaperChecks from "../migrations/0004_cheaper_checks.sql" with { type: "
 import rotation from "../migrations/0005_rotation.sql" with { type: "text" };
 import listIndexes from "../migrations/0006_list_indexes.sql" with { type: "text" };
 import firstTenant from "../migrations/0007_first_tenant.sql" with { type: "text" };
+import endedKeys from "../migrations/0008_ended_keys.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { type ConnectionOptions, driver } from "./connection.ts";
 import { type Db, findPrimary } from "./pool.ts";
@@ -30,6 +31,7 @@ const TEXTS = [
   rotation,
   listIndexes,
   firstTenant,
+  endedKeys,
 ];
 
 /** Any number will do, as long as every replica takes the same. */

@@ -1,8 +1,10 @@
 /** How the server executes what it is asked on the way of a request: by an index, whatever else the tables hold. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type ApiKeyRecord, issueApiKey } from "@realtime-avatar/domain/api-key";
+import type { AuditAction } from "@realtime-avatar/domain/audit";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { API_KEY_STATUSES } from "@realtime-avatar/domain/state";
 import { findApiKey, insertApiKey, listApiKeys, revokeApiKey, rotateApiKey, updateApiKey } from "./api-keys.ts";
 import { listAuditEvents } from "./audit.ts";
 import { findAvatar, insertAvatar, listAvatars, updateAvatar } from "./avatars.ts";
@@ -108,37 +110,74 @@ const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
 };
 
 const page = { filters: {}, before: null, limit: 50 };
-const cases: [string, () => Promise<unknown>, string[]][] = [
+type Case = [string, () => Promise<unknown>, string[]];
+
+/** Every choice of filters of each list, and the index in whose order it is read. */
+const keyLists = ([undefined, ...API_KEY_STATUSES] as const).flatMap((status): Case[] => {
+  const filters = status && { status };
+  const extra = { active: [], revoked: ["api_keys_revoked_index"], expired: ["api_keys_expires_at_index"] };
+  const known = status === undefined ? [] : extra[status];
+  return [
+    [
+      `listing keys, status ${status}`,
+      () => listApiKeys(db, tenantId, ["live", "test"], { ...page, filters: { ...filters } }),
+      ["api_keys_tenant_id_id_pk on api_keys", ...known],
+    ],
+    [
+      `listing keys of one environment, status ${status}`,
+      () => listApiKeys(db, tenantId, ["live", "test"], { ...page, filters: { environment: "test", ...filters } }),
+      ["api_keys_environment_index on api_keys", ...known],
+    ],
+  ];
+});
+const avatarFilters = [
+  {},
+  { status: "ready" },
+  { sourceKind: "video" },
+  { status: "ready", sourceKind: "video" },
+] as const;
+const avatarLists = avatarFilters.map(
+  (filters): Case => [
+    `listing avatars by ${Object.keys(filters)}`,
+    () => listAvatars(db, caller, { ...page, filters }),
+    [Object.keys(filters).length === 0 ? "avatars_newest_index" : "avatars_list_index"],
+  ],
+);
+const eventLists = (["live", "test"] as const).flatMap((environment) =>
+  [undefined, "api_key.revoked", "avatar.created"].flatMap((action) =>
+    [false, true].flatMap((hasTarget) =>
+      [false, true].map((hasActor): Case => {
+        const byAction = action === "api_key.revoked" ? "audit_events_action_index" : null;
+        const byEnvironment = environment === "test" ? "audit_events_test_index" : "audit_events_tenant_id_id_pk";
+        const byOther = hasTarget ? "audit_events_target_id_index" : hasActor && "audit_events_actor_key_id_index";
+        return [
+          `listing events in ${environment}, action ${action}, target ${hasTarget}, actor ${hasActor}`,
+          () => {
+            const filters = {
+              ...(action && { action: action as AuditAction }),
+              ...(hasTarget && { targetId: target.id }),
+              ...(hasActor && { actorKeyId: caller.keyId }),
+            };
+            return listAuditEvents(db, { tenantId, environment }, { ...page, filters });
+          },
+          [byOther || byAction || byEnvironment],
+        ];
+      }),
+    ),
+  ),
+);
+
+const cases: Case[] = [
   [
     "a look-up",
     () => findCredential(db, caller.credentialKeyId, target.id),
     ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", "api_key_pending_changes_tenant_id_api_key_id_pk"],
   ],
   ["reading a key", () => findApiKey(db, tenantId, target.id), ["api_keys_tenant_id_id_pk"]],
-  ["listing keys", () => listApiKeys(db, tenantId, ["live"], page), ["api_keys_tenant_id_id_pk"]],
-  [
-    "listing keys of a state",
-    () => listApiKeys(db, tenantId, ["live"], { ...page, filters: { status: "revoked" } }),
-    ["api_keys_tenant_id_id_pk"],
-  ],
+  ...keyLists,
   ["reading an avatar", () => findAvatar(db, caller, newId("ava", new Date(), random)), ["avatars_tenant_id_id_pk"]],
-  ["listing avatars", () => listAvatars(db, caller, page), ["avatars_newest_index"]],
-  [
-    "listing avatars of a status",
-    () => listAvatars(db, caller, { ...page, filters: { status: "failed" } }),
-    ["avatars_list_index"],
-  ],
-  ["listing events", () => listAuditEvents(db, caller, page), ["audit_events_tenant_id_id_pk"]],
-  [
-    "listing the events of a target",
-    () => listAuditEvents(db, caller, { ...page, filters: { targetId: target.id } }),
-    ["audit_events_target_id_index"],
-  ],
-  [
-    "listing the events of an actor",
-    () => listAuditEvents(db, caller, { ...page, filters: { actorKeyId: caller.keyId, action: "avatar.created" } }),
-    ["audit_events_actor_key_id_index"],
-  ],
+  ...avatarLists,
+  ...eventLists,
   [
     "creating an avatar",
     () => {
@@ -223,6 +262,16 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
     ["api_key_usage_tenant_id_api_key_id_pk"],
   ],
 ];
+
+test.each([...keyLists, ...eventLists])(
+  "%s reads in the order of the index, and no more than it looks at",
+  async (_, work) => {
+    const [plan = ""] = await plansOf(work);
+    // A sort would read all that there is before the limit.
+    expect(plan).not.toContain("Sort");
+    expect(plan).toContain("Limit");
+  },
+);
 
 describe("one statement, by its index", () => {
   test.each(cases)("%s", async (_, work, indexes) => {

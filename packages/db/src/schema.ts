@@ -84,6 +84,8 @@ export const apiKeys = pgTable(
     spendLimitCreditMicros: bigint("spend_limit_credit_micros", { mode: "number" }),
     expiresAt: time("expires_at"),
     revokedAt: time("revoked_at"),
+    /** When the key was found to be revoked or expired, by itself or by an ancestor: it counts for no quota any more. */
+    endedAt: time("ended_at"),
     /** Ids of its ancestors, eldest first; never changed. */
     lineage: text("lineage").array().notNull(),
     version: integer("version").notNull(),
@@ -95,6 +97,8 @@ export const apiKeys = pgTable(
     index("api_keys_environment_index").on(table.environment, table.tenantId, table.id),
     // Whether a tenant has any key that is revoked, or has expired.
     index("api_keys_revoked_index").on(table.tenantId).where(sql`${table.revokedAt} is not null`),
+    // The quota of active keys.
+    index("api_keys_active_index").on(table.tenantId, table.id).where(sql`${table.endedAt} is null`),
     index("api_keys_expires_at_index").on(table.tenantId, table.expiresAt).where(sql`${table.expiresAt} is not null`),
     check("api_keys_id_check", isId(table.id, "key")),
     check("api_keys_key_id_check", isKeyId(table.keyId)),
@@ -279,7 +283,7 @@ export const auditEvents = pgTable(
     // What a test key sees, of a tenant that mostly works in live.
     index("audit_events_test_index")
       .on(table.environment, table.tenantId, table.id)
-      .where(sql`${table.environment} = 'test'`),
+      .where(sql`${table.environment} <> 'live'`),
     check("audit_events_id_check", isId(table.id, "aud")),
     check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("audit_events_actor_check", sql`(${table.actorId} is null) = (${table.actorKeyId} is null)`),

@@ -66,7 +66,7 @@ describe("a sealed response", () => {
   const random = seededBytes("seal");
   const secret = generateApiKey("live", random);
   const body = '{"apiKey":"rta_live_…","name":"👩‍🚀"}';
-  const head = { status: 201, location: "/api/v1/api-keys/key_1", etag: '"1"' };
+  const head = { status: 201, location: "/api/v1/api-keys/key_1", etag: '"1"', bodyHash: new Uint8Array(32).fill(171) };
   const context = { secret, idempotencyKey: "key-1", request: "POST /api/v1/api-keys" };
   const seal = () => sealResponse(body, head, context, random);
 
@@ -75,7 +75,7 @@ describe("a sealed response", () => {
   });
 
   test.each([
-    [2, Buffer.from('[201,"/api/v1/api-keys/key_1","\\"1\\""]')],
+    [2, Buffer.from(String.raw`[201,"/api/v1/api-keys/key_1","\"1\"","${"ab".repeat(32)}"]`)],
     [1, null],
   ])("of format %i is what the docstring says, so that it can be opened by other means", (format, aad) => {
     const key = hkdfSync(
@@ -105,6 +105,7 @@ describe("a sealed response", () => {
     expect(opened({}, { location: "/api/v1/api-keys/key_2" })).toBeNull();
     expect(opened({}, { location: null })).toBeNull();
     expect(opened({}, { etag: '"2"' })).toBeNull();
+    expect(opened({}, { bodyHash: new Uint8Array(32) })).toBeNull();
     for (let index = 0; index < sealed.length; index++) {
       const changed = Uint8Array.from(sealed);
       // Format 2 becomes 1 too: a response cannot be made to look like one of the older format.

@@ -29,7 +29,13 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** The parts of a stored response that stand beside its sealed body, and are authenticated with it. */
-export type SealedHead = { status: number; location: string | null; etag: string };
+export type SealedHead = {
+  status: number;
+  location: string | null;
+  etag: string;
+  /** SHA-256 of the request's body as a JSON value. */
+  bodyHash: Uint8Array;
+};
 
 /** What a sealed response belongs to: the caller's full secret, its `Idempotency-Key`, and method and path. */
 export type SealContext = { secret: ApiKeySecret; idempotencyKey: string; request: string };
@@ -40,13 +46,13 @@ const sealingKey = ({ secret, idempotencyKey, request }: SealContext, format: nu
     hkdfSync("sha256", secret.reveal(), idempotencyKey, `realtime-avatar answer ${format} ${request}`, 32),
   );
 
-const authenticated = ({ status, location, etag }: SealedHead): Uint8Array =>
-  Buffer.from(JSON.stringify([status, location, etag]));
+const authenticated = ({ status, location, etag, bodyHash }: SealedHead): Uint8Array =>
+  Buffer.from(JSON.stringify([status, location, etag, Buffer.from(bodyHash).toString("hex")]));
 
 /**
  * Seals a response body with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from the caller's full secret
  * and the Idempotency-Key: a byte of format, the nonce, the tag, and the text. The sealed body is bound to `head` as
- * well: with another status, `Location` or `ETag` beside it, it does not open.
+ * well: with another status, `Location`, `ETag` or body hash beside it, it does not open.
  */
 export const sealResponse = (body: string, head: SealedHead, context: SealContext, random: RandomBytes): Uint8Array => {
   const nonce = random(NONCE_BYTES);

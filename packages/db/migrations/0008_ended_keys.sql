@@ -1,0 +1,2 @@
+ALTER TABLE "api_keys" ADD COLUMN "ended_at" timestamp (3) with time zone;--> statement-breakpoint
+CREATE INDEX "api_keys_active_index" ON "api_keys" USING btree ("tenant_id","id") WHERE "api_keys"."ended_at" is null;

@@ -8,15 +8,15 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect as dial } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { openEmbedded } from "@realtime-avatar/db/embedded";
+import { openEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { connect } from "@realtime-avatar/db/connection/pool";
 import { migrate } from "@realtime-avatar/db/migrate";
-import { connect } from "@realtime-avatar/db/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { createApp } from "../apps/api/src/app.ts";
 import { createFirstKey } from "../apps/api/src/first-run.ts";
+import { createResponseBytes } from "../apps/api/src/http/response-bytes.ts";
 import { secureRandom } from "../apps/api/src/random.ts";
-import { createResponseBytes } from "../apps/api/src/response-bytes.ts";
 import { cpuOf, type Request as Load, median, openLoop, start, wrk } from "./machine.ts";
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);

@@ -8,8 +8,9 @@ import { basename, join } from "node:path";
 import { temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
 import Ajv from "ajv";
-import { createApp, type Dependencies } from "../apps/api/src/app.ts";
+import { createApp } from "../apps/api/src/app.ts";
 import { readConfig } from "../apps/api/src/config.ts";
+import type { Dependencies } from "../apps/api/src/dependencies.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(180_000);

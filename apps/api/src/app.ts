@@ -1,62 +1,23 @@
 /** The HTTP application: one way in for every request, one way out for every error. */
-import type { Caller } from "@realtime-avatar/db/callers";
-import { DatabaseError, describeError } from "@realtime-avatar/db/failure";
-import type { Db } from "@realtime-avatar/db/pool";
-import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+
+import { DatabaseError, describeError } from "@realtime-avatar/db/connection/errors";
+import { newRequestId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
-import type { Logger } from "@realtime-avatar/runtime/log";
-import type { Metrics } from "@realtime-avatar/runtime/metrics";
-import type { Tracing } from "@realtime-avatar/runtime/tracing";
 import { Elysia } from "elysia";
-import { apiKeyRoutes } from "./api-keys.ts";
-import { auditEventRoutes } from "./audit-events.ts";
-import { avatarRoutes } from "./avatars.ts";
-import type { ApiConfig } from "./config.ts";
-import { isHost } from "./host.ts";
-import { leakedKeyRoutes } from "./leaked-keys.ts";
-import { openApiDocument } from "./openapi.ts";
-import { isOverload, problemResponse, toProblem, writeProblem } from "./problem.ts";
-import { problemTypeRoutes } from "./problem-types.ts";
-import { createRequestLimit, type RequestLimit } from "./rate-limits.ts";
-import { createRecentSecrets, type RecentSecrets } from "./recent-secrets.ts";
-import type { RedisStore } from "./redis.ts";
-import { referenceRoutes } from "./reference.ts";
-import type { ResponseBytes } from "./response-bytes.ts";
-import { requestIdFor, type Trace, traced, traceIdOf } from "./trace.ts";
-
-/** What the application is given. */
-export type AppOptions = {
-  db: Db;
-  clock: () => Date;
-  random: RandomBytes;
-  config: Pick<
-    ApiConfig,
-    "defaultAvatarModelId" | "maxActiveKeysPerTenant" | "rateLimit" | "tenantRateLimit" | "trustedProxyHops"
-  >;
-  log: Logger;
-  /** Called with each key that has proved itself. */
-  noteUse: (caller: Caller) => void;
-  /** The address from which a request's connection comes; null when there is none. */
-  peerAddress: (request: Request) => string | null;
-  /** Where rate limits are counted for all replicas; null when each counts for itself. */
-  redis: RedisStore | null;
-  /** What is sent, and not yet read. */
-  responseBytes: ResponseBytes;
-  /** Whether the process has been told to end. */
-  isEnding: () => boolean;
-  /** Who counts and times the requests, and who traces them; null when nobody does. */
-  metrics: Metrics | null;
-  tracing: Tracing | null;
-};
-
-/** What its routes are given: the same, and what all of them share. */
-export type Dependencies = AppOptions & {
-  /** Counts the requests of a caller over all routes; null when there is no limit. */
-  limitRequests: RequestLimit | null;
-  /** The secrets that have authenticated recently: their look-ups go first. */
-  recentSecrets: RecentSecrets;
-};
+import type { AppOptions, Dependencies } from "./dependencies.ts";
+import { isHost } from "./http/host.ts";
+import { isOverload, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
+import { createRequestLimit } from "./http/rate-limit.ts";
+import { createRecentSecrets } from "./http/recent-secrets.ts";
+import { requestIdFor, type Trace, traced, traceIdOf } from "./http/request-context.ts";
+import { openApiDocument } from "./openapi/document.ts";
+import { apiKeyRoutes } from "./routes/api-keys.ts";
+import { auditEventRoutes } from "./routes/audit-events.ts";
+import { avatarRoutes } from "./routes/avatars.ts";
+import { leakedKeyRoutes } from "./routes/leaked-keys.ts";
+import { problemTypeRoutes } from "./routes/problem-types.ts";
+import { referenceRoutes } from "./routes/reference.ts";
 
 /** Some 2 MB of memory. With more keys in use than this, those used least recently wait in line with unknown ones. */
 const MAX_RECENT_SECRETS = 20_000;

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { insertAvatar } from "@realtime-avatar/db/avatars";
-import { findCredential } from "@realtime-avatar/db/callers";
+import { insertAvatar } from "@realtime-avatar/db/statements/avatars";
+import { findCredential } from "@realtime-avatar/db/statements/callers";
 import {
   operatorOrigin,
   random,

@@ -1,12 +1,19 @@
 /** The command line, for whoever runs the service: migrations, health, tenants, keys, avatars and the audit trail. */
-import { findApiKey, insertRootApiKey, listApiKeys, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys";
-import { listAuditEvents } from "@realtime-avatar/db/audit";
-import { findAvatar, listAvatars } from "@realtime-avatar/db/avatars";
-import { findCredential } from "@realtime-avatar/db/callers";
+
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
-import type { Db } from "@realtime-avatar/db/pool";
-import { insertTenant, listTenants } from "@realtime-avatar/db/tenants";
+import {
+  findApiKey,
+  insertRootApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+} from "@realtime-avatar/db/statements/api-keys";
+import { listAuditEvents } from "@realtime-avatar/db/statements/audit-events";
+import { findAvatar, listAvatars } from "@realtime-avatar/db/statements/avatars";
+import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { insertTenant, listTenants } from "@realtime-avatar/db/statements/tenants";
 import {
   API_KEY_LIST,
   type ApiKey,
@@ -38,10 +45,10 @@ import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
 import type { Health } from "@realtime-avatar/runtime/health";
 import type { TProperties } from "@sinclair/typebox";
 import { Command, CommanderError } from "commander";
-import { queryOf } from "./query.ts";
+import { queryOf } from "./http/query.ts";
+import { untilDone } from "./http/retry-while-stale.ts";
 import { secureRandom as random } from "./random.ts";
 import { explain, fields, print, printable, table, UsageError, usageError } from "./terminal.ts";
-import { untilDone } from "./writing.ts";
 
 const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, needsSchema = true): Promise<void> => {
   const config = readCommonConfig(process.env);

@@ -9,7 +9,7 @@ import {
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
-import type { RateLimit } from "./rate-limits.ts";
+import type { RateLimit } from "./http/rate-limit.ts";
 
 export type ApiConfig = CommonConfig & {
   port: number;

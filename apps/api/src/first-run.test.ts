@@ -1,6 +1,6 @@
 /** The first key of an empty database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/pool";
+import { connect } from "@realtime-avatar/db/connection/pool";
 import {
   random,
   seedTenant,

@@ -1,6 +1,7 @@
 /** What a newcomer sees: on an empty embedded database, a first tenant, a first key, and a call to paste. */
-import { insertFirstApiKey } from "@realtime-avatar/db/api-keys";
-import type { Db } from "@realtime-avatar/db/pool";
+
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { insertFirstApiKey } from "@realtime-avatar/db/statements/api-keys";
 import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";

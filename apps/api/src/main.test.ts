@@ -18,7 +18,7 @@ import {
 } from "@realtime-avatar/db/testing";
 import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
 import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
-import { readAnswer, requestInit } from "./testing.ts";
+import { readAnswer, requestInit } from "../test/support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

@@ -1,11 +1,11 @@
 /** Starts the API. */
 
-import { sweepCredentials } from "@realtime-avatar/db/callers";
-import { describeError } from "@realtime-avatar/db/failure";
-import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency";
+import { describeError } from "@realtime-avatar/db/connection/errors";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
-import { sweepPendingChanges } from "@realtime-avatar/db/right-of-way";
+import { sweepCredentials } from "@realtime-avatar/db/statements/callers";
+import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
+import { sweepPendingChanges } from "@realtime-avatar/db/statements/pending-changes";
 import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
@@ -14,10 +14,10 @@ import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
 import { readConfig } from "./config.ts";
 import { createFirstKey, firstKeyMessage } from "./first-run.ts";
+import { createRedisStore } from "./http/redis.ts";
+import { createResponseBytes } from "./http/response-bytes.ts";
+import { createUses } from "./key-usage.ts";
 import { secureRandom } from "./random.ts";
-import { createRedisStore } from "./redis.ts";
-import { createResponseBytes } from "./response-bytes.ts";
-import { createUses } from "./usage.ts";
 
 /** So soon after a key was used, its last use can be read. */
 const USES_FLUSH_MS = 1000;

@@ -1,6 +1,6 @@
 /** What the command line says, and how: to a person as tables, to a program as JSON. */
 
-import { databaseFailure, describeError } from "@realtime-avatar/db/failure";
+import { databaseFailure, describeError } from "@realtime-avatar/db/connection/errors";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 

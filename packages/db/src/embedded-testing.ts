@@ -1,6 +1,6 @@
 /** For tests and the benchmark: an embedded PostgreSQL that can be reached by TCP, through proxies and poolers. */
 import { createServer } from "node:net";
-import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "./embedded.ts";
+import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "./connection/embedded.ts";
 
 /** A TCP port of this machine that nobody listens on now. */
 export const freePort = (): Promise<number> =>

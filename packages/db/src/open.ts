@@ -1,12 +1,12 @@
 /** Opens the database that the configuration names, ready for use. */
 import { sql } from "drizzle-orm";
-import { READ_ONLY } from "./connection.ts";
-import { type EmbeddedOptions, openEmbedded } from "./embedded.ts";
-import { databaseFailure, describeError } from "./failure.ts";
+import { READ_ONLY } from "./connection/connection.ts";
+import { type EmbeddedOptions, openEmbedded } from "./connection/embedded.ts";
+import { databaseFailure, describeError } from "./connection/errors.ts";
+import { connect, type Db } from "./connection/pool.ts";
+import type { Watcher } from "./connection/watcher.ts";
 import { migrate } from "./migrate.ts";
-import { connect, type Db } from "./pool.ts";
-import { statement } from "./statement.ts";
-import type { Watcher } from "./watch.ts";
+import { statement } from "./statements/statement.ts";
 
 export type DatabaseConfig = {
   databaseUrl: string | null;

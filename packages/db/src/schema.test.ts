@@ -5,9 +5,9 @@ import { join } from "node:path";
 import { newAvatar } from "@realtime-avatar/domain/avatar";
 import { newId } from "@realtime-avatar/domain/id";
 import { getTableConfig } from "drizzle-orm/pg-core";
-import { insertAvatar } from "./avatars.ts";
-import { findCredential } from "./callers.ts";
 import * as schema from "./schema.ts";
+import { insertAvatar } from "./statements/avatars.ts";
+import { findCredential } from "./statements/callers.ts";
 import { operatorOrigin, random, seedKey, seedTenant, type TestDatabase, testDatabase } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.

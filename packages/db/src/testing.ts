@@ -12,13 +12,13 @@ import { type ApiKeyRecord, type CreateApiKey, issueApiKey, OPERATOR } from "@re
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { newId, newRequestId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import postgres from "postgres";
-import { insertRootApiKey } from "./api-keys.ts";
-import type { Origin } from "./audit.ts";
-import { driver, type Host, hostsOf } from "./connection.ts";
+import { driver, type Host, hostsOf } from "./connection/connection.ts";
+import { connect, type Db } from "./connection/pool.ts";
 import { openByTcp } from "./embedded-testing.ts";
 import { migrate } from "./migrate.ts";
-import { connect, type Db } from "./pool.ts";
-import { insertTenant } from "./tenants.ts";
+import { insertRootApiKey } from "./statements/api-keys.ts";
+import type { Origin } from "./statements/audit-events.ts";
+import { insertTenant } from "./statements/tenants.ts";
 
 /** A new folder that every user can enter: PostgreSQL may run as another user than the tests. */
 export const temporaryFolder = async (): Promise<string> => {

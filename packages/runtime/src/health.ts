@@ -1,9 +1,9 @@
 /** The two questions that whoever runs a process asks it: does it live, and can it work? */
 
-import { DatabaseError } from "@realtime-avatar/db/failure";
+import { DatabaseError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { isReadOnly } from "@realtime-avatar/db/open";
-import type { Db } from "@realtime-avatar/db/pool";
 
 /** How long the database may take to answer before the process calls itself unready. */
 const DEADLINE_MS = 2000;

@@ -2,8 +2,8 @@
  * What a process measures of itself, for Prometheus. Loaded only where it is asked for: `await import` it. The labels are
  * bounded: routes as patterns, known methods, statuses, codes; never an id, an address or anything that a caller chose.
  */
-import type { Db } from "@realtime-avatar/db/pool";
-import type { Watcher } from "@realtime-avatar/db/watch";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Watcher } from "@realtime-avatar/db/connection/watcher";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { LogOutput } from "./log.ts";
 

@@ -16,7 +16,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { OnWork } from "@realtime-avatar/db/watch";
+import type { OnWork } from "@realtime-avatar/db/connection/watcher";
 import type { SamplerName, TracingConfig } from "./tracing-config.ts";
 
 /** The span of one request. */

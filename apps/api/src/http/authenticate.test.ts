@@ -1,0 +1,259 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connect as connectSocket } from "node:net";
+import { connect } from "@realtime-avatar/db/connection/pool";
+import { cutBlocked, random, seedKey, session, watchLookUps } from "@realtime-avatar/db/testing";
+import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { serve } from "@realtime-avatar/runtime/serve";
+import {
+  type Answer,
+  createTestApp,
+  readAnswer,
+  requestInit,
+  startApi,
+  TEST_CONFIG,
+  type TestApi,
+} from "../../test/support/api.ts";
+import { failureHandler } from "../app.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const send = (authorization: string): Promise<Answer> =>
+  api.call("POST", "/api/v1/avatars", { headers: { authorization }, body: { displayName: "x", sourceKind: "image" } });
+const outcome = ({ status, body }: Answer) => [status, body.code];
+
+describe("the Authorization header", () => {
+  test.each(["Bearer", "bearer", "BEARER", "bEaReR"])("takes the scheme as %s", async (scheme) => {
+    expect((await send(`${scheme} ${await api.key()}`)).status).toBe(201);
+    expect((await send(`${scheme}   ${await api.key()}`)).status).toBe(201);
+  });
+
+  test.each([
+    ["", "missing_api_key"],
+    ["Token x", "missing_api_key"],
+    ["Bearer", "missing_api_key"],
+    ["Bearer ", "missing_api_key"],
+    ["Bearer x y", "invalid_api_key"],
+    ["BearerX", "missing_api_key"],
+    ["Bearer x", "invalid_api_key"],
+    ["Bearer ' or 1=1 --", "invalid_api_key"],
+    ["Bearer %00", "invalid_api_key"],
+    [`Bearer ${"x".repeat(8000)}`, "invalid_api_key"],
+  ])("%j is %s", async (header, code) => {
+    expect(outcome(await send(header))).toEqual([401, code]);
+  });
+
+  test("two of them are none", async () => {
+    const key = await api.key();
+    const headers = new Headers([
+      ["authorization", `Bearer ${key}`],
+      ["authorization", `Bearer ${key}`],
+      ["content-type", "application/json"],
+    ]);
+    const response = await fetch(`${api.url}/api/v1/avatars`, { method: "POST", headers, body: "{}" });
+    expect(response.status).toBe(401);
+  });
+});
+
+describe("only who holds the true secret learns what became of a key", () => {
+  const impostor = (keyId: string): string => {
+    // The right handle with another secret, and a right checksum.
+    const forged = generateApiKey("live", (count) => {
+      const bytes = random(count);
+      return count === 16
+        ? Uint8Array.from(keyId, (character) =>
+            "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz".indexOf(character),
+          )
+        : bytes;
+    });
+    expect(forged.keyId).toBe(keyId);
+    return forged.reveal();
+  };
+
+  test.each([
+    ["revoked_api_key", "update api_keys set revoked_at = now() where id = $1"],
+    ["expired_api_key", "update api_keys set expires_at = date_trunc('milliseconds', now()) where id = $1"],
+    [
+      "revoked_api_key",
+      "update api_keys set revoked_at = now(), expires_at = date_trunc('milliseconds', now()) where id = $1",
+    ],
+    [
+      "revoked_api_key",
+      "update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where api_key_id = $1",
+    ],
+  ])("%s after: %s", async (code, change) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+    expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
+    await api.database.db.client.unsafe(change, [record.id]);
+    expect(outcome(await send(`Bearer ${secret.reveal()}`))).toEqual([401, code]);
+    expect(outcome(await send(`Bearer ${impostor(secret.keyId)}`))).toEqual([401, "invalid_api_key"]);
+  });
+
+  test("there is no cache: a change holds for the very next request", async () => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    for (const [revokedAt, status] of [
+      [null, 201],
+      [new Date(), 401],
+      [null, 201],
+    ] as const) {
+      await api.database.db.client`update api_keys set revoked_at = ${revokedAt} where id = ${record.id}`;
+      expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(status);
+    }
+  });
+
+  test("what is read from the database is of no use as a key", async () => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [row] = await api.database.db.client`
+      select encode(digest, 'hex') as hex, encode(digest, 'base64') as base64 from api_key_credentials
+      where key_id = ${secret.keyId}`;
+    for (const stolen of [
+      row?.["hex"],
+      row?.["base64"],
+      record.id,
+      record.keyId,
+      `rta_test_${record.keyId}_${row?.["hex"]}`,
+    ]) {
+      expect(outcome(await send(`Bearer ${stolen}`))).toEqual([401, "invalid_api_key"]);
+    }
+  });
+});
+
+describe("with a database that is not there", () => {
+  const app = () => {
+    const db = connect("postgres://postgres@127.0.0.1:1/postgres");
+    return { db, app: createTestApp(db) };
+  };
+  const ask = async (key: string): Promise<Answer> => {
+    const { db, app: alone } = app();
+    const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key, body: {} }));
+    const answer = await readAnswer(await alone.handle(request));
+    await db.close();
+    return answer;
+  };
+
+  test("a wrong checksum is refused all the same: it never reaches the database", async () => {
+    const key = generateApiKey("live", random).reveal();
+    const wrong = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
+    for (const token of [wrong, "junk", key.slice(1), `${key}0`]) {
+      expect(outcome(await ask(token))).toEqual([401, "invalid_api_key"]);
+    }
+  });
+
+  test("a key of the right form is 503: nothing was executed, try again", async () => {
+    const answer = await ask(generateApiKey("live", random).reveal());
+    expect(outcome(answer)).toEqual([503, "unavailable"]);
+    expect(answer.body.retryable).toBe(true);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    expect(answer.text).not.toMatch(/127\.0\.0\.1|postgres|ECONNREFUSED/);
+  });
+});
+
+describe("a connection that is lost under a request", () => {
+  test("leaves a write's outcome unknown, and says so", async () => {
+    const { db } = api.database;
+    const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
+    const holder = session(api.database.url);
+    await holder.client`begin`;
+    await holder.client`select 1 from api_keys where id = ${record.id} for update`;
+    const pending = send(`Bearer ${secret.reveal()}`);
+    await cutBlocked(db);
+    const answer = await pending;
+    expect([...outcome(answer), answer.body.retryable]).toEqual([503, "outcome_unknown", false]);
+    expect(answer.headers.get("retry-after")).toBe("1");
+    await holder.client`rollback`;
+    await holder.close();
+    // The process goes on, and serves the next request.
+    expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
+  });
+});
+
+describe("a client that hangs up", () => {
+  test.each([
+    ["with a declared length", "Content-Length: 100\r\n\r\n{"],
+    ["in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n64\r\n{"],
+  ])("%s is no defect of ours", async (_, rest) => {
+    const { hostname, port } = new URL(api.url);
+    const id = `hang-up-${crypto.randomUUID()}`;
+    const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
+    const key = await api.key();
+    const untilLookedUp = await watchLookUps(api.database.db);
+    const socket = connectSocket(Number(port), hostname);
+    socket.write(`${head}Authorization: Bearer ${key}\r\n${rest}`);
+    await untilLookedUp();
+    socket.destroy();
+    const find = () => api.log.find((entry) => entry.includes(id));
+    while (!find()) await Bun.sleep(1);
+    expect(JSON.parse(find() ?? "{}")).toMatchObject({ level: 30, status: 400, problem: "malformed_request" });
+  });
+});
+
+describe("a defect of ours", () => {
+  test("is 500 in fixed words; the reason is in the log alone, without the row", async () => {
+    const { client } = api.database.db;
+    await client.unsafe("alter table avatars add constraint tripwire check (display_name <> 'trip-the-wire')");
+    const key = await api.key();
+    const body = { displayName: "trip-the-wire", sourceKind: "image" };
+    const answer = await api.call("POST", "/api/v1/avatars", { key, body });
+    expect(outcome(answer)).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toMatch(/trip|wire|avatars|constraint|sql|postgres/i);
+    const find = () => api.log.find((entry) => entry.includes(answer.body.requestId));
+    while (!find()) await Bun.sleep(1);
+    const line = find();
+    expect(JSON.parse(line ?? "{}")).toMatchObject({
+      level: 50,
+      status: 500,
+      error: { code: "23514", constraint: "tripwire" },
+    });
+    expect(line).not.toContain("trip-the-wire");
+  });
+
+  test("is 500 too when an answer would break its schema, and the log does not quote the answer", async () => {
+    const { db } = api.database;
+    await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
+    const lines: string[] = [];
+    const config = { ...TEST_CONFIG, defaultAvatarModelId: "x".repeat(161) };
+    const log = createLog("info", { write: (line) => void lines.push(line) });
+    const app = createTestApp(db, { config, log });
+    const body = { displayName: "unquotable", sourceKind: "image" };
+    const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key: await api.key(), body }));
+    const answer = await readAnswer(await app.handle(request));
+    expect(outcome(answer)).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toMatch(/unquotable|xxx/);
+    while (lines.length === 0) await Bun.sleep(1);
+    expect(JSON.parse(lines.join("")).error.message).toBe("an answer breaks its schema");
+    expect(lines.join("")).not.toMatch(/unquotable|xxx/);
+  });
+
+  test("is 500 with a request id, and a line in the log, when the error handling itself fails", async () => {
+    const lines: string[] = [];
+    const log = createLog("info", { write: (line) => void lines.push(line) });
+    const address = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
+    const fail = failureHandler({ clock: () => new Date(), random, log });
+    const server = serve(
+      address,
+      { keepAliveMs: 60_000, requestMs: 60_000 },
+      () => {
+        throw new Error("the handler of errors is broken");
+      },
+      fail,
+    );
+    const answer = await readAnswer(await fetch(server.url));
+    expect(outcome(answer)).toEqual([500, "internal_error"]);
+    expect(answer.text).not.toContain("broken");
+    expect(answer.headers.get("x-request-id")).toBe(answer.body.requestId);
+    expect(JSON.parse(lines.join(""))).toMatchObject({
+      level: 50,
+      requestId: answer.body.requestId,
+      error: { message: "the handler of errors is broken" },
+    });
+    await server.stop(true);
+  });
+});

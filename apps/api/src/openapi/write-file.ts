@@ -1,0 +1,14 @@
+/** Writes docs/openapi.json anew: `bun run openapi`. A test fails while the file is not what the service serves. */
+import { join } from "node:path";
+import { createApp } from "../app.ts";
+import { readConfig } from "../config.ts";
+import type { Dependencies } from "../dependencies.ts";
+import { openApiDocument } from "./document.ts";
+
+export const OPENAPI_FILE = join(import.meta.dir, "../../../../docs/openapi.json");
+
+/** The document. Nothing is served here: an application without a database can list its routes. */
+export const describeApi = () =>
+  openApiDocument(createApp({ config: readConfig({}) } as unknown as Dependencies).routes);
+
+if (import.meta.main) await Bun.write(OPENAPI_FILE, `${JSON.stringify(describeApi(), null, 2)}\n`);

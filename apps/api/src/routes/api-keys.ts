@@ -1,0 +1,237 @@
+/** `/api/v1/api-keys` */
+import {
+  insertApiKey,
+  listApiKeys,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from "@realtime-avatar/db/statements/api-keys";
+import {
+  API_KEY_LIST,
+  ApiKey,
+  ApiKeyPage,
+  ApiKeyWithSecret,
+  CreateApiKey,
+  issueApiKey,
+  managedEnvironments,
+  presentApiKey,
+  presentApiKeyWithSecret,
+  RotateApiKey,
+  revocableApiKey,
+  rotatedApiKey,
+  UpdateApiKey,
+  updatedApiKey,
+  visibleApiKey,
+} from "@realtime-avatar/domain/api-key";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication } from "../http/authenticate.ts";
+import { readBody } from "../http/body.ts";
+import { entityTag, readIfMatch } from "../http/conditional.ts";
+import { checkIdempotencyKey, once } from "../http/idempotency.ts";
+import { NO_PARAMETERS, readQuery } from "../http/query.ts";
+import { originOf } from "../http/request-context.ts";
+import { operation } from "../openapi/operation.ts";
+
+const overQuota = (maximum: number): Problem =>
+  new Problem("quota_exceeded", `The tenant has ${maximum} active API keys, as many as it may have.`);
+
+const rotationInProgress = (retryAfterSeconds: number): Problem =>
+  new Problem(
+    "rotation_in_progress",
+    "The key was rotated, and its older secret still works. A key rotates itself again when that has ended.",
+    { retryAfterSeconds },
+  );
+
+export const apiKeyRoutes = (dependencies: Dependencies) => {
+  const { config, random, responseBytes } = dependencies;
+  return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
+    .use(authentication(dependencies))
+    .post(
+      "",
+      async ({ act, db, path, request, secret, set, trace }) => {
+        checkIdempotencyKey(request);
+        const body = await readBody(request, trace, CreateApiKey);
+        return once(
+          dependencies,
+          { act, db, path, request, secret, set },
+          ApiKeyWithSecret,
+          body,
+          async (caller, _, claimOf) => {
+            const origin = originOf(dependencies, caller, trace);
+            const { tenantId, judgedAt } = caller;
+            const { record, secret: made } = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
+            const answer = {
+              status: 201,
+              location: `/api/v1/api-keys/${record.id}`,
+              etag: entityTag(record),
+              body: presentApiKeyWithSecret(record, made),
+            } as const;
+            const created = { record, secret: made, maxActiveKeys: config.maxActiveKeysPerTenant };
+            const outcome = await insertApiKey(db, created, caller, origin, claimOf(answer));
+            if (outcome.kind === "over_quota") throw overQuota(config.maxActiveKeysPerTenant);
+            return [answer, outcome];
+          },
+        );
+      },
+      {
+        scope: "api_keys:write",
+        detail: operation({
+          operationId: "createApiKey",
+          summary: "Create an API key",
+          description:
+            "Creates a key that can do no more than the calling key. Its secret is shown only in this answer.",
+          body: CreateApiKey,
+          success: { status: 201, description: "The key, with its secret.", schema: ApiKeyWithSecret },
+          problems: ["grant_exceeds_caller", "quota_exceeded"],
+        }),
+      },
+    )
+    .get(
+      "",
+      async ({ caller, db, request, set }) => {
+        const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
+        const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
+        return responseBytes.send(pageText(API_KEY_LIST, page, keys), caller.tenantId, request, set);
+      },
+      {
+        scope: "api_keys:write",
+        detail: operation({
+          operationId: "listApiKeys",
+          summary: "List API keys",
+          description: "Lists the keys that the calling key may know of, newest first.",
+          query: API_KEY_LIST.query,
+          success: { status: 200, description: "A page of keys.", schema: ApiKeyPage },
+        }),
+      },
+    )
+    .get(
+      "/self",
+      ({ caller, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        set.headers.etag = entityTag(caller);
+        return presentApiKey(caller);
+      },
+      {
+        scope: "any",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "getCallingApiKey",
+          summary: "Read the calling key",
+          description: "What the calling key is and may do: the first call of an integration.",
+          success: { status: 200, description: "The calling key.", schema: ApiKey },
+        }),
+      },
+    )
+    .get(
+      "/:id",
+      ({ caller, target, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        const key = visibleApiKey(caller, target);
+        set.headers.etag = entityTag(key);
+        return presentApiKey(key);
+      },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "getApiKey",
+          summary: "Read an API key",
+          description: "Reads a key; never its secret.",
+          success: { status: 200, description: "The key.", schema: ApiKey },
+        }),
+      },
+    )
+    .patch(
+      "/:id",
+      async ({ act, db, request, set, trace }) => {
+        const { matches, errors } = readIfMatch(request);
+        const body = await readBody(request, trace, UpdateApiKey, errors);
+        const key = await act(async (caller, target) => {
+          const updated = updatedApiKey(target, body, caller, { judgedAt: caller.judgedAt, matches });
+          return (await updateApiKey(db, updated, caller, originOf(dependencies, caller, trace))) && updated.record;
+        });
+        set.headers.etag = entityTag(key);
+        return presentApiKey(key);
+      },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "updateApiKey",
+          summary: "Change an API key",
+          description:
+            "What is left out stays. A key widens only its descendants, never beyond what it can do itself, and narrows any key that it could create, except its ancestors.",
+          body: UpdateApiKey,
+          success: { status: 200, description: "The key as it is now.", schema: ApiKey },
+          problems: ["grant_exceeds_caller", "invalid_transition"],
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ act, db, request, set, trace }) => {
+        const { versions, matches, errors } = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, errors);
+        const key = await act(async (caller, found) => {
+          const target = revocableApiKey(found, caller, matches);
+          const expected = { version: versions === null ? null : target.version };
+          return revokeApiKey(db, target, expected, caller, originOf(dependencies, caller, trace));
+        });
+        set.headers.etag = entityTag(key);
+        return presentApiKey(key);
+      },
+      {
+        scope: "api_keys:write",
+        response: { 200: ApiKey },
+        detail: operation({
+          operationId: "revokeApiKey",
+          summary: "Revoke an API key",
+          description: "Ends the key and all that it has created, for good, on every replica, from the answer on.",
+          success: { status: 200, description: "The key as it is now.", schema: ApiKey },
+          problems: ["grant_exceeds_caller"],
+        }),
+      },
+    )
+    .post(
+      "/:id/rotate",
+      async ({ act, db, path, request, secret, set, trace }) => {
+        checkIdempotencyKey(request);
+        const body = await readBody(request, trace, RotateApiKey);
+        return once(
+          dependencies,
+          { act, db, path, request, secret, set },
+          ApiKeyWithSecret,
+          body,
+          async (caller, target, claimOf) => {
+            const rotated = rotatedApiKey(target, body, caller, random);
+            const { record } = rotated;
+            const answer = {
+              status: 200,
+              location: null,
+              etag: entityTag(record),
+              body: presentApiKeyWithSecret(record, rotated.secret),
+            } as const;
+            const origin = originOf(dependencies, caller, trace);
+            const outcome = await rotateApiKey(db, rotated, caller, origin, claimOf(answer));
+            if (outcome.kind === "in_progress") throw rotationInProgress(outcome.waitSeconds);
+            return [answer, outcome];
+          },
+        );
+      },
+      {
+        scope: "api_keys:write",
+        detail: operation({
+          operationId: "rotateApiKey",
+          summary: "Rotate an API key",
+          description:
+            "Gives the calling key, or a descendant of it, a new secret, shown only in this response. The old one works until the overlap ends; until then the key cannot rotate itself again, unless it calls with the old secret and the new one has never been used.",
+          body: RotateApiKey,
+          success: { status: 200, description: "The key, with its new secret.", schema: ApiKeyWithSecret },
+          problems: ["grant_exceeds_caller", "invalid_transition", "rotation_in_progress"],
+        }),
+      },
+    );
+};

@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { seedKey, seedTenant } from "@realtime-avatar/db/testing";
+import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { AUDIT_ACTIONS, AuditEvent } from "@realtime-avatar/domain/audit";
+import { validate } from "@realtime-avatar/domain/schema";
+import { type Answer, startApi, type TestApi } from "../../test/support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const PATH = "/api/v1/audit-events";
+let api: TestApi;
+/** The key of a tenant of its own, and its id. */
+let root: string;
+let rootId: string;
+let tenantId: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  tenantId = await seedTenant(api.database.db);
+  const { record, secret } = await seedKey(api.database.db, tenantId as typeof api.tenantId, {
+    environment: "live",
+    scopes: ["*"],
+  });
+  root = secret.reveal();
+  rootId = record.id;
+});
+afterAll(() => api.close());
+
+const list = (query = "", key = root) => api.call("GET", `${PATH}${query}`, { key });
+const make = async (body: object, key = root) =>
+  (await api.call("POST", "/api/v1/api-keys", { key, body: { name: "x", scopes: ["*"], ...body } })).body;
+const makeAvatar = async (key = root) =>
+  (await api.call("POST", "/api/v1/avatars", { key, body: { displayName: "x", sourceKind: "image" } })).body;
+const lines = ({ body }: Answer): string[] =>
+  body.data.map(({ action, targetId }: AuditEvent) => `${action} ${targetId}`);
+
+describe("the audit trail", () => {
+  test("has who did what, when, by which request, and which fields changed: one event for each write", async () => {
+    const key = await make({ environment: "live" });
+    const path = `/api/v1/api-keys/${key.id}`;
+    const avatar = await makeAvatar(key.apiKey);
+    const answers = [
+      await api.call("PATCH", path, { key: root, body: { name: "y", scopes: ["*"] } }),
+      await api.call("POST", `${path}/rotate`, { key: root, body: {} }),
+      await api.call("PATCH", `/api/v1/avatars/${avatar.id}`, { key: root, body: { metadata: { secret: "x" } } }),
+      await api.call("DELETE", `/api/v1/avatars/${avatar.id}`, { key: root }),
+      await api.call("DELETE", path, { key: root }),
+    ];
+    const requestIds = answers.map(({ headers }) => headers.get("x-request-id"));
+    const { body, status } = await list("?limit=7");
+    expect(status).toBe(200);
+    const events: AuditEvent[] = body.data;
+    for (const event of events) expect(validate(AuditEvent, event)).toEqual([]);
+    const [revoked, ...others] = events;
+    expect(revoked).toEqual({
+      id: revoked?.id ?? "",
+      tenantId,
+      environment: "live",
+      action: "api_key.revoked",
+      targetId: key.id,
+      changedFields: ["status"],
+      actorId: rootId,
+      actorKeyId: parseApiKey(root)?.keyId ?? "",
+      requestId: requestIds[4] ?? "",
+      createdAt: revoked?.createdAt ?? "",
+    });
+    expect(
+      others.map(({ action, targetId, changedFields, requestId }) => [action, targetId, changedFields, requestId]),
+    ).toEqual([
+      ["avatar.deleted", avatar.id, ["status"], requestIds[3]],
+      ["avatar.updated", avatar.id, ["metadata"], requestIds[2]],
+      ["api_key.rotated", key.id, ["keyId", "redactedKey"], requestIds[1]],
+      ["api_key.updated", key.id, ["name"], requestIds[0]],
+      ["avatar.created", avatar.id, [], others[4]?.requestId ?? ""],
+      ["api_key.created", key.id, [], others[5]?.requestId ?? ""],
+    ]);
+    // The avatar was made with the key's first credential.
+    expect(others[4]).toMatchObject({ actorId: key.id, actorKeyId: key.keyId });
+    expect(JSON.stringify(events)).not.toContain("secret");
+  });
+
+  test("names the credential that acted: during an overlap, the old one", async () => {
+    const key = await make({ environment: "live" });
+    const { body: rotated } = await api.call("POST", `/api/v1/api-keys/${key.id}/rotate`, {
+      key: root,
+      body: { overlapSeconds: 600 },
+    });
+    for (const { apiKey, keyId } of [key, rotated]) {
+      const avatar = await makeAvatar(apiKey);
+      const { body } = await list(`?targetId=${avatar.id}`);
+      expect(body.data).toMatchObject([{ actorId: key.id, actorKeyId: keyId }]);
+      expect(lines(await list(`?actorKeyId=${keyId}`))).toEqual([`avatar.created ${avatar.id}`]);
+    }
+  });
+
+  test("is filtered, and paged, as one would filter and cut the whole", async () => {
+    const key = await make({ environment: "live" });
+    for (let index = 0; index < 10; index++) await makeAvatar(key.apiKey);
+    const { body: whole } = await list("?limit=100");
+    const all: AuditEvent[] = whole.data;
+    expect(all.length).toBeGreaterThan(10);
+    const targetId = key.id as string;
+    const actorKeyId = key.keyId as string;
+    for (const action of [undefined, ...AUDIT_ACTIONS]) {
+      for (const filters of [{}, { targetId }, { actorKeyId }, { targetId, actorKeyId }]) {
+        const given = { ...filters, ...(action === undefined ? {} : { action }) };
+        const seen: AuditEvent[] = [];
+        let query = `?${new URLSearchParams({ ...given, limit: "3" })}`;
+        for (;;) {
+          const { status, body } = await list(query);
+          expect(status).toBe(200);
+          seen.push(...body.data);
+          if (body.nextCursor === null) break;
+          query = `?${new URLSearchParams({ limit: "3", cursor: body.nextCursor })}`;
+        }
+        const expected = all.filter((event) =>
+          Object.entries(given).every(([name, value]) => event[name as keyof AuditEvent] === value),
+        );
+        expect(seen).toEqual(expected);
+      }
+    }
+  });
+
+  test("shows a test key its own world, and a live key the keys of both", async () => {
+    const inTest = await make({ name: "in test" });
+    const testAvatar = await makeAvatar(inTest.apiKey);
+    const live = await make({ environment: "live" });
+    const liveAvatar = await makeAvatar(live.apiKey);
+    const seenInTest = lines(await list("?limit=100", inTest.apiKey));
+    expect(seenInTest).toContain(`avatar.created ${testAvatar.id}`);
+    expect(seenInTest).toContain(`api_key.created ${inTest.id}`);
+    expect(seenInTest.join()).not.toContain(live.id);
+    expect(seenInTest.join()).not.toContain(liveAvatar.id);
+    const seenLive = lines(await list("?limit=100"));
+    expect(seenLive).toContain(`avatar.created ${liveAvatar.id}`);
+    expect(seenLive).toContain(`api_key.created ${inTest.id}`);
+    expect(seenLive).not.toContain(`avatar.created ${testAvatar.id}`);
+    for (const target of [live.id, liveAvatar.id]) {
+      expect((await list(`?targetId=${target}`, inTest.apiKey)).body).toEqual({ data: [], nextCursor: null });
+    }
+  });
+
+  test("shows nothing of another tenant, under its ids either", async () => {
+    const stranger = await api.key();
+    const key = await make({});
+    expect((await list("?limit=100", stranger)).text).not.toContain(key.id);
+    expect((await list(`?targetId=${key.id}`, stranger)).body.data).toEqual([]);
+    expect((await list(`?actorKeyId=${parseApiKey(root)?.keyId}`, stranger)).body.data).toEqual([]);
+  });
+
+  test("has no actor where no key acted", async () => {
+    expect((await list(`?targetId=${rootId}`)).body.data).toMatchObject([
+      { action: "api_key.created", actorId: null, actorKeyId: null },
+    ]);
+  });
+
+  test.each([
+    ["action=api_key.stolen", "action", "not_allowed"],
+    ["actorKeyId=short", "actorKeyId", "too_short"],
+    ["targetId=", "targetId", "too_short"],
+    ["targetId=%00", "targetId", "invalid_text"],
+    ["targetId=x&targetId=y", "targetId", "repeated_parameter"],
+    ["actorId=x", "actorId", "unknown_parameter"],
+  ])("refuses ?%s", async (query, parameter, code) => {
+    const { status, body } = await list(`?${query}`);
+    expect([status, body.code]).toEqual([422, "validation_failed"]);
+    expect(body.errors).toMatchObject([{ parameter, code }]);
+  });
+});

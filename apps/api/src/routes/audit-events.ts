@@ -1,0 +1,31 @@
+/** `/api/v1/audit-events` */
+import { listAuditEvents } from "@realtime-avatar/db/statements/audit-events";
+import { AUDIT_EVENT_LIST, AuditEventPage } from "@realtime-avatar/domain/audit";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication } from "../http/authenticate.ts";
+import { readQuery } from "../http/query.ts";
+import { operation } from "../openapi/operation.ts";
+
+export const auditEventRoutes = (dependencies: Dependencies) => {
+  const { responseBytes } = dependencies;
+  return new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
+    "",
+    async ({ caller, db, request, set }) => {
+      const page = readPage(AUDIT_EVENT_LIST, readQuery(request, AUDIT_EVENT_LIST.query));
+      const events = await listAuditEvents(db, caller, page);
+      return responseBytes.send(pageText(AUDIT_EVENT_LIST, page, events), caller.tenantId, request, set);
+    },
+    {
+      scope: "api_keys:write",
+      detail: operation({
+        operationId: "listAuditEvents",
+        summary: "Read the audit trail",
+        description: "Lists what was done to keys and avatars that the calling key may know of, newest first.",
+        query: AUDIT_EVENT_LIST.query,
+        success: { status: 200, description: "A page of events.", schema: AuditEventPage },
+      }),
+    },
+  );
+};

@@ -1,0 +1,187 @@
+/** `/api/v1/avatars` */
+
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import {
+  type AvatarChanges,
+  findAvatar,
+  insertAvatar,
+  listAvatars,
+  updateAvatar,
+} from "@realtime-avatar/db/statements/avatars";
+import type { Caller } from "@realtime-avatar/db/statements/callers";
+import {
+  AVATAR_LIST,
+  Avatar,
+  AvatarPage,
+  type AvatarRecord,
+  CreateAvatar,
+  DELETABLE_STATUSES,
+  newAvatar,
+  presentAvatar,
+  UpdateAvatar,
+  unchangedAvatar,
+  updatableStatuses,
+} from "@realtime-avatar/domain/avatar";
+import { isId, newId } from "@realtime-avatar/domain/id";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
+import { notFound } from "@realtime-avatar/domain/problem";
+import type { AvatarStatus } from "@realtime-avatar/domain/state";
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { authentication } from "../http/authenticate.ts";
+import { readBody } from "../http/body.ts";
+import { type Expectation, entityTag, isKnown, readIfMatch } from "../http/conditional.ts";
+import { checkIdempotencyKey, once } from "../http/idempotency.ts";
+import { NO_PARAMETERS, readQuery } from "../http/query.ts";
+import { originOf, type Trace } from "../http/request-context.ts";
+import { operation } from "../openapi/operation.ts";
+
+export const avatarRoutes = (dependencies: Dependencies) => {
+  const { random, config, responseBytes } = dependencies;
+
+  /** Changes an avatar that is in one of `statuses`; refuses, as it was found, one that is not. */
+  const change = async (
+    db: Db,
+    id: string,
+    changes: AvatarChanges,
+    { versions, matches }: Expectation,
+    statuses: readonly AvatarStatus[],
+    caller: Caller,
+    trace: Trace,
+  ): Promise<AvatarRecord | false> => {
+    if (!isId("ava", id)) throw notFound();
+    const result = await updateAvatar(
+      db,
+      id,
+      changes,
+      { versions, statuses },
+      caller,
+      originOf(dependencies, caller, trace),
+    );
+    if (result === false) return false;
+    if (result === null) throw notFound();
+    const { avatar, isChanged } = result;
+    return isChanged ? avatar : unchangedAvatar(avatar, changes, matches);
+  };
+
+  return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })
+    .use(authentication(dependencies))
+    .post(
+      "",
+      async ({ act, db, path, request, secret, set, trace }) => {
+        checkIdempotencyKey(request);
+        const body = await readBody(request, trace, CreateAvatar);
+        return once(dependencies, { act, db, path, request, secret, set }, Avatar, body, async (caller, _, claimOf) => {
+          const origin = originOf(dependencies, caller, trace);
+          const avatar = newAvatar(body, {
+            id: newId("ava", origin.now, random),
+            tenantId: caller.tenantId,
+            environment: caller.environment,
+            defaultModelId: config.defaultAvatarModelId,
+            now: origin.now,
+          });
+          const answer = {
+            status: 201,
+            location: `/api/v1/avatars/${avatar.id}`,
+            etag: entityTag(avatar),
+            body: presentAvatar(avatar),
+          } as const;
+          return [answer, await insertAvatar(db, avatar, caller, origin, claimOf(answer))];
+        });
+      },
+      {
+        scope: "avatars:write",
+        detail: operation({
+          operationId: "createAvatar",
+          summary: "Create an avatar",
+          description: "Creates an avatar in the environment of the calling key. A new avatar is a draft.",
+          body: CreateAvatar,
+          success: { status: 201, description: "The avatar.", schema: Avatar },
+        }),
+      },
+    )
+    .get(
+      "",
+      async ({ caller, db, request, set }) => {
+        const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
+        const text = pageText(AVATAR_LIST, page, await listAvatars(db, caller, page));
+        return responseBytes.send(text, caller.tenantId, request, set);
+      },
+      {
+        scope: "avatars:read",
+        detail: operation({
+          operationId: "listAvatars",
+          summary: "List avatars",
+          description:
+            "Lists avatars of the calling key's environment, newest first. Deleted ones only by `status=deleted`.",
+          query: AVATAR_LIST.query,
+          success: { status: 200, description: "A page of avatars.", schema: AvatarPage },
+        }),
+      },
+    )
+    .get(
+      "/:id",
+      async ({ caller, db, params: { id }, request, set, status }) => {
+        readQuery(request, NO_PARAMETERS);
+        const avatar = isId("ava", id) ? await findAvatar(db, caller, id) : null;
+        if (!avatar) throw notFound();
+        set.headers.etag = entityTag(avatar);
+        return isKnown(request, avatar) ? status(304, undefined) : presentAvatar(avatar);
+      },
+      {
+        scope: "avatars:read",
+        response: { 200: Avatar, 304: Type.Undefined() },
+        detail: operation({
+          operationId: "getAvatar",
+          summary: "Read an avatar",
+          description: "Reads an avatar in whatever state it is, `deleted` too.",
+          isConditional: true,
+          success: { status: 200, description: "The avatar.", schema: Avatar },
+        }),
+      },
+    )
+    .patch(
+      "/:id",
+      async ({ act, db, params: { id }, request, set, trace }) => {
+        const expectation = readIfMatch(request);
+        const body = await readBody(request, trace, UpdateAvatar, expectation.errors);
+        const avatar = await act((caller) => change(db, id, body, expectation, updatableStatuses(body), caller, trace));
+        set.headers.etag = entityTag(avatar);
+        return presentAvatar(avatar);
+      },
+      {
+        scope: "avatars:write",
+        response: { 200: Avatar },
+        detail: operation({
+          operationId: "updateAvatar",
+          summary: "Change an avatar",
+          description: "What is left out stays. `settings` and `metadata` are replaced whole.",
+          body: UpdateAvatar,
+          success: { status: 200, description: "The avatar as it is now.", schema: Avatar },
+          problems: ["invalid_transition"],
+        }),
+      },
+    )
+    .delete(
+      "/:id",
+      async ({ act, db, params: { id }, request, set, trace }) => {
+        const expectation = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, expectation.errors);
+        const changes = { status: "deleted" } as const;
+        const avatar = await act((caller) => change(db, id, changes, expectation, DELETABLE_STATUSES, caller, trace));
+        set.headers.etag = entityTag(avatar);
+        return presentAvatar(avatar);
+      },
+      {
+        scope: "avatars:write",
+        response: { 200: Avatar },
+        detail: operation({
+          operationId: "deleteAvatar",
+          summary: "Delete an avatar",
+          description: "The avatar stays, as `deleted`, and leaves the lists. To say it twice gives the same answer.",
+          success: { status: 200, description: "The avatar as it is now.", schema: Avatar },
+        }),
+      },
+    );
+};

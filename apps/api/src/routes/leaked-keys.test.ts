@@ -1,0 +1,214 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
+import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { cutBlocked, operatorOrigin, random, seedKey, session, untilBlocked } from "@realtime-avatar/db/testing";
+import { type ApiKeyRecord, OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
+import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type Answer, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const PATH = "/api/v1/leaked-keys";
+let api: TestApi;
+let root: string;
+let rootRecord: ApiKeyRecord;
+
+beforeAll(async () => {
+  api = await startApi();
+  const made = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+  root = made.secret.reveal();
+  rootRecord = made.record;
+});
+afterAll(() => api.close());
+
+const report = (apiKey: unknown, headers = {}) => api.call("POST", PATH, { body: { apiKey }, headers });
+const self = async (key: string) => (await api.call("GET", "/api/v1/api-keys/self", { key })).status;
+const make = () => seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] }, rootRecord);
+const rotate = async (id: string, overlapSeconds: number): Promise<string> =>
+  (await api.call("POST", `/api/v1/api-keys/${id}/rotate`, { key: root, body: { overlapSeconds } })).body.apiKey;
+/** All of an answer but what is of each request by itself. */
+const bare = ({ status, headers, text }: Answer) => [
+  status,
+  text,
+  [...headers].filter(([name]) => !["x-request-id", "date"].includes(name)),
+];
+
+describe("a leaked key", () => {
+  test("is revoked, with all its descendants, when the answer is given; the event has no actor", async () => {
+    const { record, secret } = await make();
+    const child = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] }, record);
+    const answer = await report(secret.reveal());
+    expect([answer.status, answer.body]).toEqual([202, { status: "accepted" }]);
+    expect(await Promise.all([secret.reveal(), child.secret.reveal()].map(self))).toEqual([401, 401]);
+    const { body } = await api.call("GET", `/api/v1/audit-events?targetId=${record.id}&limit=1`, { key: root });
+    expect(body.data).toMatchObject([
+      {
+        action: "api_key.reported_leaked",
+        changedFields: ["status"],
+        actorId: null,
+        actorKeyId: null,
+        environment: "live",
+        requestId: answer.headers.get("x-request-id"),
+      },
+    ]);
+    expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key: root })).body.status).toBe("revoked");
+  });
+
+  test("gets the same answer, byte for byte, whatever it is, and only a true and usable secret changes anything", async () => {
+    const { record, secret } = await make();
+    const expected = bare(await report(secret.reveal()));
+    const live = await make();
+    const late = await make();
+    await api.database.db.client`
+      update api_keys set expires_at = date_trunc('milliseconds', now()) where id = ${late.record.id}`;
+    const other = generateApiKey("live", random).reveal();
+    // The public part of a key that lives, with another secret.
+    const body = `${live.secret.reveal().slice(0, 26)}${other.slice(26, -6)}`;
+    const forged = body + checksum(body);
+    expect(parseApiKey(forged)?.keyId).toBe(live.secret.keyId);
+    const before = await rowCounts(api.database);
+    for (const apiKey of [
+      secret.reveal(),
+      late.secret.reveal(),
+      other,
+      forged,
+      live.secret.reveal().slice(0, -1),
+      ` ${live.secret.reveal()}`,
+      `${live.secret}`,
+      live.secret.reveal().toLowerCase(),
+      live.secret.reveal().replace("live", "test"),
+      live.record.id,
+      "x",
+    ]) {
+      expect(bare(await report(apiKey))).toEqual(expected);
+    }
+    expect(await rowCounts(api.database)).toEqual(before);
+    expect(await self(live.secret.reveal())).toBe(200);
+    expect(record.status).toBe("active");
+  });
+
+  test("that an ancestor's rotation has retired leaves the live key alone; one in its overlap does not", async () => {
+    const { record, secret } = await make();
+    const second = await rotate(record.id, 0);
+    const before = await rowCounts(api.database);
+    expect((await report(secret.reveal())).status).toBe(202);
+    expect(await self(second)).toBe(200);
+    expect(await rowCounts(api.database)).toEqual(before);
+    const third = await rotate(record.id, 600);
+    expect((await report(second)).status).toBe(202);
+    expect(await Promise.all([second, third].map(self))).toEqual([401, 401]);
+  });
+
+  test("whose rotation commits while the report waits for it leaves the new secret alone", async () => {
+    const { record, secret } = await make();
+    const found = await findCredential(api.database.db, secret.keyId);
+    if (!found) throw new Error("no key");
+    const other = session(api.database.url);
+    await other.client`begin`;
+    const rotated = rotatedApiKey(found.caller, {}, OPERATOR, random);
+    expect(await rotateApiKey(other, rotated, null, operatorOrigin())).toEqual({ kind: "written" });
+    const pending = report(secret.reveal());
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    expect((await pending).status).toBe(202);
+    expect(await self(rotated.secret.reveal())).toBe(200);
+    expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key: root })).body.status).toBe("active");
+    await other.close();
+  });
+
+  test("whose connection dies on the way is not said to be left alone", async () => {
+    const { record, secret } = await make();
+    const holder = session(api.database.url);
+    await holder.client`begin`;
+    await holder.client`select 1 from api_keys where id = ${record.id} for update`;
+    const pending = report(secret.reveal());
+    await cutBlocked(api.database.db);
+    const { status, body } = await pending;
+    expect([status, body.code]).toEqual([503, "outcome_unknown"]);
+    await holder.close();
+  });
+
+  test("reported many times at once is revoked once", async () => {
+    const { record, secret } = await make();
+    const answers = await Promise.all(Array.from({ length: 10 }, () => report(secret.reveal())));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(202));
+    const events = await api.database.db.client`
+      select 1 from audit_events where target_id = ${record.id} and action = 'api_key.reported_leaked'`;
+    expect(events).toHaveLength(1);
+  });
+
+  test("reported while it is being changed is revoked all the same", async () => {
+    for (let round = 0; round < 10; round++) {
+      const { record, secret } = await make();
+      const path = `/api/v1/api-keys/${record.id}`;
+      await Promise.all([
+        report(secret.reveal()),
+        ...Array.from({ length: 4 }, (_, index) => api.call("PATCH", path, { key: root, body: { name: `n${index}` } })),
+      ]);
+      expect(await self(secret.reveal())).toBe(401);
+    }
+  });
+
+  test("needs no credentials, and looks at none", async () => {
+    const { secret } = await make();
+    const answer = await api.call("POST", PATH, {
+      body: { apiKey: secret.reveal() },
+      headers: { authorization: "Bearer junk", "idempotency-key": "x".repeat(300) },
+    });
+    expect(answer.status).toBe(202);
+    expect(await self(secret.reveal())).toBe(401);
+  });
+
+  test.each([
+    [{}, "#/apiKey required"],
+    [{ apiKey: 5 }, "#/apiKey wrong_type"],
+    [{ apiKey: "" }, "#/apiKey too_short"],
+    [{ apiKey: "x".repeat(513) }, "#/apiKey too_long"],
+    [{ apiKey: "x", url: "y" }, "#/url unknown_field"],
+  ])("in the form %j is refused", async (body, error) => {
+    const answer = await api.call("POST", PATH, { body });
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual([
+      error,
+    ]);
+  });
+
+  test("is not said to be accepted when the database does not take the report", async () => {
+    const { secret } = await make();
+    const { client } = api.database.db;
+    await client`alter table api_key_credentials rename to elsewhere`;
+    const answer = await report(secret.reveal());
+    await client`alter table elsewhere rename to api_key_credentials`;
+    expect([answer.status, answer.body.code]).toEqual([503, "unavailable"]);
+    expect(await self(secret.reveal())).toBe(200);
+  });
+});
+
+describe("the limit", () => {
+  test("is of each client: 30 in a minute, whatever they hold; then 429, before the body is looked at", async () => {
+    const from = (address: string) => ({ "x-forwarded-for": address });
+    const { secret } = await make();
+    for (let count = 0; count < 30; count++) {
+      expect((await report(count % 2 ? "x" : 5, from("203.0.113.7"))).status).toBe(count % 2 ? 202 : 422);
+    }
+    const refused = await report(secret.reveal(), from("203.0.113.7"));
+    expect([refused.status, refused.body.code, refused.body.retryable]).toEqual([429, "rate_limited", true]);
+    const retryAfter = Number(refused.headers.get("retry-after"));
+    expect(retryAfter).toBeGreaterThanOrEqual(1);
+    expect(retryAfter).toBeLessThanOrEqual(60);
+    const headers = { ...from("203.0.113.7"), "content-type": "text/plain" };
+    expect((await api.call("POST", PATH, { body: "x", headers })).status).toBe(429);
+    expect(await self(secret.reveal())).toBe(200);
+    // Another client is not concerned, nor are the other routes.
+    expect((await report(secret.reveal(), from("203.0.113.8"))).status).toBe(202);
+    expect((await api.call("GET", "/api/v1/avatars", { key: root, headers: from("203.0.113.7") })).status).toBe(200);
+  });
+
+  test("cannot be evaded by what a client writes itself", async () => {
+    for (let count = 0; count < 30; count++) {
+      await report("x", { "x-forwarded-for": `198.51.100.${count}, 203.0.113.9` });
+    }
+    expect((await report("x", { "x-forwarded-for": "192.0.2.1, 203.0.113.9" })).status).toBe(429);
+  });
+});

@@ -1,0 +1,70 @@
+/**
+ * `/api/v1/leaked-keys`: whoever holds a full secret can have its key revoked, without credentials of their own. Holding
+ * the secret is proof enough: with it, they could do worse. The answer tells nothing: it is the same for every key.
+ */
+
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { revokeApiKey } from "@realtime-avatar/db/statements/api-keys";
+import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { ReportLeakedKey } from "@realtime-avatar/domain/api-key";
+import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { Type } from "@sinclair/typebox";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { readBody } from "../http/body.ts";
+import { clientNetwork } from "../http/client-address.ts";
+import { createLimiter, rateLimited } from "../http/rate-limit.ts";
+import { originOf, type Trace, traced } from "../http/request-context.ts";
+import { untilDone, writing } from "../http/retry-while-stale.ts";
+import { operation } from "../openapi/operation.ts";
+
+/** Reports that one client may make in a minute. */
+const REPORTS_PER_MINUTE = 30;
+
+/** The answer to every report. */
+export const LeakedKeyReport = Type.Object({ status: Type.Literal("accepted") }, { additionalProperties: false });
+
+export const leakedKeyRoutes = (dependencies: Dependencies) => {
+  const { config, peerAddress, recentSecrets, redis } = dependencies;
+  const limit = createLimiter("leaked-keys", REPORTS_PER_MINUTE, 60, redis);
+  const checkRate = async (request: Request): Promise<void> => {
+    const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+    const { isAllowed, resetMs } = await limit(client);
+    if (!isAllowed) throw rateLimited(`A client can report ${REPORTS_PER_MINUTE} keys in a minute.`, resetMs);
+  };
+
+  /** Revokes the key of `secret` while that may report it; `false` when the key changes meanwhile. */
+  const revokeLeaked = async (db: Db, secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
+    const stored = await findCredential(db, secret.keyId, null, recentSecrets.tenantOf(secret));
+    if (!stored || !verifyApiKey(secret, stored.digest)) return true;
+    if (!stored.mayReport) return true;
+    const origin = originOf(dependencies, null, trace);
+    const holder = { credentialKeyId: secret.keyId };
+    const revoke = () => revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked");
+    return (await writing(revoke)) !== false;
+  };
+
+  return new Elysia({ name: "leaked-keys", prefix: "/api/v1/leaked-keys" }).use(traced).post(
+    "",
+    async ({ request, status, trace }) => {
+      await checkRate(request);
+      const { apiKey } = await readBody(request, trace, ReportLeakedKey);
+      const secret = parseApiKey(apiKey);
+      const db = dependencies.db.until(trace);
+      if (secret) await untilDone(() => revokeLeaked(db, secret, trace));
+      return status(202, { status: "accepted" as const });
+    },
+    {
+      response: { 202: LeakedKeyReport },
+      detail: operation({
+        operationId: "reportLeakedKey",
+        summary: "Report a leaked key",
+        description:
+          "Revokes the key of a full secret, without credentials. A secret that its own key replaced by a rotation still revokes it for seven days. The response is the same for every key.",
+        body: ReportLeakedKey,
+        success: { status: 202, description: "The report was taken, whatever came of it.", schema: LeakedKeyReport },
+        problems: ["rate_limited"],
+      }),
+    },
+  );
+};

@@ -1,0 +1,147 @@
+/** The pages for people, in a real browser. Skipped where there is none; .ci/run brings one where it can. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import { BROWSER, type Browser, launchBrowser, type Page } from "@realtime-avatar/runtime/browser-testing";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+import { type OpenApi, operationsOf } from "../../test/support/openapi.ts";
+import { describeApi } from "../openapi/write-file.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+let api: TestApi;
+let key = "";
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+});
+afterAll(() => api.close());
+
+/** What a page has asked for, and what the browser has complained about. */
+type Watched = { page: Page; requests: string[]; complaints: string[] };
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let browser: Browser;
+  let folder = "";
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), "realtime-avatar-browser-"));
+    browser = await launchBrowser(folder);
+  });
+  afterAll(async () => {
+    await browser.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const open = async (path: string): Promise<Watched> => {
+    const page = await browser.newPage();
+    const watched: Watched = { page, requests: [], complaints: [] };
+    page.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") watched.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => watched.complaints.push(error.message));
+    page.on("request", (request) => watched.requests.push(request.url()));
+    await page.goto(api.url + path);
+    return watched;
+  };
+
+  const expectQuiet = ({ requests, complaints }: Watched): void => {
+    expect(complaints).toEqual([]);
+    expect(requests.length).toBeGreaterThan(0);
+    expect(requests.filter((url) => !url.startsWith(`${api.url}/`) && !url.startsWith("data:"))).toEqual([]);
+  };
+
+  test("/docs shows every operation, and a call that is made there gets its 201", async () => {
+    const watched = await open("/docs");
+    const { page } = watched;
+    await page.locator(".opblock").first().waitFor();
+    const shown = await page.locator(".opblock-summary").evaluateAll((rows) =>
+      rows.map((row) => {
+        const [method, path] = [".opblock-summary-method", ".opblock-summary-path"].map((part) =>
+          row.querySelector(part),
+        );
+        return `${method?.textContent} ${path?.getAttribute("data-path")?.replace(/\u200b/g, "")}`;
+      }),
+    );
+    const known = operationsOf(describeApi() as OpenApi).map(({ method, path }) => `${method} ${path}`);
+    expect(shown.sort()).toEqual(known.sort());
+
+    await page.locator(".auth-wrapper .btn.authorize").first().click();
+    const dialog = page.locator(".dialog-ux .modal-ux");
+    await dialog.locator("input").fill(key);
+    await dialog.locator("button.authorize").click();
+    await dialog.locator("button.btn-done").click();
+
+    const block = page.locator(".opblock", { has: page.locator('[data-path$="/avatars"]'), hasText: "POST" });
+    await block.locator(".opblock-summary-control").click();
+    await block.locator(".body-param textarea").fill('{"displayName": "From the page", "sourceKind": "image"}');
+    await block.locator("button.execute").click();
+    const status = block.locator(".live-responses-table tr.response .response-col_status");
+    await status.waitFor();
+    expect((await status.textContent())?.trim()).toStartWith("201");
+    const { body } = await api.call("GET", "/api/v1/avatars?limit=1", { key });
+    expect(body.data[0].displayName).toBe("From the page");
+
+    expectQuiet(watched);
+    // Nothing of the key stays behind.
+    const kept = await page.evaluate("JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie])");
+    expect(kept).toBe('[{},{},""]');
+    await page.close();
+  });
+
+  test("/problems/<code> explains each of them", async () => {
+    const watched = await open("/problems/not_found");
+    for (const [code, { title, status }] of Object.entries(PROBLEMS)) {
+      await watched.page.goto(`${api.url}/problems/${code}`);
+      expect(await watched.page.locator("h1").textContent()).toBe(title);
+      expect(await watched.page.locator("body").textContent()).toContain(`${code}, status ${status}`);
+    }
+    expectQuiet(watched);
+    await watched.page.close();
+  });
+});
+
+describe("the pages", () => {
+  test("come with a policy that lets them ask nobody else, and nobody frame them", async () => {
+    for (const path of ["/docs", "/problems/not_found"]) {
+      const { status, headers } = await api.call("GET", path, { headers: { accept: "text/html" } });
+      expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+      const policy = headers.get("content-security-policy") ?? "";
+      for (const part of ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]) {
+        expect(policy).toContain(part);
+      }
+      expect(policy).not.toContain("unsafe");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("referrer-policy")).toBe("no-referrer");
+      expect(headers.get("cross-origin-opener-policy")).toBe("same-origin");
+    }
+  });
+
+  test("do not answer to another path or method", async () => {
+    expect((await api.call("GET", "/docs/reference.ts")).status).toBe(404);
+    expect((await api.call("GET", "/docs/..%2fpackage.json")).status).toBe(404);
+    expect((await api.call("POST", "/docs")).headers.get("allow")).toBe("GET, HEAD");
+  });
+});
+
+describe("/problems/<code>", () => {
+  test("tells a program the same as a person", async () => {
+    for (const [code, { title, status, meaning, remedy }] of Object.entries(PROBLEMS)) {
+      for (const accept of ["*/*", "application/json", "application/problem+json, text/html;q=0.1"]) {
+        const { body, headers } = await api.call("GET", `/problems/${code}`, { headers: { accept } });
+        expect(body).toEqual({ type: `/problems/${code}`, code, status, title, meaning, remedy });
+        expect(headers.get("vary")).toBe("Accept");
+      }
+    }
+  });
+
+  test("knows nothing of what is no code", async () => {
+    for (const code of ["none", "__proto__", "constructor", "<script>"]) {
+      const { body, status } = await api.call("GET", `/problems/${code}`, { headers: { accept: "text/html" } });
+      expect([status, body.code]).toEqual([404, "not_found"]);
+    }
+  });
+});

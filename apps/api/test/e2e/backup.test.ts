@@ -1,0 +1,162 @@
+/** What docs/deployment.md says of backups, done by its own commands. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { readdir, readFile, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { type EmbeddedDatabase, openEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { client, temporaryFolder } from "@realtime-avatar/db/testing";
+import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const CLI = "apps/api/src/cli.ts";
+const document = await readFile(join(REPOSITORY, "docs/deployment.md"), "utf8");
+/** The commands of the fenced block under `<!-- command: NAME -->`. */
+const commandOf = (name: string): string => {
+  const [, text] = document.match(new RegExp(`<!-- command: ${name} -->\n\`\`\`sh\n(.*?)\`\`\``, "s")) ?? [];
+  if (text === undefined) throw new Error(`docs/deployment.md has no command "${name}"`);
+  return text;
+};
+
+let folder = "";
+let server: EmbeddedDatabase | null = null;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(async () => {
+  await server?.close();
+  await rm(folder, { recursive: true });
+});
+
+/** Does as the document says, in the folder of the test. */
+const follow = async (name: string, variables: Record<string, string>): Promise<void> => {
+  const { code, stderr } = await runToEnd(["sh", "-ec", `cd "$0"\n${commandOf(name)}`, folder], variables);
+  expect([code, stderr]).toEqual([0, ""]);
+};
+
+const start = async (variables: Record<string, string>) => {
+  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...variables });
+  const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
+  return {
+    running,
+    call: async (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
+      readAnswer(await fetch(url + path, requestInit(method, options))),
+    stop: async (): Promise<void> => {
+      running.kill("SIGTERM");
+      expect(await running.exited).toBe(0);
+    },
+  };
+};
+type Service = Awaited<ReturnType<typeof start>>;
+
+const avatar = {
+  displayName: "Ada 漢",
+  sourceKind: "image",
+  settings: { b: 1e308, a: [0.1, "\u2028"] },
+  metadata: { "": { deep: [null, true] }, text: "x".repeat(5000) },
+};
+const once = { body: { displayName: "once", sourceKind: "video" }, headers: { "idempotency-key": "the-same" } };
+
+/** What every restored service has to answer as the first one did. */
+const asked = async ({ call }: Service, key: string, id: string) => {
+  const [found, self, events, list] = await Promise.all([
+    call("GET", `/api/v1/avatars/${id}`, { key }),
+    call("GET", "/api/v1/api-keys/self", { key }),
+    call("GET", "/api/v1/audit-events?limit=100", { key }),
+    call("GET", "/api/v1/avatars?limit=100", { key }),
+  ]);
+  const { lastUsedAt: _, ...lasting } = self.body;
+  return [found.status, found.text, found.headers.get("etag"), lasting, events.text, list.text];
+};
+
+/** Where Debian has its PostgreSQL, the newest, with the programs that a backup takes. */
+const DEBIAN = "/usr/lib/postgresql";
+const [newest] = existsSync(DEBIAN)
+  ? (await readdir(DEBIAN))
+      .filter((version) => existsSync(join(DEBIAN, version, "bin/postgres")))
+      .toSorted((a, b) => Number(b) - Number(a))
+  : [];
+const BINARIES = newest === undefined ? null : join(DEBIAN, newest);
+
+describe("a server", () => {
+  test.skipIf(BINARIES === null)("is dumped while it serves, and restored with all that it has promised", async () => {
+    const PATH = `${BINARIES}/bin:${process.env["PATH"]}`;
+    server = await openEmbedded(join(folder, "server"), { binaries: BINARIES ?? "", settings: { fsync: "off" } });
+    const ADMIN_URL = server.url;
+    const urlOf = (name: string): string => ADMIN_URL.replace(/\/postgres$/, `/${name}`);
+    const [DATABASE_URL, NEW_URL] = [urlOf("avatars"), urlOf("avatars_again")];
+    const admin = client(ADMIN_URL);
+    await admin`create database avatars encoding 'UTF8' locale 'C' template template0`;
+    const cli = async (url: string, ...args: string[]) => {
+      const { code, stdout, stderr } = await runToEnd(bun(CLI, ...args, "--json"), { DATABASE_URL: url });
+      expect([code, stderr]).toEqual([0, ""]);
+      return JSON.parse(stdout);
+    };
+    await cli(DATABASE_URL, "migrate");
+    const { id: tenantId } = await cli(DATABASE_URL, "tenants", "create", "--name", "Acme");
+    const options = ["--tenant", tenantId, "--name", "ops", "--environment", "live", "--scopes", "*"];
+    const { apiKey: key } = await cli(DATABASE_URL, "keys", "create", ...options);
+
+    const first = await start({ DATABASE_URL });
+    const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
+    const { body: child } = await first.call("POST", "/api/v1/api-keys", {
+      key,
+      body: { name: "lost", scopes: ["*"] },
+    });
+    expect((await first.call("DELETE", `/api/v1/api-keys/${child.id}`, { key })).body.status).toBe("revoked");
+    const original = await first.call("POST", "/api/v1/avatars", { key, ...once });
+    expect([made.displayName, original.status]).toEqual([avatar.displayName, 201]);
+    const before = await asked(first, key, made.id);
+    await follow("backup", { PATH, DATABASE_URL });
+    await first.stop();
+    await admin`drop database avatars`;
+
+    await follow("restore", { PATH, NEW_URL, ADMIN_URL });
+    expect(await cli(NEW_URL, "migrate")).toEqual({ migrated: false });
+    const second = await start({ DATABASE_URL: NEW_URL });
+    expect((await second.call("GET", "/readyz")).status).toBe(200);
+    expect(await asked(second, key, made.id)).toEqual(before);
+    const revoked = await second.call("GET", "/api/v1/api-keys/self", { key: child.apiKey });
+    expect([revoked.status, revoked.body.code]).toEqual([401, "revoked_api_key"]);
+    const replayed = await second.call("POST", "/api/v1/avatars", { key, ...once });
+    expect([replayed.status, replayed.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    expect(replayed.text).toBe(original.text);
+    expect((await second.call("POST", "/api/v1/avatars", { key, body: avatar })).status).toBe(201);
+    const restored = client(NEW_URL);
+    for (const change of [
+      "update audit_events set action = 'x'",
+      "delete from audit_events",
+      "truncate audit_events",
+    ]) {
+      await expect(restored.unsafe(change)).rejects.toThrow("append-only");
+    }
+    await restored.end();
+    await second.stop();
+    await admin.end();
+  });
+});
+
+describe("the embedded PostgreSQL", () => {
+  test("serves from a cold copy of its folder, with the password and its mode", async () => {
+    const [data, copy] = [join(folder, ".data"), join(folder, ".data-copy")];
+    const first = await start({ DATA_DIR: data });
+    const [, key = ""] = await first.running.waitFor(/export API_KEY=(\S+)/);
+    const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
+    const original = await first.call("POST", "/api/v1/avatars", { key, ...once });
+    const before = await asked(first, key, made.id);
+    await first.stop();
+    await follow("cold copy", {});
+    await rm(data, { recursive: true });
+
+    expect((await stat(join(copy, "password"))).mode & 0o777).toBe(0o600);
+    const second = await start({ DATA_DIR: copy });
+    expect((await second.call("GET", "/readyz")).status).toBe(200);
+    expect(await asked(second, key, made.id)).toEqual(before);
+    expect((await second.call("POST", "/api/v1/avatars", { key, ...once })).text).toBe(original.text);
+    await second.stop();
+    // No other first key was made.
+    expect(second.running.stderr()).toBe("");
+  });
+});

@@ -1,0 +1,102 @@
+/** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import { checksum } from "@realtime-avatar/domain/api-key-secret";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/runtime/testing";
+import { requestInit } from "../support/api.ts";
+import { type Flood, startFlood } from "../support/flood.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+/** With LONG=1 the flood has its full size, and the service its default configuration. */
+const IS_LONG = process.env["LONG"] === "1";
+const FLOODERS = IS_LONG ? 1200 : 150;
+/** One connection to the database lets 50 look-ups wait: a third of the flood, as the default does of the full one. */
+const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1", REQUEST_TIMEOUT_MS: "60000" };
+const KEYS = 11;
+const REQUESTS_PER_KEY = 6;
+
+let database: TestDatabase;
+let tenantId: TenantId;
+let service: RunningProcess;
+let url: string;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  tenantId = await seedTenant(database.db);
+  service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url, ...SMALL });
+  [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+});
+afterAll(async () => {
+  service.kill("SIGTERM");
+  expect(await service.exited).toBe(0);
+  await database.close();
+});
+
+const newKey = async (): Promise<string> =>
+  (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+const ask = async (key: string): Promise<number> =>
+  (await fetch(`${url}/api/v1/avatars?limit=1`, requestInit("GET", { key }))).status;
+
+/** The statuses of `count` requests with each of `keys`, one after another for each key. */
+const askAll = async (keys: readonly string[], count: number): Promise<number[]> => {
+  const statuses: number[] = [];
+  const askInTurn = async (key: string): Promise<void> => {
+    for (let sent = 0; sent < count; sent++) statuses.push(await ask(key));
+  };
+  await Promise.all(keys.map(askInTurn));
+  return statuses;
+};
+
+/** A key of the right form and with the right checksum that has the public handle of `key`, and another secret. */
+const wrongSecretOf = (key: string): string => {
+  const body = `${key.slice(0, key.lastIndexOf("_"))}_${"A".repeat(43)}`;
+  return body + checksum(body);
+};
+
+/** Does `work` during a flood that is known to fill its queue. */
+const during = async (flood: Flood, work: () => Promise<void>): Promise<void> => {
+  try {
+    await flood.untilAnswered(2 * FLOODERS);
+    await work();
+    await flood.untilAnswered(FLOODERS);
+  } finally {
+    flood.stop();
+  }
+  // Otherwise it was no flood: nothing of it was refused for want of a place.
+  expect(flood.statuses.get(503)).toBeGreaterThan(0);
+};
+
+describe(`while ${FLOODERS} connections send API keys that do not exist`, () => {
+  test("each request of a key that has authenticated before is served", async () => {
+    const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
+    expect(new Set(await askAll(keys, 1))).toEqual(new Set([200]));
+    await during(await startFlood(url, FLOODERS), async () => {
+      const statuses = await askAll(keys, REQUESTS_PER_KEY);
+      expect(statuses).toEqual(Array(KEYS * REQUESTS_PER_KEY).fill(200));
+    });
+  });
+
+  test("a key that is used for the first time gets its turn, and is then served like the others", async () => {
+    await during(await startFlood(url, FLOODERS), async () => {
+      const key = await newKey();
+      // It waits with the flood, and so may be refused for now.
+      while ((await ask(key)) !== 200) await Bun.sleep(1);
+      expect(await askAll([key], REQUESTS_PER_KEY)).toEqual(Array(REQUESTS_PER_KEY).fill(200));
+    });
+  });
+});
+
+test(`while ${FLOODERS} connections send wrong secrets of one known key, the requests of other keys are served`, async () => {
+  const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
+  expect(new Set(await askAll(keys, 1))).toEqual(new Set([200]));
+  // The public handle of a key may be seen in logs and lists: its look-ups go first too, whatever secret they bring.
+  const victim = await newKey();
+  expect(await ask(victim)).toBe(200);
+  const wrong = wrongSecretOf(victim);
+  await during(await startFlood(url, FLOODERS, () => wrong), async () => {
+    expect(await askAll(keys, REQUESTS_PER_KEY)).toEqual(Array(KEYS * REQUESTS_PER_KEY).fill(200));
+  });
+});

@@ -1,0 +1,380 @@
+/** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
+import { cutBlocked, seedKey, seedTenant, session, untilBlocked } from "@realtime-avatar/db/testing";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { openResponse } from "@realtime-avatar/domain/idempotency";
+import { type Answer, rowCounts, startApi, type TestApi } from "../support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let root: string;
+let rootRecord: ApiKeyRecord;
+
+beforeAll(async () => {
+  api = await startApi();
+  const made = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+  root = made.secret.reveal();
+  rootRecord = made.record;
+});
+afterAll(() => api.close());
+
+let keys = 0;
+/** A new Idempotency-Key. */
+const next = (): string => `test-${++keys}`;
+const post = (path: string, body: unknown, idempotencyKey: string, key = root, headers = {}) =>
+  api.call("POST", `/api/v1/${path}`, { key, body, headers: { "idempotency-key": idempotencyKey, ...headers } });
+/** A new key, a child of `root` unless it is to be another's. */
+const seed = (request: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*"] }, parent = rootRecord) =>
+  seedKey(api.database.db, api.tenantId, request, parent);
+const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: [1, { y: 2, x: 1 }], a: "é" } };
+const newKey = { name: "once", environment: "live", scopes: ["*"] };
+const outcome = ({ status, body }: Answer) => [status, body.code];
+/** What a replay has in common with the first answer. */
+const lasting = ({ status, headers, text }: Answer) => [
+  status,
+  text,
+  ...["location", "etag", "content-type", "cache-control"].map((name) => headers.get(name)),
+];
+const isReplay = ({ headers }: Answer): boolean => headers.get("idempotent-replayed") === "true";
+
+/** Each POST with its body; a rotation is of a key of its own, which descends from the caller. */
+const posts: [string, (caller?: ApiKeyRecord) => Promise<[path: string, body: object]>][] = [
+  ["creating an avatar", async () => ["avatars", avatar]],
+  ["creating a key", async () => ["api-keys", newKey]],
+  [
+    "rotating a key",
+    async (caller) => [`api-keys/${(await seed(undefined, caller)).record.id}/rotate`, { overlapSeconds: 60 }],
+  ],
+];
+
+describe.each(posts)("%s", (_, request) => {
+  test("again gives the first answer, byte for byte, and does nothing", async () => {
+    const [path, body] = await request();
+    const key = next();
+    const first = await post(path, body, key);
+    expect([200, 201]).toContain(first.status);
+    expect(isReplay(first)).toBe(false);
+    const before = await rowCounts(api.database);
+    for (let again = 0; again < 3; again++) {
+      const answer = await post(path, body, key);
+      expect(lasting(answer)).toEqual(lasting(first));
+      expect(isReplay(answer)).toBe(true);
+      expect(answer.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
+    }
+    expect(await rowCounts(api.database)).toEqual(before);
+    // Without the key, or with another, it is a request like any other.
+    expect(isReplay(await post(path, body, next()))).toBe(false);
+    expect(isReplay(await api.call("POST", `/api/v1/${path}`, { key: root, body }))).toBe(false);
+  });
+
+  test("many times at once is done once, and all get one answer", async () => {
+    const [path, body] = await request();
+    const key = next();
+    const before = (await rowCounts(api.database))[0] as Record<string, string>;
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(path, body, key)));
+    expect(new Set(answers.map((answer) => JSON.stringify(lasting(answer)))).size).toBe(1);
+    expect(answers.filter((answer) => !isReplay(answer))).toHaveLength(1);
+    const after = (await rowCounts(api.database))[0] as Record<string, string>;
+    expect(Number(after["events"])).toBe(Number(before["events"]) + 1);
+  });
+
+  test("with the same value in other words is the same, with another value is refused", async () => {
+    const [path, body] = await request();
+    const key = next();
+    const first = await post(path, body, key);
+    const shuffled = JSON.stringify(Object.fromEntries(Object.entries(body).reverse()), null, 3);
+    expect(lasting(await post(path, shuffled, key))).toEqual(lasting(first));
+    const before = await rowCounts(api.database);
+    const [[name, value] = ["", ""]] = Object.entries(body);
+    const changed = { ...body, [name]: typeof value === "number" ? value + 1 : `${value}!` };
+    const refused = await post(path, changed, key);
+    expect(outcome(refused)).toEqual([422, "idempotency_key_reused"]);
+    expect(await rowCounts(api.database)).toEqual(before);
+    expect(lasting(await post(path, body, key))).toEqual(lasting(first));
+  });
+
+  test("by another key, of this tenant or another, with the same Idempotency-Key is another request", async () => {
+    const [path, body] = await request();
+    const key = next();
+    await post(path, body, key);
+    const colleague = (await seed()).secret.reveal();
+    expect(isReplay(await post(path, body, key, colleague))).toBe(false);
+    const stranger = await seedKey(api.database.db, await seedTenant(api.database.db), { scopes: ["*"] });
+    const answer = await post(path, body, key, stranger.secret.reveal());
+    expect(isReplay(answer)).toBe(false);
+  });
+
+  test("a day later is a request like any other", async () => {
+    const [path, body] = await request();
+    const key = next();
+    const first = await post(path, body, key);
+    const age = (hours: number) => api.database.db.client`
+      update idempotency_keys set created_at = now() - make_interval(secs => ${hours * 3600}) where idempotency_key = ${key}`;
+    await age(23.99);
+    expect(lasting(await post(path, body, key))).toEqual(lasting(first));
+    await age(24.01);
+    const second = await post(path, { ...body }, key);
+    expect([isReplay(second), second.status]).toEqual([false, first.status]);
+    expect(second.text).not.toBe(first.text);
+    expect(lasting(await post(path, body, key))).toEqual(lasting(second));
+  });
+
+  test("whose connection died may be sent again: it is made once", async () => {
+    const { db } = api.database;
+    const { record, secret } = await seed();
+    const [path, body] = await request(record);
+    const key = next();
+    for (const cut of [true, false]) {
+      const holder = session(api.database.url);
+      await holder.client`begin`;
+      await holder.client`select 1 from api_keys where id = ${record.id} for update`;
+      const pending = post(path, body, key, secret.reveal());
+      if (cut) {
+        await cutBlocked(db);
+        const answer = await pending;
+        expect([...outcome(answer), answer.body.retryable]).toEqual([503, "outcome_unknown", true]);
+      } else {
+        await untilBlocked(db);
+        await holder.client`commit`;
+        expect([200, 201]).toContain((await pending).status);
+      }
+      await holder.close();
+    }
+    expect(isReplay(await post(path, body, key, secret.reveal()))).toBe(true);
+    expect(await db.client`select 1 from audit_events where actor_id = ${record.id}`).toHaveLength(1);
+  });
+
+  test.each(["", " ", "a b", "é", "x".repeat(256), "a, b", "a\tb"])(
+    "with the Idempotency-Key %j is 400",
+    async (key) => {
+      const [path, body] = await request();
+      const before = await rowCounts(api.database);
+      const answer = await post(path, body, Buffer.from(key).toString("latin1"));
+      // Bun and the URL standard take white space off the ends of a header.
+      expect(outcome(answer)).toEqual([400, "malformed_request"]);
+      expect(await rowCounts(api.database)).toEqual(before);
+      expect((await post(path, body, key, "junk")).status).toBe(401);
+    },
+  );
+});
+
+describe("the same Idempotency-Key at another address", () => {
+  test("is another request", async () => {
+    const key = next();
+    const [one, other] = [await seed(), await seed()];
+    const answers = [
+      await post("avatars", avatar, key),
+      await post("api-keys", newKey, key),
+      await post(`api-keys/${one.record.id}/rotate`, {}, key),
+      await post(`api-keys/${other.record.id}/rotate`, {}, key),
+    ];
+    expect(answers.map(isReplay)).toEqual([false, false, false, false]);
+  });
+});
+
+describe("an error", () => {
+  test("is not kept: what was refused may be asked again", async () => {
+    const key = next();
+    const { record, secret } = await seed({ environment: "live", scopes: ["api_keys:write"] });
+    const { db } = api.database;
+    expect(outcome(await post("api-keys", newKey, key, secret.reveal()))).toEqual([403, "grant_exceeds_caller"]);
+    expect((await post("api-keys", { name: "" }, key, secret.reveal())).status).toBe(422);
+    await db.client`update api_keys set scopes = '{*}', version = version + 1 where id = ${record.id}`;
+    const answer = await post("api-keys", newKey, key, secret.reveal());
+    expect([answer.status, isReplay(answer)]).toEqual([201, false]);
+  });
+});
+
+describe("a replay comes before what depends on time and on the caller", () => {
+  test("an expiry that has passed, a grant that has shrunk, a target that is gone", async () => {
+    const { db } = api.database;
+    const caller = await seed();
+    const by = caller.secret.reveal();
+    const target = await seed(undefined, caller.record);
+    const body = { ...newKey, expiresAt: new Date(Date.now() + 3_600_000).toISOString(), spendLimitCreditMicros: null };
+    const [create, rotate] = [next(), next()];
+    const created = await post("api-keys", body, create, by);
+    const path = `api-keys/${target.record.id}/rotate`;
+    const rotated = await post(path, {}, rotate, by);
+    await db.client`
+      update api_keys set scopes = '{api_keys:write}', spend_limit_credit_micros = 1, version = version + 1
+      where id = ${caller.record.id}`;
+    expect(lasting(await post("api-keys", body, create, by))).toEqual(lasting(created));
+    expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
+    await db.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${target.record.id}`;
+    expect(lasting(await post(path, {}, rotate, by))).toEqual(lasting(rotated));
+    // Another body is another body, whatever else there is to say.
+    expect(outcome(await post(path, { overlapSeconds: 1 }, rotate, by))).toEqual([422, "idempotency_key_reused"]);
+    // But who may not call at all is told so.
+    await db.client`update api_keys set scopes = '{usage:read}', version = version + 1 where id = ${caller.record.id}`;
+    expect(outcome(await post("api-keys", body, create, by))).toEqual([403, "insufficient_scope"]);
+  });
+
+  test("an expiry that was in the future when it was asked for", async () => {
+    const { db } = api.database;
+    const key = next();
+    const body = { ...newKey, expiresAt: new Date(Date.now() + 1500).toISOString() };
+    const first = await post("api-keys", body, key);
+    expect(first.status).toBe(201);
+    for (;;) {
+      const [row] = await db.client`select now() > ${body.expiresAt} as over`;
+      if (row?.["over"]) break;
+      await Bun.sleep(20);
+    }
+    expect(lasting(await post("api-keys", body, key))).toEqual(lasting(first));
+    expect((await post("api-keys", body, next())).status).toBe(422);
+  });
+});
+
+describe("the secret of a key that was made once", () => {
+  test("comes back to who made it, and works; a rotation of itself too", async () => {
+    const key = next();
+    const { body: first } = await post("api-keys", newKey, key);
+    const { body: again } = await post("api-keys", newKey, key);
+    expect(again.apiKey).toBe(first.apiKey);
+    const path = `api-keys/${first.id}/rotate`;
+    const rotated = await post(path, { overlapSeconds: 60 }, key, first.apiKey);
+    const lost = await post(path, { overlapSeconds: 60 }, key, first.apiKey);
+    expect(lasting(lost)).toEqual(lasting(rotated));
+    expect((await api.call("GET", "/api/v1/api-keys/self", { key: lost.body.apiKey })).body.id).toBe(first.id);
+  });
+
+  test("cannot be had again with another secret of the caller: 409 with its address, and nothing is made", async () => {
+    const caller = await seed();
+    const key = next();
+    const first = await post("api-keys", newKey, key, caller.secret.reveal());
+    const path = `/api/v1/api-keys/${caller.record.id}/rotate`;
+    const { body: rotated } = await api.call("POST", path, { key: root, body: { overlapSeconds: 600 } });
+    const before = await rowCounts(api.database);
+    const answer = await post("api-keys", newKey, key, rotated.apiKey);
+    expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
+    expect(answer.headers.get("location")).toBe(first.headers.get("location"));
+    expect(await rowCounts(api.database)).toEqual(before);
+    // The old secret, while it lasts, opens it; what holds no secret needs none.
+    expect(lasting(await post("api-keys", newKey, key, caller.secret.reveal()))).toEqual(lasting(first));
+    const avatarKey = next();
+    const made = await post("avatars", avatar, avatarKey, caller.secret.reveal());
+    expect(lasting(await post("avatars", avatar, avatarKey, rotated.apiKey))).toEqual(lasting(made));
+  });
+
+  test("is not in the database, nor to be had from it with all that is there", async () => {
+    const key = next();
+    const { body: made } = await post("api-keys", newKey, key);
+    const { client } = api.database.db;
+    const [row] = await client`select * from idempotency_keys where idempotency_key = ${key}`;
+    const sealed: Uint8Array = row?.["answer"];
+    expect(Buffer.from(sealed).toString("latin1")).not.toContain(made.apiKey.slice(26));
+    expect(Buffer.from(sealed).toString("latin1")).not.toContain("once");
+    // Whoever has the dump and the source lacks the caller's secret: whatever else is there opens nothing.
+    const request = "POST /api/v1/api-keys";
+    const secret = parseApiKey(root);
+    if (!secret) throw new Error("no secret");
+    const head = {
+      status: row?.["status"],
+      location: row?.["location"],
+      etag: row?.["etag"],
+      bodyHash: row?.["body_hash"],
+    };
+    expect(openResponse(sealed, head, { secret, idempotencyKey: key, request })).toContain(made.apiKey);
+    const digests = await client`select key_id, encode(digest, 'hex') as hex from api_key_credentials`;
+    for (const { key_id: keyId, hex } of digests) {
+      for (const text of [hex, keyId, `rta_live_${keyId}_${hex.slice(0, 49)}`]) {
+        const guess = { reveal: () => text } as typeof secret;
+        expect(openResponse(sealed, head, { secret: guess, idempotencyKey: key, request })).toBeNull();
+      }
+    }
+    expect(openResponse(sealed, head, { secret, idempotencyKey: next(), request })).toBeNull();
+  });
+});
+
+describe("a stored response of a request that shows a secret", () => {
+  const forge = async (change: string) => {
+    const key = next();
+    await post("api-keys", newKey, key);
+    const { client } = api.database.db;
+    await client.unsafe(`update idempotency_keys set ${change} where idempotency_key = '${key}'`);
+    return post("api-keys", newKey, key);
+  };
+
+  test.each([
+    ["unsealed", `sealed_for = null, answer = convert_to('{"apiKey":"forged"}', 'UTF8')`],
+    ["with another status", "status = 203"],
+    ["with another address", "location = '/evil'"],
+    ["with another version", `etag = '"9"'`],
+    ["with another sealed text", "answer = answer || '\\x00'::bytea"],
+  ])("is refused when it was changed in the database: %s", async (_, change) => {
+    const answer = await forge(change);
+    expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
+    expect(answer.text).not.toContain("forged");
+  });
+
+  test("is refused when the row was given the hash of another body", async () => {
+    const [one, other] = [next(), next()];
+    await post("api-keys", newKey, one);
+    const wanted = { ...newKey, scopes: ["avatars:read"] };
+    await post("api-keys", wanted, other);
+    const { client } = api.database.db;
+    await client`
+      update idempotency_keys set body_hash = (select body_hash from idempotency_keys where idempotency_key = ${other})
+      where idempotency_key = ${one}`;
+    expect(outcome(await post("api-keys", wanted, one))).toEqual([409, "replay_unavailable"]);
+  });
+
+  test("of a rotation says where its key is, when it can no longer be opened", async () => {
+    const caller = await seed();
+    const child = await seed(undefined, caller.record);
+    const key = next();
+    const path = `api-keys/${child.record.id}/rotate`;
+    await post(path, {}, key, caller.secret.reveal());
+    const rotation = { key: root, body: { overlapSeconds: 600 } };
+    const { body } = await api.call("POST", `/api/v1/api-keys/${caller.record.id}/rotate`, rotation);
+    const answer = await post(path, {}, key, body.apiKey);
+    expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
+    expect(answer.headers.get("location")).toBe(`/api/v1/api-keys/${child.record.id}`);
+  });
+});
+
+describe("where it means nothing, Idempotency-Key is not looked at", () => {
+  test.each(["fine", "no good at all", "x".repeat(300)])("%s", async (key) => {
+    const headers = { "idempotency-key": key };
+    const made = (await post("avatars", avatar, next())).body;
+    for (const [method, path, body] of [
+      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "y" }],
+      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "z" }],
+      ["GET", `/api/v1/avatars/${made.id}`, undefined],
+      ["DELETE", `/api/v1/avatars/${made.id}`, undefined],
+      ["POST", "/api/v1/leaked-keys", { apiKey: "x" }],
+    ] as const) {
+      const answer = await api.call(method, path, { key: root, headers, body });
+      expect([200, 202]).toContain(answer.status);
+      expect(isReplay(answer)).toBe(false);
+    }
+  });
+});
+
+describe("the sweep", () => {
+  test("deletes what is over, all of it, past what somebody holds, and nothing else", async () => {
+    const { db, url } = api.database;
+    const { client } = db;
+    const key = next();
+    await post("avatars", avatar, key);
+    await client`
+      insert into idempotency_keys
+      select tenant_id, api_key_id, request, 'old-' || i, audit_event_id, body_hash, status, location, etag, answer, sealed_for,
+        now() - interval '25 hours'
+      from idempotency_keys, generate_series(1, 2500) i where idempotency_key = ${key}`;
+    const holder = session(url);
+    await holder.client`begin`;
+    await holder.client`select 1 from idempotency_keys where idempotency_key in ('old-1', 'old-2') for update`;
+    expect(await sweepIdempotencyKeys(db)).toBe(2498);
+    await holder.client`commit`;
+    expect(await sweepIdempotencyKeys(db)).toBe(2);
+    expect(await sweepIdempotencyKeys(db)).toBe(0);
+    expect(isReplay(await post("avatars", avatar, key))).toBe(true);
+    await holder.close();
+  });
+});

@@ -1,0 +1,81 @@
+/** The service, when nobody reads its log. A real process, a real pipe and a real database. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import { bun, openPipe, REPOSITORY, type TestPipe } from "@realtime-avatar/runtime/testing";
+import { requestInit } from "../support/api.ts";
+import { startFlood } from "../support/flood.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+let database: TestDatabase;
+let key: string;
+beforeAll(async () => {
+  database = await testDatabase();
+  const tenantId = await seedTenant(database.db);
+  key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+});
+afterAll(() => database.close());
+
+/** Starts a service that logs into `pipe`, and reads from that its addresses. */
+const startService = async (pipe: TestPipe) => {
+  const { PATH = "", HOME = "" } = process.env;
+  const child = Bun.spawn(bun("apps/api/src/main.ts"), {
+    cwd: REPOSITORY,
+    env: { PATH, HOME, PORT: "0", METRICS_PORT: "0", DATABASE_URL: database.url },
+    stdin: "ignore",
+    stdout: pipe.writer,
+    stderr: "inherit",
+  });
+  pipe.closeWriter();
+  let text = "";
+  for (;;) {
+    text += pipe.read() ?? "";
+    const [, url, metrics] = /"url":"(http:[^"]+)".*"metrics":"(http:[^"]+)"/.exec(text) ?? [];
+    if (url && metrics) return { child, url, metrics };
+    await Bun.sleep(5);
+  }
+};
+
+test("a reader of the log that stalls holds up no request, and the lines that are dropped are counted and told", async () => {
+  const pipe = await openPipe();
+  const { child, url, metrics } = await startService(pipe);
+  try {
+    const dropped = async (): Promise<number> => {
+      const text = await (await fetch(metrics)).text();
+      return Number(/^realtime_avatar_log_lines_dropped_total (\d+)$/m.exec(text)?.[1]);
+    };
+    const ask = async (): Promise<number> =>
+      (await fetch(`${url}/api/v1/api-keys/self`, requestInit("GET", { key }))).status;
+
+    expect(await dropped()).toBe(0);
+    const flood = await startFlood(url, 20, () => "no-key");
+    while ((await dropped()) === 0) await flood.untilAnswered(1000);
+    flood.stop();
+    expect([...flood.statuses.keys()]).toEqual([401]);
+    expect(await ask()).toBe(200);
+
+    // The reader is back: it gets what was kept, and then the number of what was not.
+    let text = "";
+    let told: string | undefined;
+    while (told === undefined) {
+      const part = pipe.read();
+      if (part === "") await Bun.sleep(1);
+      text += part ?? "";
+      [told] = /^\{"level":40.*$/m.exec(text) ?? [];
+    }
+    expect(JSON.parse(told)).toMatchObject({ dropped: await dropped() });
+    expect(await ask()).toBe(200);
+
+    // It stalls again, and the service ends all the same.
+    const second = await startFlood(url, 20, () => "no-key");
+    await second.untilAnswered(2000);
+    second.stop();
+    child.kill("SIGTERM");
+    expect(await child.exited).toBe(0);
+  } finally {
+    child.kill("SIGKILL");
+    await child.exited;
+    await pipe.remove();
+  }
+});

@@ -1,0 +1,217 @@
+/** Two processes of the service on one database: what one has answered holds on the other. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/runtime/testing";
+import { type Answer, readAnswer, requestInit } from "../support/api.ts";
+import { startFleet } from "../support/fleet.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+let database: TestDatabase;
+let tenantId: TenantId;
+let root: string;
+let processes: RunningProcess[];
+let urls: string[];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  tenantId = await seedTenant(database.db);
+  root = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+  const variables = { PORT: "0", DATABASE_URL: database.url, LOG_LEVEL: "info" };
+  processes = [0, 1].map(() => startProcess(bun("apps/api/src/main.ts"), variables));
+  urls = await Promise.all(processes.map(async (process) => (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? ""));
+});
+afterAll(async () => {
+  for (const process of processes) process.kill("SIGTERM");
+  expect(await Promise.all(processes.map(({ exited }) => exited))).toEqual([0, 0]);
+  await database.close();
+});
+
+const call = async (replica: number, method: string, path: string, options: Parameters<typeof requestInit>[1]) =>
+  readAnswer(await fetch((urls[replica % 2] ?? "") + path, requestInit(method, options)));
+
+const avatar = { displayName: "x", sourceKind: "image" };
+const child = { name: "child", scopes: ["*"] };
+
+/** How many rows these keys have written. */
+const written = async (ids: readonly string[]): Promise<number> => {
+  const [row] = await database.db.client`
+    select count(*)::int as number from audit_events where actor_id = any(${ids as string[]}::text[])`;
+  return row?.["number"];
+};
+
+/** A parent, its children and its grandchildren. */
+const seedFamily = async () => {
+  const all: ApiKeyRecord[] = [];
+  const keys: string[] = [];
+  const add = async (parent?: ApiKeyRecord): Promise<ApiKeyRecord> => {
+    const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] }, parent);
+    all.push(record);
+    keys.push(secret.reveal());
+    return record;
+  };
+  const parent = await add();
+  for (let children = 0; children < 2; children++) {
+    const second = await add(parent);
+    for (let grandchildren = 0; grandchildren < 2; grandchildren++) await add(second);
+  }
+  return { parent, keys, ids: all.map(({ id }) => id) };
+};
+
+describe("a revocation under load", () => {
+  test.each([["DELETE"], ["leaked-keys"]])("by %s holds on both replicas from its answer on", async (how) => {
+    for (let round = 0; round < 6; round++) {
+      const { parent, keys, ids } = await seedFamily();
+      const family = [...keys];
+      const familyIds = [...ids];
+      let isRevoked = false;
+      let stop = false;
+      const late: Answer[] = [];
+      let accepted = 0;
+
+      /** Creates by any key of the family, on either replica, until told to stop. */
+      const load = async (lane: number): Promise<void> => {
+        for (let turn = 0; !stop; turn++) {
+          const key = family[(lane * 7 + turn) % family.length] ?? "";
+          const sentAfter = isRevoked;
+          const isAvatar = turn % 3 !== 0;
+          const answer = await call(lane + turn, "POST", isAvatar ? "/api/v1/avatars" : "/api/v1/api-keys", {
+            key,
+            body: isAvatar ? avatar : child,
+          });
+          if (answer.status === 201) {
+            accepted++;
+            if (!isAvatar) {
+              // A child that was made meanwhile joins in.
+              family.push(answer.body.apiKey);
+              familyIds.push(answer.body.id);
+            }
+          }
+          if (sentAfter) late.push(answer);
+        }
+      };
+      const lanes = Array.from({ length: 12 }, (_, lane) => load(lane));
+
+      /** Requests whose bodies are on their way for the whole of it. */
+      let release = (): void => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const slow = keys.map((key, index) => {
+        const text = JSON.stringify(avatar);
+        const body = new ReadableStream({
+          async start(controller) {
+            controller.enqueue(Buffer.from(text.slice(0, 5)));
+            await released;
+            controller.enqueue(Buffer.from(text.slice(5)));
+            controller.close();
+          },
+        });
+        return call(index, "POST", "/api/v1/avatars", { key, body });
+      });
+
+      try {
+        while (accepted < 60) await Bun.sleep(1);
+        const revocation =
+          how === "DELETE"
+            ? await call(round, "DELETE", `/api/v1/api-keys/${parent.id}`, { key: root })
+            : await call(round, "POST", "/api/v1/leaked-keys", { body: { apiKey: keys[0] } });
+        isRevoked = true;
+        expect(revocation.status).toBe(how === "DELETE" ? 200 : 202);
+        const before = await written(familyIds);
+        const members = family.length;
+
+        // It is refused on both, by every member, and what was under way writes nothing any more.
+        const refused = await Promise.all(
+          family.flatMap((key) => [0, 1].map((replica) => call(replica, "GET", "/api/v1/api-keys/self", { key }))),
+        );
+        release();
+        const slowAnswers = await Promise.all(slow);
+        while (late.length < 24) await Bun.sleep(1);
+        stop = true;
+        await Promise.all(lanes);
+        for (const answer of [...refused, ...slowAnswers, ...late]) {
+          expect([answer.status, answer.body.code]).toEqual([401, "revoked_api_key"]);
+        }
+        expect(await written(familyIds)).toBe(before);
+        // Children were made while the revocation ran, so that there was something to miss.
+        expect(members).toBeGreaterThan(keys.length);
+      } finally {
+        stop = true;
+        release();
+        await Promise.all([...lanes, ...slow]);
+      }
+    }
+  });
+});
+
+describe("the limit of reports, with no proxy to be trusted", () => {
+  test("is of the connection's own address, whatever the client writes", async () => {
+    const answers: number[] = [];
+    for (let count = 0; count < 31; count++) {
+      answers.push((await call(1, "POST", "/api/v1/leaked-keys", { body: { apiKey: "x" } })).status);
+    }
+    // Earlier reports of this file count as well: they came from here, too.
+    expect(answers.at(-1)).toBe(429);
+  });
+});
+
+describe("a rotation", () => {
+  test("holds on the other replica from its answer on", async () => {
+    const { body: made } = await call(0, "POST", "/api/v1/api-keys", { key: root, body: child });
+    let key = made.apiKey;
+    for (let round = 0; round < 20; round++) {
+      const { body } = await call(round, "POST", `/api/v1/api-keys/${made.id}/rotate`, { key: root, body: {} });
+      const self = (apiKey: string) => call(round + 1, "GET", "/api/v1/api-keys/self", { key: apiKey });
+      const [old, present] = await Promise.all([self(key), self(body.apiKey)]);
+      expect([old.status, old.body.code, present.status]).toEqual([401, "revoked_api_key", 200]);
+      key = body.apiKey;
+    }
+  });
+});
+
+describe("a rolling restart under load", () => {
+  test("drops no request, when the grace is longer than it takes to look at /readyz", async () => {
+    const fleet = await startFleet({ DATABASE_URL: database.url, SHUTDOWN_GRACE_MS: "400" }, (url) =>
+      fetch(`${url}/api/v1/avatars`, requestInit("POST", { key: root, body: avatar })),
+    );
+    try {
+      for (const index of [0, 1]) {
+        await fleet.replace(index, async (url) => {
+          for (;;) {
+            const health = await fetch(`${url}/readyz`);
+            if (health.status !== 503) continue;
+            expect(await health.json()).toEqual({ status: "unavailable", reason: "shutting_down" });
+            expect(health.headers.get("connection")).toBe("close");
+            break;
+          }
+        });
+        await fleet.untilAnswered(50);
+      }
+    } finally {
+      await fleet.stop();
+    }
+    // Every request was answered, and made.
+    expect([...fleet.statuses.keys()]).toEqual([201]);
+  });
+});
+
+describe("the processes", () => {
+  test("write the last use of keys by themselves, and what is left of it when they end", async () => {
+    const { record, secret } = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
+    expect((await call(0, "GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
+    const rows = () => database.db.client`select 1 from api_key_usage where api_key_id = ${record.id}`;
+    while ((await rows()).length === 0) await Bun.sleep(10);
+
+    const last = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
+    const third = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url });
+    const [, url = ""] = await third.waitFor(/"url":"(http:[^"]+)"/);
+    await fetch(`${url}/api/v1/api-keys/self`, requestInit("GET", { key: last.secret.reveal() }));
+    third.kill("SIGTERM");
+    expect(await third.exited).toBe(0);
+    expect(await database.db.client`select 1 from api_key_usage where api_key_id = ${last.record.id}`).toHaveLength(1);
+  });
+});

@@ -1,0 +1,290 @@
+/** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connect } from "@realtime-avatar/db/connection/pool";
+import { seedKey, session, untilBlocked, watchLookUps } from "@realtime-avatar/db/testing";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { untilDone } from "../../src/http/retry-while-stale.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "../support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+/** Every write, on an avatar or a key of the tenant that is there to be written. */
+const writes = {
+  "POST /api/v1/avatars": { displayName: "Ada", sourceKind: "image" },
+  "PATCH /api/v1/avatars/:avatar": { displayName: "Grace" },
+  "DELETE /api/v1/avatars/:avatar": undefined,
+  "POST /api/v1/api-keys": { name: "child", scopes: ["avatars:write" as const] },
+  "PATCH /api/v1/api-keys/:key": { name: "changed" },
+  "POST /api/v1/api-keys/:key/rotate": {},
+  "DELETE /api/v1/api-keys/:key": undefined,
+};
+type Write = keyof typeof writes;
+const all = Object.keys(writes) as Write[];
+
+/** A request that `caller` may make: a key rotates only its descendants, and a change of others shows more. */
+const requestOf = async (write: Write, caller: ApiKeyRecord): Promise<[method: string, path: string]> => {
+  const [method = "", path = ""] = write.split(" ");
+  const body = writes["POST /api/v1/avatars"];
+  const test = await api.key({ scopes: ["*"] });
+  const avatar = await api.call("POST", "/api/v1/avatars", { key: test, body });
+  const parent = path.endsWith("/rotate") ? caller : undefined;
+  const target = await seedKey(api.database.db, api.tenantId, writes["POST /api/v1/api-keys"], parent);
+  return [method, path.replace(":avatar", avatar.body.id).replace(":key", target.record.id)];
+};
+
+const changes = {
+  revoked: (id: string) => `update api_keys set revoked_at = now(), version = version + 1 where id = '${id}'`,
+  expired: (id: string) =>
+    `update api_keys set expires_at = date_trunc('milliseconds', now()), version = version + 1 where id = '${id}'`,
+  retired: (id: string) =>
+    `update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where api_key_id = '${id}'`,
+  narrowed: (id: string) => `update api_keys set scopes = '{usage:read}', version = version + 1 where id = '${id}'`,
+  renamed: (id: string) => `update api_keys set name = 'renamed', version = version + 1 where id = '${id}'`,
+};
+type Change = keyof typeof changes;
+
+const answers: Record<Change, [number, string | undefined]> = {
+  revoked: [401, "revoked_api_key"],
+  expired: [401, "expired_api_key"],
+  retired: [401, "revoked_api_key"],
+  narrowed: [403, "insufficient_scope"],
+  renamed: [200, undefined],
+};
+const cases = all.flatMap((write) => (Object.keys(changes) as Change[]).map((change) => [write, change] as const));
+
+/** Everything that a write may have touched but the caller itself: the rows of whatever the path names. */
+const rowsAt = async (path: string): Promise<string> => {
+  const id = path.split("/")[4] ?? "";
+  const { client } = api.database.db;
+  return JSON.stringify([
+    await client`select * from api_keys where id = ${id}`,
+    await client`select * from api_key_credentials where api_key_id = ${id} order by key_id`,
+    await client`select * from avatars where id = ${id}`,
+  ]);
+};
+
+const expectOutcome = async (
+  answer: Answer,
+  change: Change,
+  actor: ApiKeyRecord,
+  path: string,
+  before: string,
+): Promise<void> => {
+  expect([answer.status === 201 ? 200 : answer.status, answer.body.code]).toEqual(answers[change]);
+  if (change !== "renamed") expect(await rowsAt(path)).toBe(before);
+  const written = await api.database.db.client`select 1 from audit_events where actor_id = ${actor.id}`;
+  expect(written).toHaveLength(change === "renamed" ? 1 : 0);
+};
+
+describe("while the body is still on its way", () => {
+  test.each(cases.filter(([write]) => writes[write]))("%s by a key that is %s meanwhile", async (write, change) => {
+    const { client } = api.database.db;
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
+    const before = await rowsAt(path);
+    const untilLookedUp = await watchLookUps(api.database.db);
+    const text = JSON.stringify(writes[write]);
+    const body = new ReadableStream({
+      async start(controller) {
+        controller.enqueue(Buffer.from(text.slice(0, 1)));
+        await untilLookedUp();
+        await client.unsafe(changes[change](record.id));
+        controller.enqueue(Buffer.from(text.slice(1)));
+        controller.close();
+      },
+    });
+    await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record, path, before);
+  });
+});
+
+describe("while the write waits for the change to commit", () => {
+  test.each(cases)("%s by a key that is %s meanwhile", async (write, change) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
+    const other = session(api.database.url);
+    await other.client`begin`;
+    await other.client.unsafe(changes[change](record.id));
+    const before = await rowsAt(path);
+    const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    await expectOutcome(await pending, change, record, path, before);
+    await other.close();
+  });
+});
+
+describe("while the write waits for a change of its target to commit", () => {
+  const onKeys = all.filter((write) => write.includes(":key"));
+
+  test.each(onKeys)("%s of a key that is revoked meanwhile", async (write) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+    const [method, path] = await requestOf(write, record);
+    const other = session(api.database.url);
+    await other.client`begin`;
+    await other.client.unsafe(changes.revoked(path.split("/")[4] ?? ""));
+    const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    const { status, body } = await pending;
+    // To revoke what has been revoked is no error; anything else is.
+    expect([status, body.code ?? body.status]).toEqual(
+      method === "DELETE" ? [200, "revoked"] : [409, "invalid_transition"],
+    );
+    expect(await api.database.db.client`select 1 from audit_events where actor_id = ${record.id}`).toHaveLength(0);
+    await other.close();
+  });
+
+  test.each(onKeys)("%s of a key that is widened meanwhile beyond the caller", async (write) => {
+    const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
+    const [method, path] = await requestOf(write, record);
+    const other = session(api.database.url);
+    await other.client`begin`;
+    await other.client`
+      update api_keys set scopes = '{*}', version = version + 1 where id = ${path.split("/")[4] ?? ""}`;
+    const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    const { status, body } = await pending;
+    // A revocation is judged by what the key was at its look-up: whoever widens it without a pause would save it.
+    const isRevocation = method === "DELETE";
+    expect([status, body.code]).toEqual(isRevocation ? [200, undefined] : [403, "grant_exceeds_caller"]);
+    const events = await api.database.db.client`select 1 from audit_events where actor_id = ${record.id}`;
+    expect(events).toHaveLength(isRevocation ? 1 : 0);
+    await other.close();
+  });
+});
+
+describe("while the write waits for a rename of its target to commit", () => {
+  test.each(["PATCH", "DELETE"])(
+    "%s with If-Match is 412: the version is judged where it is written",
+    async (method) => {
+      const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+      const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
+      const key = secret.reveal();
+      const other = session(api.database.url);
+      await other.client`begin`;
+      await other.client.unsafe(changes.renamed(path.split("/")[4] ?? ""));
+      const body = method === "PATCH" ? { name: "mine" } : undefined;
+      const pending = api.call(method, path, { key, body, headers: { "if-match": '"1"' } });
+      await untilBlocked(api.database.db);
+      await other.client`commit`;
+      const { status, body: problem } = await pending;
+      expect([status, problem.code]).toEqual([412, "precondition_failed"]);
+      expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
+      await other.close();
+    },
+  );
+});
+
+test("a write that finds its caller changed every time is given up, and may be sent again", async () => {
+  let attempts = 0;
+  const write = untilDone(async () => {
+    attempts++;
+    return false;
+  });
+  await expect(write).rejects.toMatchObject({ code: "unavailable", status: 503, extras: { retryable: true } });
+  expect(attempts).toBe(20);
+});
+
+describe("a key that writes without a pause, in commits that take their time", () => {
+  /** As a commit that waits for a replica far away. */
+  const slow = `
+    create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
+    create trigger dawdle before insert on avatars for each row when (new.display_name = 'slow') execute function dawdle()`;
+
+  test.each(["PATCH", "rotate", "DELETE", "leaked-keys"])(
+    "cannot put off its %s, nor can its descendants",
+    async (how) => {
+      await api.database.db.client.unsafe(`drop function if exists dawdle cascade; ${slow}`);
+      const ancestor = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+      const live = { environment: "live" as const, scopes: ["*" as const] };
+      const parent = await seedKey(api.database.db, api.tenantId, live, ancestor.record);
+      const child = await seedKey(api.database.db, api.tenantId, live, parent.record);
+      let stop = false;
+      let written = 0;
+      const lanes = Array.from({ length: 20 }, async (_, lane) => {
+        const key = (lane % 2 ? parent : child).secret.reveal();
+        while (!stop) {
+          const body = { displayName: "slow", sourceKind: "image" };
+          if ((await api.call("POST", "/api/v1/avatars", { key, body })).status === 201) written++;
+        }
+      });
+      // Another replica, whose connections are free.
+      const db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
+      try {
+        while (written < 20) await Bun.sleep(1);
+        const app = createTestApp(db);
+        const key = ancestor.secret.reveal();
+        const path = `/api/v1/api-keys/${parent.record.id}`;
+        const [method, url, body] = {
+          PATCH: ["PATCH", path, { name: "changed" }] as const,
+          rotate: ["POST", `${path}/rotate`, {}] as const,
+          DELETE: ["DELETE", path, undefined] as const,
+          "leaked-keys": ["POST", "/api/v1/leaked-keys", { apiKey: parent.secret.reveal() }] as const,
+        }[how] ?? ["GET", path, undefined];
+        const request = new Request(`http://api${url}`, requestInit(method, { key, body }));
+        const answer = await readAnswer(await app.handle(request));
+        expect([200, 202]).toContain(answer.status);
+        // They go on writing, or trying to, until it has been answered.
+        expect(await api.database.db.client`select 1 from api_key_pending_changes`).toHaveLength(0);
+      } finally {
+        stop = true;
+        await Promise.all(lanes);
+        await db.close();
+      }
+    },
+  );
+});
+
+describe("an announcement", () => {
+  test("that never ends holds a look-up for its time, and no longer", async () => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+    await api.database.db.client`
+      insert into api_key_pending_changes values (${record.tenantId}, ${record.id}, now() + interval '1 hour')`;
+    expect((await api.call("GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
+  });
+
+  test("is made again while the change waits, and is only a help: without its table the change is made all the same", async () => {
+    const { db, url } = api.database;
+    const { record } = await seedKey(db, api.tenantId, { environment: "live", scopes: ["*"] });
+    const key = await api.key();
+    const announced = async (): Promise<number | undefined> => {
+      const [row] = await db.client`
+        select announced_at from api_key_pending_changes where api_key_id = ${record.id}`;
+      return row?.["announced_at"].getTime();
+    };
+    const changeUnder = async (whileHeld: () => Promise<void>): Promise<void> => {
+      const holder = session(url);
+      await holder.client`begin`;
+      await holder.client`select 1 from api_keys where id = ${record.id} for share`;
+      const pending = api.call("PATCH", `/api/v1/api-keys/${record.id}`, { key, body: { name: "held" } });
+      await whileHeld();
+      await holder.client`commit`;
+      expect((await pending).status).toBe(200);
+      await holder.close();
+    };
+    await changeUnder(async () => {
+      while ((await announced()) === undefined) await Bun.sleep(5);
+      const first = await announced();
+      while ((await announced()) === first) await Bun.sleep(5);
+    });
+    expect(await announced()).toBeUndefined();
+    // Looked up while the table is there, blocked while it is not.
+    await changeUnder(async () => {
+      await untilBlocked(db);
+      await db.client`alter table api_key_pending_changes rename to elsewhere`;
+      await Bun.sleep(500);
+    });
+    await db.client`alter table elsewhere rename to api_key_pending_changes`;
+    expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key })).body.name).toBe("held");
+  });
+});

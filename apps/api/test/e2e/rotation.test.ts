@@ -1,0 +1,328 @@
+/** The life of a key's secrets: rotations that overlap, lost responses, thieves, and what may still be reported. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
+import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/statements/callers";
+import { operatorOrigin, random, session, untilBlocked } from "@realtime-avatar/db/testing";
+import { type ApiKeyWithSecret, type CreateApiKey, OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
+import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { type Answer, rowCounts, startApi, type TestApi } from "../support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const PATH = "/api/v1/api-keys";
+let api: TestApi;
+let root: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  root = await api.key();
+});
+afterAll(() => api.close());
+
+const make = async (key = root, request: Partial<CreateApiKey> = {}): Promise<ApiKeyWithSecret> =>
+  (await api.call("POST", PATH, { key, body: { name: "x", environment: "live", scopes: ["*"], ...request } })).body;
+const rotate = (key: string, id: string, overlapSeconds = 60, headers = {}) =>
+  api.call("POST", `${PATH}/${id}/rotate`, { key, body: { overlapSeconds }, headers });
+const self = async (key: string): Promise<number> => (await api.call("GET", `${PATH}/self`, { key })).status;
+const report = (apiKey: string) => api.call("POST", "/api/v1/leaked-keys", { body: { apiKey } });
+const statusOf = async (id: string) => (await api.call("GET", `${PATH}/${id}`, { key: root })).body.status;
+const outcome = ({ status, body }: Answer) => [status, body.code];
+const keyIdOf = (key: string): string => parseApiKey(key)?.keyId ?? "";
+
+/** When each credential of a record is retired, in milliseconds, and by which key, oldest first. */
+const credentials = (id: string) => api.database.db.client<
+  { keyId: string; retiredAt: Date | null; retiredBy: string | null; isUnused: boolean }[]
+>`
+  select key_id as "keyId", retired_at as "retiredAt", retired_by as "retiredBy", is_unused as "isUnused"
+  from api_key_credentials where api_key_id = ${id} order by created_at, key_id`;
+const credentialOf = async (made: { id: string }, key: string) =>
+  (await credentials(made.id)).find(({ keyId }) => keyId === keyIdOf(key));
+const usable = async (keys: readonly string[]): Promise<boolean[]> =>
+  Promise.all(keys.map(async (key) => (await self(key)) === 200));
+
+describe("while an overlap runs", () => {
+  test("the newest secret cannot rotate its key again, and the older one keeps the end it was promised", async () => {
+    const made = await make();
+    const { body: second } = await rotate(made.apiKey, made.id, 600);
+    const promised = (await credentialOf(made, made.apiKey))?.retiredAt;
+    const before = await rowCounts(api.database);
+    const refused = await rotate(second.apiKey, made.id, 604_800);
+    expect(outcome(refused)).toEqual([409, "rotation_in_progress"]);
+    const retryAfter = Number(refused.headers.get("retry-after"));
+    expect(retryAfter).toBeGreaterThan(0);
+    expect(retryAfter).toBeLessThanOrEqual(600);
+    expect(refused.body.retryable).toBe(false);
+    expect(await rowCounts(api.database)).toEqual(before);
+    expect((await credentialOf(made, made.apiKey))?.retiredAt).toEqual(promised as Date);
+    expect(await usable([made.apiKey, second.apiKey])).toEqual([true, true]);
+    // When it has ended, the newest rotates again.
+    await api.database.db.client`
+      update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where key_id = ${made.keyId}`;
+    expect((await rotate(second.apiKey, made.id)).status).toBe(200);
+  });
+
+  test("two lost responses lock nobody out: the older secret replaces a newest one that was never used", async () => {
+    const made = await make();
+    await rotate(made.apiKey, made.id, 600);
+    const promised = (await credentialOf(made, made.apiKey))?.retiredAt;
+    await rotate(made.apiKey, made.id, 604_800);
+    // The overlap that is asked for is ignored, even one that is too short otherwise.
+    const third = await api.call("POST", `${PATH}/${made.id}/rotate`, { key: made.apiKey, body: {} });
+    expect(third.status).toBe(200);
+    expect((await credentialOf(made, made.apiKey))?.retiredAt).toEqual(promised as Date);
+    const all = await credentials(made.id);
+    expect(all).toHaveLength(4);
+    const live = all.filter(({ retiredAt }) => retiredAt === null || retiredAt.getTime() > Date.now());
+    expect(live.map(({ keyId }) => keyId).sort()).toEqual([made.keyId, third.body.keyId].sort());
+    expect(await usable([made.apiKey, third.body.apiKey])).toEqual([true, true]);
+    // Now the newest has been used.
+    expect(outcome(await rotate(made.apiKey, made.id))).toEqual([409, "rotation_in_progress"]);
+  });
+
+  test("a thief with the older secret cannot end one that is in use", async () => {
+    const made = await make();
+    const { body: second } = await rotate(made.apiKey, made.id, 600);
+    expect(await self(second.apiKey)).toBe(200);
+    for (const overlap of [60, 604_800]) {
+      expect(outcome(await rotate(made.apiKey, made.id, overlap))).toEqual([409, "rotation_in_progress"]);
+    }
+    expect(await usable([made.apiKey, second.apiKey])).toEqual([true, true]);
+  });
+
+  test.each([
+    ["a request that lacks the scope", "POST", "/api/v1/avatars", 403],
+    ["a request for what does not exist", "GET", `${PATH}/key_00000000000000000000000000`, 404],
+  ])("%s counts as a use of the newest secret", async (_, method, path, status) => {
+    const made = await make(root, { scopes: ["api_keys:write"] });
+    const { body: second } = await rotate(made.apiKey, made.id, 600);
+    expect(await credentialOf(made, second.apiKey)).toMatchObject({ isUnused: true });
+    expect((await api.call(method, path, { key: second.apiKey })).status).toBe(status);
+    expect(await credentialOf(made, second.apiKey)).toMatchObject({ isUnused: false });
+    expect(outcome(await rotate(made.apiKey, made.id))).toEqual([409, "rotation_in_progress"]);
+  });
+
+  test("a first use and a replacement at the same time: one of them wins, and no secret both works and is replaced", async () => {
+    for (let round = 0; round < 20; round++) {
+      const made = await make();
+      const { body: second } = await rotate(made.apiKey, made.id, 600);
+      const [used, replaced] = await Promise.all([self(second.apiKey), rotate(made.apiKey, made.id)]);
+      if (used === 200) {
+        expect(outcome(replaced)).toEqual([409, "rotation_in_progress"]);
+        expect(await self(second.apiKey)).toBe(200);
+      } else {
+        expect([used, replaced.status]).toEqual([401, 200]);
+        expect(await self(second.apiKey)).toBe(401);
+      }
+    }
+  });
+
+  test("a first use that waits for the replacement to commit is refused", async () => {
+    const made = await make();
+    const { body: second } = await rotate(made.apiKey, made.id, 600);
+    const other = session(api.database.url);
+    await other.client`begin`;
+    const found = await findCredential(other, made.keyId, null);
+    if (!found) throw new Error("no key");
+    const key = { ...found.caller };
+    const rotated = rotatedApiKey(key, { overlapSeconds: 60 }, found.caller, random);
+    expect(await rotateApiKey(other, rotated, found.caller, operatorOrigin())).toEqual({ kind: "written" });
+    const pending = self(second.apiKey);
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    expect(await pending).toBe(401);
+    await other.close();
+  });
+
+  test("an ancestor rotates at any time: the newest becomes the older one, and the older one ends", async () => {
+    const made = await make();
+    const { body: second } = await rotate(made.apiKey, made.id, 600);
+    expect(await usable([made.apiKey, second.apiKey])).toEqual([true, true]);
+    const { body: third } = await rotate(root, made.id, 120);
+    expect(await usable([made.apiKey, second.apiKey, third.apiKey])).toEqual([false, true, true]);
+    const { body: fourth } = await rotate(root, made.id, 0);
+    expect(await usable([second.apiKey, third.apiKey, fourth.apiKey])).toEqual([false, false, true]);
+  });
+
+  test("the operator rotates at any time: the way back for a lost root secret", async () => {
+    const rootKey = await api.key();
+    const { body: record } = await api.call("GET", `${PATH}/self`, { key: rootKey });
+    const { body: second } = await rotate(rootKey, record.id, 600);
+    expect(await self(second.apiKey)).toBe(200);
+    const found = await findCredential(api.database.db, keyIdOf(second.apiKey));
+    if (!found) throw new Error("no key");
+    const rotated = rotatedApiKey(found.caller, { overlapSeconds: 0 }, OPERATOR, random);
+    expect(await rotateApiKey(api.database.db, rotated, null, operatorOrigin())).toEqual({ kind: "written" });
+    expect(await usable([rootKey, second.apiKey, rotated.secret.reveal()])).toEqual([false, false, true]);
+  });
+
+  test("a rotation that is sent again with its Idempotency-Key gets its first response, not a refusal", async () => {
+    const made = await make();
+    const headers = { "idempotency-key": "a-rotation" };
+    const first = await rotate(made.apiKey, made.id, 600, headers);
+    expect(await self(first.body.apiKey)).toBe(200);
+    const again = await rotate(made.apiKey, made.id, 600, headers);
+    expect([again.status, again.headers.get("idempotent-replayed"), again.text]).toEqual([200, "true", first.text]);
+    const other = { "idempotency-key": "another-rotation" };
+    expect(outcome(await rotate(made.apiKey, made.id, 600, other))).toEqual([409, "rotation_in_progress"]);
+    // A refusal is not kept: when the overlap has ended, the same request is made.
+    expect(outcome(await rotate(first.body.apiKey, made.id, 600, other))).toEqual([409, "rotation_in_progress"]);
+    await api.database.db.client`
+      update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where key_id = ${made.keyId}`;
+    expect((await rotate(first.body.apiKey, made.id, 600, other)).status).toBe(200);
+  });
+
+  test.each([false, true])(
+    "six self-rotations at once leave two live secrets (with Idempotency-Key: %p)",
+    async (isClaimed) => {
+      const made = await make();
+      const headers = (index: number) => (isClaimed ? { "idempotency-key": `${made.id}-${index}` } : {});
+      const responses = await Promise.all(
+        Array.from({ length: 6 }, (_, index) => rotate(made.apiKey, made.id, 600, headers(index))),
+      );
+      // None of the new secrets was used, so each replaces the one before.
+      expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
+      const live = (await credentials(made.id)).filter(({ retiredAt }) => retiredAt === null || retiredAt > new Date());
+      expect(live).toHaveLength(2);
+      const { body } = await api.call("GET", `${PATH}/${made.id}`, { key: root });
+      expect(live.map(({ keyId }) => keyId).sort()).toEqual([made.keyId, body.keyId].sort());
+    },
+  );
+
+  test("a sibling cannot rotate, so a stolen key does not outlive its own revocation", async () => {
+    const [stolen, sibling] = [await make(), await make()];
+    const refused = await rotate(stolen.apiKey, sibling.id);
+    expect(outcome(refused)).toEqual([403, "grant_exceeds_caller"]);
+    expect(refused.body.errors).toMatchObject([{ pointer: "#", code: "not_descendant", allowed: null }]);
+    const widening = await api.call("PATCH", `${PATH}/${(await make(root, { scopes: ["avatars:read"] })).id}`, {
+      key: stolen.apiKey,
+      body: { scopes: ["*"] },
+    });
+    expect(outcome(widening)).toEqual([403, "grant_exceeds_caller"]);
+  });
+});
+
+describe("the first use of a secret", () => {
+  test("is recorded once, and only for one that a rotation has issued", async () => {
+    const made = await make();
+    expect(await credentialOf(made, made.apiKey)).toMatchObject({ isUnused: false });
+    const { body: second } = await rotate(made.apiKey, made.id);
+    const keyId = keyIdOf(second.apiKey);
+    expect(await Promise.all([1, 2, 3].map(() => confirmFirstUse(api.database.db, keyId)))).toContain(true);
+    expect(await confirmFirstUse(api.database.db, keyId)).toBe(false);
+    expect(await self(second.apiKey)).toBe(200);
+  });
+
+  test("by many requests at once is one, and all are answered", async () => {
+    const made = await make();
+    const { body: second } = await rotate(made.apiKey, made.id);
+    expect(await Promise.all(Array.from({ length: 20 }, () => self(second.apiKey)))).toEqual(Array(20).fill(200));
+  });
+});
+
+describe("a report of a retired secret", () => {
+  /** Moves the retirement of a credential into the past. */
+  const age = (key: string, days: string) => api.database.db.client`
+    update api_key_credentials set retired_at = date_trunc('milliseconds', now() - ${days}::interval)
+    where key_id = ${keyIdOf(key)}`;
+
+  test("revokes its key for seven days, when a rotation of its own key has retired it", async () => {
+    const [early, late] = [await make(), await make()];
+    for (const made of [early, late]) await rotate(made.apiKey, made.id);
+    await age(early.apiKey, "6 days 23 hours 59 minutes");
+    await age(late.apiKey, "7 days");
+    expect([await self(early.apiKey), await self(late.apiKey)]).toEqual([401, 401]);
+    expect([(await report(early.apiKey)).status, (await report(late.apiKey)).status]).toEqual([202, 202]);
+    expect([await statusOf(early.id), await statusOf(late.id)]).toEqual(["revoked", "active"]);
+  });
+
+  test("changes nothing when another key or the operator has retired it", async () => {
+    const made = await make();
+    const { body: second } = await rotate(root, made.id, 0);
+    await report(made.apiKey);
+    expect([await statusOf(made.id), await self(second.apiKey)]).toEqual(["active", 200]);
+    // Its own rotation first, and then the ancestor's: the ancestor has the last word on both.
+    const { body: third } = await rotate(second.apiKey, made.id);
+    await rotate(root, made.id, 0);
+    for (const key of [second.apiKey, third.apiKey]) await report(key);
+    expect(await statusOf(made.id)).toBe("active");
+    const found = await findCredential(api.database.db, (await credentials(made.id)).at(-1)?.keyId ?? "");
+    if (!found) throw new Error("no key");
+    const byOperator = rotatedApiKey(found.caller, {}, OPERATOR, random);
+    await rotateApiKey(api.database.db, byOperator, null, operatorOrigin());
+    expect(await statusOf(made.id)).toBe("active");
+  });
+
+  test("changes nothing once an ancestor has taken the key back, though its own rotation had retired the secret", async () => {
+    const made = await make();
+    // A thief rotates twice: the first new secret is replaced, retired by its own key.
+    const { body: kept } = await rotate(made.apiKey, made.id, 600);
+    await rotate(made.apiKey, made.id, 600);
+    const { body: owner } = await rotate(root, made.id, 0);
+    for (const key of [kept.apiKey, made.apiKey]) await report(key);
+    expect([await self(owner.apiKey), await statusOf(made.id)]).toEqual([200, "active"]);
+  });
+
+  test("changes nothing when it waits for an ancestor's rotation to commit", async () => {
+    const made = await make();
+    const { db, url } = api.database;
+    const blocked = async (count: number): Promise<void> => {
+      for (;;) {
+        const waiting = await db.client`
+          select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+        if (waiting.length >= count) return;
+      }
+    };
+    const holder = session(url);
+    await holder.client`begin`;
+    await holder.client`select 1 from api_keys where id = ${made.id} for share`;
+    const rotating = rotate(root, made.id, 0);
+    await blocked(1);
+    const reporting = report(made.apiKey);
+    await blocked(2);
+    await holder.client`commit`;
+    const { body: owner } = await rotating;
+    await reporting;
+    expect([await self(owner.apiKey), await statusOf(made.id)]).toEqual([200, "active"]);
+    await holder.close();
+  });
+
+  test("ends a thief who has rotated first, by the owner's older secret", async () => {
+    const made = await make();
+    const { body: stolen } = await rotate(made.apiKey, made.id, 60);
+    expect(await self(stolen.apiKey)).toBe(200);
+    await age(made.apiKey, "1 hour");
+    await report(made.apiKey);
+    expect(await self(stolen.apiKey)).toBe(401);
+    expect(await statusOf(made.id)).toBe("revoked");
+  });
+
+  test("of a replaced, never used secret counts as well", async () => {
+    const made = await make();
+    const { body: lost } = await rotate(made.apiKey, made.id, 600);
+    await rotate(made.apiKey, made.id, 600);
+    expect(await self(lost.apiKey)).toBe(401);
+    await report(lost.apiKey);
+    expect(await statusOf(made.id)).toBe("revoked");
+  });
+
+  test("is possible until its credential is swept, no earlier than seven days after its retirement", async () => {
+    const [recent, old, revoked] = [await make(), await make(), await make()];
+    for (const { apiKey, id } of [recent, old]) await rotate(apiKey, id);
+    await api.call("DELETE", `${PATH}/${revoked.id}`, { key: root });
+    await sweepCredentials(api.database.db);
+    await age(recent.apiKey, "6 days 23 hours 59 minutes");
+    await age(old.apiKey, "7 days");
+    expect(await sweepCredentials(api.database.db)).toBe(1);
+    expect(await sweepCredentials(api.database.db)).toBe(0);
+    expect((await credentials(recent.id)).length).toBe(2);
+    expect((await credentials(old.id)).map(({ keyId }) => keyId)).not.toContain(old.keyId);
+    const code = async (key: string) => (await api.call("GET", `${PATH}/self`, { key })).body.code;
+    // What was swept is as unknown as what never was; the credential of a revoked key stays, and says so.
+    expect([await code(recent.apiKey), await code(old.apiKey), await code(revoked.apiKey)]).toEqual([
+      "revoked_api_key",
+      "invalid_api_key",
+      "revoked_api_key",
+    ]);
+  });
+});

@@ -1,0 +1,159 @@
+/**
+ * Asks at random, on every route, with real secrets wherever a client may put one by mistake, of a service that is well,
+ * one whose database is gone, and one whose database is too slow; and then looks for the secrets in what stays behind.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { connect } from "@realtime-avatar/db/connection/pool";
+import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { createLog } from "@realtime-avatar/runtime/log";
+import fc from "fast-check";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "../support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+let api: TestApi;
+/** Every secret that was issued, and one that is written into bodies: what is stored of those is the client's own. */
+const secrets: string[] = [];
+let decoy = "";
+
+beforeAll(async () => {
+  api = await startApi();
+  secrets.push(await api.key(), await api.key({ scopes: ["*"] }), await api.key({ scopes: ["usage:read"] }));
+  decoy = await api.key();
+});
+afterAll(() => api.close());
+
+type Asked = {
+  route: number;
+  id: number;
+  secret: number;
+  place: (typeof PLACES)[number];
+  authorization: (typeof CREDENTIALS)[number];
+  body: (typeof BODIES)[number];
+  service: (typeof SERVICES)[number];
+};
+const PLACES = [
+  "nowhere",
+  "path",
+  "query",
+  "x-request-id",
+  "if-match",
+  "content-type",
+  "cookie",
+  "x-forwarded-for",
+] as const;
+const CREDENTIALS = [...Array<"valid">(8).fill("valid"), "basic", "junk behind", "cut", "bare", "none"] as const;
+const BODIES = [...Array<"right">(6).fill("right"), "with decoy", "decoy alone", "broken", "none"] as const;
+const SERVICES = [...Array<"well">(18).fill("well"), "no database", "slow database", "slow database"] as const;
+const asked = fc.record<Asked>({
+  route: fc.nat(),
+  id: fc.nat(),
+  secret: fc.nat(),
+  place: fc.constantFrom(...PLACES),
+  authorization: fc.constantFrom(...CREDENTIALS),
+  body: fc.constantFrom(...BODIES),
+  service: fc.constantFrom(...SERVICES),
+});
+
+const RIGHT: Record<string, object> = {
+  "POST /api/v1/api-keys": { name: "fuzz", scopes: ["*"] },
+  "POST /api/v1/api-keys/:id/rotate": { overlapSeconds: 60 },
+  "POST /api/v1/avatars": { displayName: "fuzz", sourceKind: "image" },
+  "PATCH /api/v1/avatars/:id": { displayName: "fuzz again" },
+  "PATCH /api/v1/api-keys/:id": { name: "fuzz again" },
+};
+
+const credentials = (kind: Asked["authorization"], secret: string): Record<string, string> =>
+  kind === "none"
+    ? {}
+    : {
+        authorization: {
+          valid: `Bearer ${secret}`,
+          basic: `Basic ${secret}`,
+          "junk behind": `Bearer ${secret} ${secret}`,
+          cut: `Bearer ${secret.slice(0, -1)}`,
+          bare: secret,
+        }[kind],
+      };
+
+const bodyOf = (kind: Asked["body"], right: object): unknown =>
+  ({
+    right,
+    "with decoy": { ...right, [decoy]: decoy },
+    "decoy alone": decoy,
+    broken: `{"name": "${decoy}`,
+    none: undefined,
+  })[kind];
+
+test("no secret is in the log, in an answer but its own, or in the database, whatever is asked", async () => {
+  const lines: string[] = [];
+  const log = createLog("trace", { write: (line) => void lines.push(line) });
+  const gone = connect("postgres://postgres@127.0.0.1:1/postgres");
+  const slow = connect(api.database.url, { deadlineMs: 3 });
+  const services = {
+    well: createTestApp(api.database.db, { log }),
+    "no database": createTestApp(gone, { log }),
+    "slow database": createTestApp(slow, { log }),
+  };
+  const routes = services.well.routes.filter(({ path }) => path.startsWith("/api/v1"));
+  const ids: string[] = [];
+  const answers: Answer[] = [];
+
+  for (const one of fc.sample(asked, { seed: 20_261_122, numRuns: 1200 })) {
+    const { method, path } = routes[one.route % routes.length] ?? { method: "GET", path: "/" };
+    const secret = secrets[one.secret % secrets.length] ?? "";
+    const other = secrets[(one.secret + 1) % secrets.length] ?? "";
+    const headers: Record<string, string> = credentials(one.authorization, secret);
+    let url = path.replace(":id", one.place === "path" ? other : (ids[one.id % ids.length] ?? "none"));
+    if (one.place === "query") url += `?${other}=${other}&cursor=${other}&status=${other}`;
+    else if (one.place !== "path" && one.place !== "nowhere") headers[one.place] = other;
+    if (one.id % 3 === 0) headers["idempotency-key"] = `fuzz-${one.id % 50}`;
+    const body = method === "GET" ? undefined : bodyOf(one.body, RIGHT[`${method} ${path}`] ?? { apiKey: decoy });
+    // A report would end the key that the next requests are made with.
+    if (path === "/api/v1/leaked-keys" && one.body === "right") continue;
+    const init = requestInit(method, { body, headers });
+    const answer = await readAnswer(await services[one.service].handle(new Request(`http://api${url}`, init)));
+    answers.push(answer);
+    // Those of the first keys are left alone: with them revoked, little could be asked any more.
+    if (answer.status === 201) ids.push(answer.body.id);
+    if (answer.body?.apiKey) secrets.push(answer.body.apiKey);
+  }
+  await Promise.all([gone.close(), slow.close()]);
+
+  // It was not all refused for the same reason, and a good deal was not refused at all.
+  const kinds = new Set(answers.map(({ status, body }) => `${status} ${body?.code ?? ""}`.trim()));
+  for (const kind of ["200", "201", "400 malformed_json", "401 invalid_api_key", "401 missing_api_key"]) {
+    expect(kinds).toContain(kind);
+  }
+  for (const kind of ["403 insufficient_scope", "404 not_found", "422 validation_failed", "503 unavailable"]) {
+    expect(kinds).toContain(kind);
+  }
+  expect(secrets.length).toBeGreaterThan(12);
+  expect(answers.filter(({ status }) => status === 500)).toEqual([]);
+
+  /** The part of a secret that nobody else has; what comes before it is its public handle. */
+  const hidden = (secret: string): string =>
+    secret.slice(`rta_live_${parseApiKey(secret)?.keyId}_`.length).slice(0, 24);
+  const logged = lines.join("");
+  const shown = answers
+    .map(({ text, headers, body }) => text.replaceAll(body?.apiKey ?? "-", "") + JSON.stringify([...headers]))
+    .join("\n");
+  const { client } = api.database.db;
+  const tables = await client<{ name: string }[]>`
+    select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables where schemaname = 'public'`;
+  const stored = (
+    await Promise.all(
+      tables.map(async ({ name }) => JSON.stringify(await client.unsafe(`select t::text from ${name} t`))),
+    )
+  ).join("\n");
+  expect(stored).toContain("fuzz");
+  for (const secret of [...secrets, decoy]) expect(logged).not.toContain(hidden(secret));
+  for (const secret of secrets) {
+    expect(shown).not.toContain(hidden(secret));
+    expect(stored).not.toContain(hidden(secret));
+    expect(stored).not.toContain(Buffer.from(hidden(secret)).toString("hex"));
+  }
+  // The last line of defence had nothing to mask.
+  expect(logged).not.toContain("_****");
+});

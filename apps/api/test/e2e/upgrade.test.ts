@@ -1,0 +1,214 @@
+/** From one version to the next and back, while the service runs: see "Upgrade and roll back" in docs/deployment.md. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
+import { digestApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { newId, newRequestId } from "@realtime-avatar/domain/id";
+import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { readAnswer, requestInit } from "../support/api.ts";
+import { startFleet } from "../support/fleet.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+const MIGRATIONS = join(REPOSITORY, "packages/db/migrations");
+const journal: { entries: { tag: string; when: number }[] } = JSON.parse(
+  await readFile(join(MIGRATIONS, "meta/_journal.json"), "utf8"),
+);
+
+const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: 1, a: "é" } };
+const cli = async ({ url }: TestDatabase, ...args: string[]) => {
+  const { code, stdout, stderr } = await runToEnd(bun("apps/api/src/cli.ts", ...args, "--json"), { DATABASE_URL: url });
+  expect([code, stderr]).toEqual([0, ""]);
+  return JSON.parse(stdout);
+};
+const start = async (database: TestDatabase) => {
+  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url });
+  const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
+  return {
+    call: async (method: string, path: string, options: Parameters<typeof requestInit>[1] = {}) =>
+      readAnswer(await fetch(url + path, requestInit(method, options))),
+    stop: async (): Promise<void> => {
+      running.kill("SIGTERM");
+      expect(await running.exited).toBe(0);
+    },
+  };
+};
+
+/** Has the service do what each of its statements is for. */
+const exercise = async ({ call }: Awaited<ReturnType<typeof start>>, key: string): Promise<void> => {
+  const headers = { "idempotency-key": newRequestId(new Date(), random) };
+  const made = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
+  const replayed = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
+  expect([made.status, replayed.status, replayed.text]).toEqual([201, 201, made.text]);
+  const path = `/api/v1/avatars/${made.body.id}`;
+  expect((await call("PATCH", path, { key, body: { displayName: "Grace" } })).status).toBe(200);
+  expect((await call("GET", path, { key })).body.displayName).toBe("Grace");
+  expect((await call("GET", "/api/v1/avatars", { key })).body.data[0].id).toBe(made.body.id);
+  const child = await call("POST", "/api/v1/api-keys", { key, body: { name: "child", scopes: ["avatars:read"] } });
+  expect((await call("DELETE", `/api/v1/api-keys/${child.body.id}`, { key })).body.status).toBe("revoked");
+  const events = await call("GET", `/api/v1/audit-events?targetId=${made.body.id}`, { key });
+  expect(events.body.data.map(({ action }: { action: string }) => action)).toEqual([
+    "avatar.updated",
+    "avatar.created",
+  ]);
+};
+
+describe("a database with", () => {
+  /** Applies the first migrations alone, as an earlier version of the program did. */
+  const migrateFirst = async ({ db: { client } }: TestDatabase, count: number): Promise<void> => {
+    await client.unsafe(`create schema drizzle;
+      create table drizzle.__drizzle_migrations (id serial primary key, hash text not null, created_at bigint)`);
+    for (const { tag, when } of journal.entries.slice(0, count)) {
+      await client.unsafe(await readFile(join(MIGRATIONS, `${tag}.sql`), "utf8"));
+      await client`insert into drizzle.__drizzle_migrations (hash, created_at) values (${tag}, ${when})`;
+    }
+  };
+
+  /** Rows as the first version wrote them; the key and the avatar of them. */
+  const seedRows = async (database: TestDatabase): Promise<{ key: string; avatarId: string }> => {
+    const { client } = database.db;
+    const now = new Date();
+    const tenantId = newId("ten", now, random);
+    await client`insert into tenants (tenant_id, name, created_at) values (${tenantId}, 'Old tenant', ${now})`;
+    const { record, secret } = issueApiKey({ name: "old", environment: "live", scopes: ["*"] }, OPERATOR, {
+      tenantId,
+      judgedAt: now,
+      now,
+      random,
+    });
+    const avatarId = newId("ava", now, random);
+    await client`
+      insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
+      values (${tenantId}, ${record.id}, ${record.keyId}, 'live', 'old', array['*'], '{}', 1, ${now})`;
+    await client`
+      insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, created_at)
+      values (${secret.keyId}, ${tenantId}, ${record.id}, ${Buffer.from(digestApiKey(secret))}, ${now})`;
+    await client`
+      insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings,
+        metadata, version, created_at, updated_at)
+      values (${tenantId}, ${avatarId}, 'live', 'Old', 'video', 'm', 'draft', 0, '{}', '{"b": 1, "a": 2}', 1, ${now}, ${now})`;
+    await client`
+      insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+      values (${tenantId}, ${newId("aud", now, random)}, 'live', ${record.id}, ${record.keyId}, 'avatar.created', ${avatarId},
+        ${newRequestId(now, random)}, ${now})`;
+    return { key: secret.reveal(), avatarId };
+  };
+  const rowsOf = async ({ db: { client } }: TestDatabase) =>
+    Promise.all(
+      ["tenants", "api_keys", "api_key_credentials", "avatars", "audit_events"].map(
+        async (table) => [...(await client.unsafe(`select * from ${table}`))] as object[],
+      ),
+    );
+
+  test.each(journal.entries.slice(0, -1).map(({ tag }, index) => [tag, index + 1] as const))(
+    "nothing later than %s keeps its rows, and serves those who have waited, once it is migrated",
+    async (_, count) => {
+      const database = await testDatabase({ migrated: false });
+      await migrateFirst(database, count);
+      const { key, avatarId } = await seedRows(database);
+      const before = await rowsOf(database);
+      const service = await start(database);
+      const unready = await service.call("GET", "/readyz");
+      expect([unready.status, unready.body.reason]).toEqual([503, "migrations_pending"]);
+
+      expect(await cli(database, "migrate")).toEqual({ migrated: true });
+      expect(await rowsOf(database)).toMatchObject(before);
+      expect((await service.call("GET", "/readyz")).status).toBe(200);
+      const old = await service.call("GET", `/api/v1/avatars/${avatarId}`, { key });
+      expect([old.status, old.body.displayName, old.text.includes('{"b":1,"a":2}')]).toEqual([200, "Old", true]);
+      const events = await service.call("GET", `/api/v1/audit-events?targetId=${avatarId}`, { key });
+      expect(events.body.data).toMatchObject([{ action: "avatar.created", changedFields: [] }]);
+      await exercise(service, key);
+      await service.stop();
+      expect(await cli(database, "migrate")).toEqual({ migrated: false });
+      await database.close();
+    },
+  );
+});
+
+/** What a later version would bring: one table at a time, nothing that the present one does not tolerate. */
+const TABLES = ["avatars", "api_keys", "audit_events"];
+const expand = async ({ db: { client } }: TestDatabase): Promise<void> => {
+  for (const table of TABLES) {
+    // Sent together, they are one transaction.
+    await client.unsafe(`alter table ${table} add column later text;
+      create index ${table}_later_index on ${table} (tenant_id, later)`);
+  }
+  const [{ newest } = { newest: 0 }] = await client<{ newest: string }[]>`
+    select max(created_at) as newest from drizzle.__drizzle_migrations`;
+  await client`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', ${Number(newest) + 1000})`;
+};
+const contract = async ({ db: { client } }: TestDatabase): Promise<void> => {
+  for (const table of TABLES) await client.unsafe(`alter table ${table} drop column later`);
+  // The statements that have been planned with the other type are refused once, and planned anew.
+  await client.unsafe("alter table avatars alter column model_id type varchar(160)");
+};
+
+describe("a schema that is newer than the program", () => {
+  test("is served by it, and left alone: a version can be rolled back", async () => {
+    const database = await testDatabase();
+    await expand(database);
+    const { secret } = await seedKey(database.db, await seedTenant(database.db), {
+      environment: "live",
+      scopes: ["*"],
+    });
+    const service = await start(database);
+    expect((await service.call("GET", "/readyz")).status).toBe(200);
+    await exercise(service, secret.reveal());
+    await service.stop();
+    expect(await cli(database, "migrate")).toEqual({ migrated: false });
+    expect(await cli(database, "tenants", "list")).toHaveLength(1);
+    await database.close();
+  });
+});
+
+describe("an upgrade under load", () => {
+  test("expand, deploy, contract: no request fails", async () => {
+    const database = await testDatabase();
+    const tenantId = await seedTenant(database.db);
+    const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
+    const key = secret.reveal();
+    const alone = await start(database);
+    const { body: made } = await alone.call("POST", "/api/v1/avatars", { key, body: avatar });
+    await alone.stop();
+
+    let sent = 0;
+    const requests: [method: string, path: string, body?: object, isOnce?: boolean][] = [
+      ["POST", "/api/v1/avatars", avatar],
+      ["GET", `/api/v1/avatars/${made.id}`],
+      ["POST", "/api/v1/avatars", avatar, true],
+      ["GET", "/api/v1/avatars?limit=2"],
+      ["POST", "/api/v1/api-keys", { name: "child", scopes: ["avatars:read"] }],
+      ["GET", "/api/v1/api-keys/self"],
+      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "Grace" }],
+      ["GET", `/api/v1/audit-events?targetId=${made.id}&limit=2`],
+      ["GET", "/api/v1/api-keys?limit=2"],
+      ["GET", `/api/v1/api-keys/${record.id}`],
+    ];
+    const fleet = await startFleet({ DATABASE_URL: database.url, SHUTDOWN_GRACE_MS: "400" }, (url) => {
+      const [method, path, body, isOnce] = requests[sent % requests.length] as (typeof requests)[number];
+      const headers: Record<string, string> = isOnce ? { "idempotency-key": `upgrade-${sent}` } : {};
+      sent++;
+      return fetch(url + path, requestInit(method, { key, body, headers }));
+    });
+    try {
+      // Each connection has planned its statements before the schema changes under them.
+      await fleet.untilAnswered(300);
+      await expand(database);
+      await fleet.untilAnswered(300);
+      for (const index of [0, 1]) {
+        await fleet.replace(index);
+        await fleet.untilAnswered(100);
+      }
+      await contract(database);
+      await fleet.untilAnswered(300);
+    } finally {
+      await fleet.stop();
+    }
+    expect([...fleet.statuses.keys()].sort()).toEqual([200, 201]);
+    await database.close();
+  });
+});

@@ -1,0 +1,219 @@
+/** Clocks that jump and a disk that is slow, by the library of `preload.c` in the service or in PostgreSQL. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
+import { freePort } from "@realtime-avatar/db/embedded-testing";
+import { client, temporaryFolder } from "@realtime-avatar/db/testing";
+import { startProcess } from "@realtime-avatar/runtime/testing";
+import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./preload.ts";
+import { cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./scene.ts";
+
+const HOUR = 3600;
+const JUMPS = [2 * HOUR, -2 * HOUR, 0];
+const inHours = (hours: number): string => new Date(Date.now() + 1000 * HOUR * hours).toISOString();
+
+/** Calls the service; what is not answered with a success, or with `expected`, is tried again. */
+const callUntil = async (
+  { service }: Pick<Scene, "service">,
+  method: string,
+  path: string,
+  options: CallOptions,
+  expected: readonly number[] = [200, 201],
+): Promise<Answer> => {
+  for (let attempt = 0; ; attempt++) {
+    const answer = await readAnswer(await fetch(service.url + path, requestInit(method, options)));
+    if (expected.includes(answer.status) || attempt === 20) return answer;
+    await Bun.sleep(50);
+  }
+};
+
+/** A create that is sent again after each jump, and a key that is used after each: what neither may change. */
+const witnessOf = async (scene: Scene) => {
+  const key = scene.rootKey;
+  const create = {
+    key,
+    body: { displayName: "witness", sourceKind: "image" },
+    headers: { "idempotency-key": "witness" },
+  };
+  const first = await callUntil(scene, "POST", "/api/v1/avatars", create);
+  const body = { name: "for an hour", expiresAt: inHours(1) };
+  const shortLived = await callUntil(scene, "POST", "/api/v1/api-keys", { key, body });
+  let lastUsedAt = 0;
+  return {
+    /** The status and the code of the key that expires in an hour, when it is used. */
+    shortLived: async (): Promise<string> => {
+      const answer = await callUntil(
+        scene,
+        "GET",
+        "/api/v1/api-keys/self",
+        { key: shortLived.body.apiKey },
+        [200, 401],
+      );
+      return answer.status === 200 ? "200" : `${answer.status} ${answer.body.code}`;
+    },
+    /** The same request has the same answer, and the time of the last use never goes back. Answers with that time. */
+    check: async (): Promise<number> => {
+      const again = await callUntil(scene, "POST", "/api/v1/avatars", create);
+      expect([again.status, again.body.id, again.headers.get("idempotent-replayed")]).toEqual([
+        201,
+        first.body.id,
+        "true",
+      ]);
+      const { body } = await callUntil(scene, "GET", "/api/v1/api-keys/self", { key });
+      const used = body.lastUsedAt === null ? 0 : Date.parse(body.lastUsedAt);
+      expect(used).toBeGreaterThanOrEqual(lastUsedAt);
+      lastUsedAt = used;
+      return used;
+    },
+  };
+};
+
+/** Ids say when they were made, by the clock that made them, and are all different (they are primary keys). */
+const expectSortedIds = async (databaseUrl: string): Promise<void> => {
+  const sql = client(databaseUrl);
+  const outOfOrder = await sql`
+    select * from (select id, created_at, lag(created_at) over (order by id) as before from avatars) ids
+    where created_at < before`;
+  await sql.end();
+  expect([...outOfOrder]).toEqual([]);
+};
+
+let folder = "";
+let preload: Preload;
+
+const REDIS = Bun.which("redis-server") ?? Bun.which("valkey-server");
+const hasRedis = possible("a clock that jumps, with Redis", REDIS !== null, "there is no redis-server");
+const isPossible = possible("clocks that jump, and a slow disk", canPreload, NO_PRELOAD);
+
+describe.skipIf(!isPossible)("a clock that jumps", () => {
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    preload = await preloadIn(folder);
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  test("of the service: the database's clock decides what has expired", async () => {
+    const databaseUrl = await cluster.newDatabase();
+    await under(
+      "service's clock jumps by 2 h, both ways",
+      async (scene) => {
+        const { load, rootKey } = scene;
+        const witness = await witnessOf(scene);
+        for (const jump of JUMPS) {
+          await preload.setClock(jump);
+          await load.untilSuccesses(150);
+          expect(await witness.shortLived()).toBe("200");
+          const used = await witness.check();
+          expect(used).toBeLessThanOrEqual(Date.now());
+          // Valid for another hour by the database's clock, whatever that of the service says; and expired for one.
+          for (const [hours, status] of [
+            [1, 201],
+            [-1, 422],
+          ] as const) {
+            const body = { name: "key", expiresAt: inHours(hours) };
+            const answer = await callUntil(scene, "POST", "/api/v1/api-keys", { key: rootKey, body }, [201, 422]);
+            expect([jump, hours, answer.status]).toEqual([jump, hours, status]);
+          }
+        }
+        load.healed();
+      },
+      { databaseUrl, variables: preload.variables },
+    );
+    await expectSortedIds(databaseUrl);
+  });
+
+  /** Uses up a limit after each jump, and holds the service to what its refusals say. */
+  const expectSaneLimit = async (variables: Record<string, string>): Promise<void> => {
+    const databaseUrl = await cluster.newDatabase();
+    const key = await seedRoot(databaseUrl);
+    const limits = { RATE_LIMIT_RPS: "2", RATE_LIMIT_BURST: "3", ...variables };
+    const service = await startService(databaseUrl, { ...preload.variables, ...limits });
+    const ask = () => callUntil({ service }, "GET", "/api/v1/api-keys/self", { key }, [200, 429]);
+    for (const jump of [0, ...JUMPS]) {
+      await preload.setClock(jump);
+      const answers = await Array.fromAsync(Array(40), ask);
+      const refused = answers.filter(({ status }) => status === 429);
+      expect(refused.length).toBeGreaterThan(20);
+      for (const { headers } of refused) {
+        const resets = [...(headers.get("ratelimit") ?? "").matchAll(/;t=(-?\d+)/g)].map(([, text]) => Number(text));
+        for (const seconds of [Number(headers.get("retry-after")), ...resets]) expect(seconds).toBeWithin(1, 11);
+      }
+      await Bun.sleep(1000 * Number(refused.at(-1)?.headers.get("retry-after")));
+      expect((await ask()).status).toBe(200);
+    }
+  };
+
+  test("of the service: a limit holds, and tells nobody to wait for longer than its window", () => expectSaneLimit({}));
+
+  test.skipIf(!hasRedis)("of the service: the same with Redis, where a replica remembers who is refused", async () => {
+    const port = String(await freePort());
+    const redis = startProcess([REDIS ?? "", "--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", folder]);
+    await redis.waitFor(/Ready to accept connections/);
+    await expectSaneLimit({ REDIS_URL: `redis://127.0.0.1:${port}` });
+    redis.kill("SIGKILL");
+    await redis.exited;
+  });
+});
+
+describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
+  let own: Cluster;
+  let dials: Preload;
+  let ownFolder = "";
+  beforeAll(async () => {
+    ownFolder = await temporaryFolder();
+    dials = await preloadIn(ownFolder);
+    own = await startCluster({ binaries: await binariesWith(ownFolder, await cluster.pid(), dials.variables) });
+  });
+  afterAll(async () => {
+    await own.close();
+    await rm(ownFolder, { recursive: true });
+  });
+
+  test("its clock jumps: keys expire by it, and what was made once stays made once", async () => {
+    const databaseUrl = await own.newDatabase();
+    await under(
+      "database's clock jumps by 2 h, both ways",
+      async (scene) => {
+        const witness = await witnessOf(scene);
+        for (const jump of JUMPS) {
+          await dials.setClock(jump);
+          await scene.load.untilSuccesses(150);
+          expect([jump, await witness.shortLived()]).toEqual([jump, jump > 0 ? "401 expired_api_key" : "200"]);
+          const used = await witness.check();
+          expect(used).toBeLessThanOrEqual(Date.now() + 2 * 1000 * HOUR);
+        }
+        scene.load.healed();
+      },
+      { databaseUrl },
+    );
+    await expectSortedIds(databaseUrl);
+  });
+
+  test("its disk is slow: each fsync takes 100 ms, then longer than the deadline", async () => {
+    const SLOW_MS = 1.5 * DEADLINE_MS;
+    const row = await under(
+      "disk slow: fsync takes 0.1 s, then 3 s",
+      async ({ load, service, rootKey }) => {
+        await dials.setDisk(100);
+        // Commits share a flush, so that many are acknowledged all the same.
+        await load.untilSuccesses(100);
+        await dials.setDisk(SLOW_MS);
+        await load.untilFailure();
+        const end = performance.now() + SLOW_MS;
+        while (performance.now() < end) {
+          // What only reads waits for no flush.
+          const init = requestInit("GET", { key: rootKey });
+          const read = await readAnswer(await fetch(`${service.url}/api/v1/api-keys/self`, init));
+          expect(["200", "503"]).toContain(String(read.status));
+          await Bun.sleep(100);
+        }
+        await dials.setDisk(0);
+        load.healed();
+      },
+      // What has begun when the disk is quick again still takes as long as it did.
+      { databaseUrl: await own.newDatabase(), backMs: SLOW_MS + DEADLINE_MS },
+    );
+    expect(row.unknown).toBeGreaterThan(0);
+  });
+});

@@ -1,0 +1,99 @@
+/** Faults that an administrator causes by a setting of the server, while the service works. */
+import { describe, expect, test } from "bun:test";
+import { client } from "@realtime-avatar/db/testing";
+import { readAnswer, requestInit } from "../support/api.ts";
+import { cluster, DEADLINE_MS, type Scene, under } from "./scene.ts";
+
+/** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
+const setOnServer = async (name: string, value: string | null): Promise<void> => {
+  const admin = client(cluster.url("postgres"));
+  await admin`set statement_timeout = 0`;
+  await admin.unsafe(value === null ? `alter system reset ${name}` : `alter system set ${name} = '${value}'`);
+  await admin`select pg_reload_conf()`;
+  await admin.end();
+};
+
+/** Reads by the API until `milliseconds` are over; answers with the statuses and codes that came. */
+const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promise<Set<string>> => {
+  const seen = new Set<string>();
+  for (const end = performance.now() + milliseconds; performance.now() < end; await Bun.sleep(20)) {
+    for (const path of ["/api/v1/api-keys/self", "/api/v1/avatars?limit=1"]) {
+      const { status, body } = await readAnswer(await fetch(service.url + path, requestInit("GET", { key: rootKey })));
+      seen.add(status === 200 ? "200" : `${status} ${body?.code}`);
+    }
+  }
+  return seen;
+};
+
+describe("a server that is set to read-only", () => {
+  test("refuses writes, which are certainly not executed, until it is set back", async () => {
+    const reads = new Set<string>();
+    const row = await under("default_transaction_read_only, 2 times", async (scene) => {
+      const { load, service } = scene;
+      try {
+        for (let round = 0; round < 2; round++) {
+          await setOnServer("default_transaction_read_only", "on");
+          await load.untilFailure();
+          for (const seen of await readFor(scene, 1000)) reads.add(seen);
+          expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+          const ready = await fetch(`${service.url}/readyz`);
+          const health = (await ready.json()) as { reason: string };
+          expect([ready.status, health.reason]).toEqual([503, "database_read_only"]);
+          await setOnServer("default_transaction_read_only", null);
+          load.healed();
+          await load.untilSuccesses(100);
+          expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+        }
+      } finally {
+        await setOnServer("default_transaction_read_only", null);
+      }
+    });
+    expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
+    // A read is served, or refused like a write when its connection is one that takes none.
+    expect([...reads].filter((seen) => seen !== "200" && seen !== "503 unavailable")).toEqual([]);
+  });
+});
+
+describe("a statement_timeout", () => {
+  test("of the database: a statement that waits for a lock is cancelled, and certainly not executed", async () => {
+    const databaseUrl = await cluster.newDatabase();
+    const name = new URL(databaseUrl).pathname.slice(1);
+    const admin = client(databaseUrl);
+    // Well below the deadline of a request, so that the server gives up first.
+    await admin.unsafe(`alter database ${name} set statement_timeout = '${DEADLINE_MS / 10}ms'`);
+    const row = await under(
+      "statement_timeout of 200 ms, table locked 2 times",
+      async ({ load }) => {
+        for (let round = 0; round < 2; round++) {
+          await admin`begin`;
+          await admin`lock table audit_events in exclusive mode`;
+          await load.untilFailure();
+          await Bun.sleep(DEADLINE_MS / 2);
+          await admin`rollback`;
+          load.healed();
+          await load.untilSuccesses(100);
+        }
+        // For those who look at the database in the end.
+        await admin.unsafe(`alter database ${name} reset statement_timeout`);
+        await admin.end();
+      },
+      { databaseUrl },
+    );
+    expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
+  });
+
+  test("of a few milliseconds: statements are cancelled anywhere, and none is half-written", async () => {
+    const row = await under("statement_timeout of 1 to 8 ms", async ({ load }) => {
+      try {
+        for (const milliseconds of [8, 4, 3, 2, 1, 2, 3, 4, 8]) {
+          await setOnServer("statement_timeout", `${milliseconds}ms`);
+          await Bun.sleep(200);
+        }
+      } finally {
+        await setOnServer("statement_timeout", null);
+      }
+      load.healed();
+    });
+    expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
+  });
+});

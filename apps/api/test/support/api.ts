@@ -1,0 +1,133 @@
+/** For tests: the application on a real server and a real database, and the log that it writes. */
+
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
+import type { CreateApiKey } from "@realtime-avatar/domain/api-key";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { serve } from "@realtime-avatar/runtime/serve";
+import { createApp } from "../../src/app.ts";
+import type { AppOptions } from "../../src/dependencies.ts";
+import { createResponseBytes } from "../../src/http/response-bytes.ts";
+import { createUses, type Uses } from "../../src/key-usage.ts";
+
+/** An answer that has been read, with its body as JSON where it is JSON. */
+export type Answer = {
+  status: number;
+  headers: Headers;
+  text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what is in it is what the tests look at
+  body: any;
+};
+
+/** A request id of ours (RFC 9562 §5.7). */
+export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+export type TestApi = {
+  database: TestDatabase;
+  app: ReturnType<typeof createApp>;
+  url: string;
+  tenantId: TenantId;
+  /** Every line logged so far. */
+  log: string[];
+  uses: Uses;
+  /** A new key of the tenant; its full secret. */
+  key(request?: Partial<CreateApiKey>): Promise<string>;
+  /** Sends a request; a body that is no string or bytes goes as JSON. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  close(): Promise<void>;
+};
+
+export type CallOptions = { key?: string; body?: unknown; headers?: Record<string, string> };
+
+export const readAnswer = async (response: Response): Promise<Answer> => {
+  const text = await response.text();
+  const isJson = /json/.test(response.headers.get("content-type") ?? "");
+  return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null };
+};
+
+/** Each request comes from a client of its own, unless it says otherwise: no limit by client is met by chance. */
+let clients = 0;
+const nextClient = (): string => {
+  clients++;
+  return `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`;
+};
+
+export const requestInit = (method: string, { key, body, headers }: CallOptions): RequestInit => {
+  const isRaw = typeof body === "string" || body instanceof Uint8Array || body instanceof ReadableStream;
+  return {
+    method,
+    headers: {
+      "x-forwarded-for": nextClient(),
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    ...(body === undefined ? {} : { body: isRaw ? (body as string) : JSON.stringify(body) }),
+  };
+};
+
+/** The configuration of a test, without limits. A request may say itself, as a proxy would, from where it comes. */
+export const TEST_CONFIG: AppOptions["config"] = {
+  defaultAvatarModelId: "model-of-the-test",
+  maxActiveKeysPerTenant: 10_000,
+  rateLimit: null,
+  tenantRateLimit: null,
+  trustedProxyHops: 1,
+};
+
+/** The application as the tests want it, but for what is given. */
+export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
+  createApp({
+    db,
+    clock: () => new Date(),
+    random,
+    config: TEST_CONFIG,
+    log: createLog("silent"),
+    noteUse: () => {},
+    peerAddress: () => null,
+    redis: null,
+    responseBytes: createResponseBytes(),
+    isEnding: () => false,
+    metrics: null,
+    tracing: null,
+    ...given,
+  });
+
+export const startApi = async (): Promise<TestApi> => {
+  const database = await testDatabase();
+  const { db } = database;
+  const log: string[] = [];
+  const logger = createLog("trace", { write: (line) => void log.push(line) });
+  const uses = createUses(db, logger);
+  const app = createTestApp(db, { log: logger, noteUse: uses.note });
+  const server = serve(
+    { host: "127.0.0.1", port: 0, portVariable: "PORT" },
+    { keepAliveMs: 60_000, requestMs: 60_000 },
+    app.fetch,
+  );
+  const url = server.url.href.replace(/\/$/, "");
+  const tenantId = await seedTenant(db);
+  return {
+    database,
+    app,
+    url,
+    tenantId,
+    log,
+    uses,
+    key: async (request = { environment: "live", scopes: ["*"] }) =>
+      (await seedKey(db, tenantId, request)).secret.reveal(),
+    call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
+    close: async () => {
+      await server.stop(true);
+      await database.close();
+    },
+  };
+};
+
+/** The number of rows of each table: to show that nothing was written. */
+export const rowCounts = async ({ db }: TestDatabase): Promise<Record<string, unknown>[]> => [
+  ...(await db.client`
+    select (select count(*) from api_keys) as keys, (select count(*) from api_key_credentials) as credentials,
+      (select count(*) from avatars) as avatars, (select count(*) from audit_events) as events`),
+];

@@ -1,0 +1,132 @@
+/** Nothing of an aborted request is sent to the database, however long it has waited before. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type TestDatabase, testDatabase } from "../testing.ts";
+import type { Gatherable } from "./batch.ts";
+import { DatabaseError } from "./errors.ts";
+import { connect, type Db, type Limit } from "./pool.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+/** One connection: what comes while it is busy waits. */
+let db: Db;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = connect(database.url, { connections: 1 });
+  await database.db.client`create table notes (note text)`;
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+const ABORTED = ["not_executed", "ABORTED"];
+const kindOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => "done",
+    (error: unknown) => (error instanceof DatabaseError ? [error.failure, error.code] : String(error)),
+  );
+
+/** A request, and how it is aborted. */
+const request = (): { limit: Limit; abort(): void } => {
+  let isAborted = false;
+  return {
+    limit: { deadline: performance.now() + 60_000, isAborted: () => isAborted },
+    abort: () => {
+      isAborted = true;
+    },
+  };
+};
+
+const write = (to: Pick<Db, "run">, note: string): Promise<unknown> => to.run("insert into notes values ($1)", [note]);
+/** Each batch that is written is one statement. */
+const NOTES: Gatherable<string, string> = {
+  name: "notes",
+  inFlight: 1,
+  run: async (runner, notes) => {
+    await runner.run("insert into notes select unnest($1::text[])", [notes]);
+    return notes;
+  },
+};
+const written = async (): Promise<unknown> => {
+  const rows = await database.db.client<{ note: string }[]>`delete from notes returning note`;
+  return rows.map(({ note }) => note).sort();
+};
+
+/** Keeps the only connection busy until the returned function is called. */
+const occupy = async (): Promise<() => Promise<void>> => {
+  const { client } = database.db;
+  await client`create table if not exists gate (id integer)`;
+  const holder = await client.reserve();
+  await holder`begin`;
+  await holder`lock table gate`;
+  const busy = db.within(60_000).run("select from gate", []);
+  while ((await client`select from pg_stat_activity where wait_event_type = 'Lock'`).length === 0) await Bun.sleep(1);
+  return async () => {
+    await holder`commit`;
+    holder.release();
+    await busy;
+  };
+};
+
+test("a statement is not sent when its request has been aborted before", async () => {
+  const { limit, abort } = request();
+  expect(await kindOf(write(db.until(limit), "kept"))).toBe("done");
+  abort();
+  expect(await kindOf(write(db.until(limit), "lost"))).toEqual(ABORTED);
+  expect(await written()).toEqual(["kept"]);
+});
+
+test("a statement is not sent when its request is aborted while it waits for a connection", async () => {
+  const leave = await occupy();
+  const [one, other] = [request(), request()];
+  const results = [kindOf(write(db.until(one.limit), "one")), kindOf(write(db.until(other.limit), "other"))];
+  one.abort();
+  await leave();
+  expect(await Promise.all(results)).toEqual([ABORTED, "done"]);
+  expect(await written()).toEqual(["other"]);
+});
+
+test("what waits in a batch is not sent when its request is aborted, and its neighbours are", async () => {
+  const leave = await occupy();
+  const requests = Array.from({ length: 6 }, request);
+  // The first goes as a batch of its own, which waits for the connection; the others wait behind it.
+  const results = requests.map(({ limit }, index) => kindOf(db.until(limit).gather(NOTES, `${index}`, "owner")));
+  for (const index of [0, 2, 5]) requests[index]?.abort();
+  await leave();
+  expect(await Promise.all(results)).toEqual([ABORTED, "done", ABORTED, "done", "done", ABORTED]);
+  expect(await written()).toEqual(["1", "3", "4"]);
+});
+
+test("a batch that waits for a connection goes on without the input of aborted requests", async () => {
+  const leave = await occupy();
+  const requests = Array.from({ length: 4 }, request);
+  // As soon as the first batch has gone, the other three are one batch; they are aborted when it asks for a connection.
+  const sizes: number[] = [];
+  const kind: Gatherable<string, string> = {
+    ...NOTES,
+    run: (runner, notes) => {
+      sizes.push(notes.length);
+      const result = NOTES.run(runner, notes);
+      if (sizes.length === 2) for (const index of [1, 3]) requests[index]?.abort();
+      return result;
+    },
+  };
+  const results = requests.map(({ limit }, index) => kindOf(db.until(limit).gather(kind, `${index}`, "owner")));
+  const other = request();
+  await leave();
+  // Something else is before the second batch.
+  const before = kindOf(write(db.until(other.limit), "other"));
+  expect(await Promise.all(results)).toEqual(["done", ABORTED, "done", ABORTED]);
+  await before;
+  expect(sizes.slice(0, 2)).toEqual([1, 3]);
+  expect(await written()).toEqual(["0", "2", "other"]);
+});
+
+test("a request that nobody aborts is as before", async () => {
+  expect(await kindOf(write(db.until({ deadline: performance.now() + 60_000 }), "x"))).toBe("done");
+  expect(await kindOf(db.gather(NOTES, "y", "owner"))).toBe("done");
+  expect(await written()).toEqual(["x", "y"]);
+});

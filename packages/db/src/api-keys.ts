@@ -245,6 +245,7 @@ const selectPage = ({ environment, status }: KeysOf): SQL => {
   );
 };
 
+const KEYS_OF = ["tenantId", "environment", "status", "before", "limit", "lookedAt"] as const;
 /** A statement for each status, in one environment and in all. */
 const pages = new Map<string, Gatherable<KeysOf, WrittenPage>>();
 
@@ -272,7 +273,7 @@ export const listApiKeys = async (
     lookedAt: LOOKED_AT,
   };
   const name = `${isAll} ${status}`;
-  const reader = pages.get(name) ?? pageReader<KeysOf>("list_api_keys", selectPage(asked));
+  const reader = pages.get(name) ?? pageReader("list_api_keys", selectPage(asked), KEYS_OF);
   pages.set(name, reader);
   return db.gather(reader, asked, tenantId);
 };

@@ -96,6 +96,20 @@ const seedAvatars = async (count: number): Promise<void> => {
   await db.run("vacuum analyze", []);
   await db.run("checkpoint", []);
 };
+/** Adds keys and audit events of the tenant. */
+const seedOthers = async (count: number): Promise<void> => {
+  await db.run(
+    `insert into api_keys select tenant_id, 'key_01h455vb4q' || lpad(i::text, 16, '0'), lpad(i::text, 16, 'a'), 'live', 'n', '{*}',
+      null, null, null, array[id], 1, now() from api_keys, generate_series(1, ${count}) i where name = 'First key'`,
+    [],
+  );
+  await db.run(
+    `insert into audit_events select tenant_id, 'aud_01h455vb4q' || lpad(i::text, 16, '0'), 'live', id, key_id, 'avatar.created',
+      'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'req_01h455vb4p' || lpad(i::text, 16, '0'), now()
+      from api_keys, generate_series(1, ${count}) i where name = 'First key'`,
+    [],
+  );
+};
 const seedKeys = async (count: number): Promise<void> => {
   await db.run(
     `insert into api_keys select '${tenantId}', 'key_01h455vb4p' || lpad(i::text, 16, '0'), lpad(i::text, 16, '0'), 'live',
@@ -128,6 +142,7 @@ await rm(join(folder, "service.log"), { force: true });
 const service = await startService();
 const above = await start([process.execPath, "bench/contestants.ts", "above"], join(folder, "above.log"));
 const first = await start([process.execPath, "bench/contestants.ts", "first", database.url], join(folder, "first.log"));
+const lists = await start([process.execPath, "bench/contestants.ts", "lists", database.url], join(folder, "lists.log"));
 /** The same service, watched; its traces are taken and thrown away. */
 const sink = await start([process.execPath, "bench/contestants.ts", "sink"], join(folder, "sink.log"));
 const METERED = { METRICS_PORT: "0" };
@@ -178,6 +193,8 @@ const createOne = async (to: Db): Promise<void> => {
   await insertAvatar(to, avatar, caller, { actor: caller, requestId: of.id.slice(4), now, random: secureRandom });
 };
 await seedAvatars(Number(options.avatars));
+// Something to list, of every kind.
+await seedOthers(1000);
 const ownStatements = await scriptOf(createOne);
 const insertRow = `insert into avatars values ('${tenantId}', ${freshId("ava")}, 'live', 'Ada', 'image', 'm', 'draft', null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now());`;
 
@@ -207,6 +224,9 @@ const [avatar] = await db.run<{ id: string }>("select id from avatars limit 1", 
 /** Of the right form, with a wrong checksum; and one that is right, and of nobody. */
 const wrong = key.replace(/_[^_]{16}_/, "_0000000000000000_");
 const unknown = generateApiKey("live", secureRandom).reveal();
+/** The lists, and pages of avatars that are not the same: of 34 to 66 items, so that none is shared at 32 connections. */
+const LISTS = ["/avatars", "/api-keys", "/audit-events"];
+const DIFFERENT = Array.from({ length: 33 }, (_, index) => `/api/v1/avatars?limit=${34 + ((index * 16) % 33)}`);
 const BELOW = "below: pgbench, one-row insert";
 const OWN = "the database alone: pgbench, the service's own two statements";
 const contestants: Contestant[] = [
@@ -224,7 +244,11 @@ const contestants: Contestant[] = [
   { name: "POST /avatars, Idempotency-Key", ...of(service), request: CREATE, isClaimed: true },
   { name: "POST /api-keys", ...of(service), request: ask("POST", "/api-keys", { name: "x", scopes: ["*"] }) },
   { name: "GET /avatars/{id}", ...of(service), request: ask("GET", `/avatars/${avatar?.id}`) },
-  { name: "GET /avatars", ...of(service), request: ask("GET", "/avatars") },
+  ...LISTS.flatMap((path) => [
+    { name: `first: GET ${path}`, ...of(lists), request: ask("GET", path) },
+    { name: `GET ${path}`, ...of(service), request: ask("GET", path) },
+  ]),
+  { name: "GET /avatars, pages that differ", ...of(service), request: { ...ask("GET", "/avatars"), paths: DIFFERENT } },
   { name: "GET /api-keys/self", ...of(service), request: ask("GET", "/api-keys/self") },
   {
     name: "refused: bad checksum",
@@ -312,7 +336,7 @@ await Bun.sleep(500);
 const statements: [string, number, number][] = [];
 for (const contestant of contestants) {
   const { name, url, request } = contestant;
-  if (!request || (url !== service.url && url !== first.url)) continue;
+  if (!request || (url !== service.url && url !== first.url && url !== lists.url)) continue;
   await countStatements();
   for (let sent = 0; sent < 200; sent++) await (await fetch(url + request.path, request)).arrayBuffer();
   const alone = (await countStatements()) / 200;
@@ -378,6 +402,10 @@ const ratios = (
     ["POST /avatars", "above: Elysia, no database"],
     ["POST /avatars, with metrics", "POST /avatars"],
     ["POST /avatars, with metrics and traces", "POST /avatars"],
+    ["GET /avatars", "first: GET /avatars"],
+    ["GET /api-keys", "first: GET /api-keys"],
+    ["GET /audit-events", "first: GET /audit-events"],
+    ["GET /avatars, pages that differ", "first: GET /avatars"],
     ["GET /api-keys/self", "above: Elysia, no database"],
     ["refused: bad checksum", "above: Elysia, no database"],
   ] as const
@@ -493,7 +521,7 @@ if (options.write) {
   Bun.spawnSync([process.execPath, "run", "format"], { cwd: ROOT });
 }
 
-for (const process of [service, metered, traced, sink, above, first]) await process.end();
+for (const process of [service, metered, traced, sink, above, first, lists]) await process.end();
 await db.close();
 await database.close();
 await rm(folder, { recursive: true });

@@ -1,7 +1,7 @@
 /**
  * What the service is measured against, each doing honest work of the same kind: `bun bench/contestants.ts above` is the
  * smallest route that judges the same body and answers, without a database; `first` is what one writes first, one SELECT
- * for the key and one INSERT for the avatar. `sink` takes the traces of a service that is watched. They print their
+ * for the key and one INSERT for the avatar; `lists` likewise, one SELECT for the key and one for the page. `sink` takes the traces of a service that is watched. They print their
  * address.
  */
 import { createHash } from "node:crypto";

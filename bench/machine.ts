@@ -64,13 +64,20 @@ export const cpuOfFamily = async (pid: number): Promise<number> => {
 export const residentMiB = async (pid: number): Promise<number> =>
   Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0) / 1024;
 
-export type Request = { method: string; path: string; body: string | null; headers: Record<string, string> };
+export type Request = {
+  method: string;
+  path: string;
+  body: string | null;
+  headers: Record<string, string>;
+  /** Paths that take turns, instead of the one. */
+  paths?: string[];
+};
 
 /** Loads `url` with wrk; answers with the requests in a second, and with how many were answered by no success. */
 export const wrk = async (
   folder: string,
   url: string,
-  { method, path, body, headers }: Request,
+  { method, path, body, headers, paths }: Request,
   connections: number,
   seconds: number,
   idempotent = false,
@@ -78,13 +85,14 @@ export const wrk = async (
   const all = Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`);
   // A new key for each request: what it claims has to be written.
   const made = [...all, ...(idempotent ? ['["Idempotency-Key"] = run .. count'] : [])].join(", ");
-  const script = join(folder, `${Bun.hash(`${method}${made}${body}`).toString(36)}.lua`);
+  const turns = paths ? `({"${paths.join('", "')}"})[count % ${paths.length} + 1]` : "nil";
+  const script = join(folder, `${Bun.hash(`${method}${made}${body}${turns}`).toString(36)}.lua`);
   await Bun.write(
     script,
     `local count, run = 0, "${crypto.randomUUID()}-"
      function request()
        count = count + 1
-       return wrk.format("${method}", nil, {${made}}, ${body === null ? "nil" : `'${body}'`})
+       return wrk.format("${method}", ${turns}, {${made}}, ${body === null ? "nil" : `'${body}'`})
      end`,
   );
   const child = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url + path], {

@@ -107,7 +107,7 @@ const presentPage = <Item>(
   list: { prefix: IdPrefix },
   request: { filters: object },
   page: WrittenPage,
-): { data: Item[]; nextCursor: string | null } => JSON.parse(pageText(list, request, page));
+): { data: Item[]; nextCursor: string | null } => JSON.parse(pageText(list, request, page).join(""));
 
 /** The rows of a page, or that it has none, and how to go on where there is more. */
 const pageWords = (head: string[], rows: (string | null)[][], none: string, nextCursor: string | null): string => {

@@ -15,7 +15,7 @@ const id = newId("ava", now, random);
 
 /** The cursor of a page of avatars with more to come. */
 const cursorOf = (filters: object, last: string = id): string => {
-  const { nextCursor } = JSON.parse(pageText(AVATAR_LIST, { filters }, { items: "", next: last }));
+  const { nextCursor } = JSON.parse(pageText(AVATAR_LIST, { filters }, { items: "", next: last }).join(""));
   if (nextCursor === null) throw new Error("there is no cursor");
   return nextCursor;
 };
@@ -35,13 +35,16 @@ const encode = (value: unknown): string =>
 describe("a page", () => {
   test("has its items as they were written, and a cursor while there is more", () => {
     const items = '{"a":1e+308},{"a":"\\u0001 \u2028"}';
-    const page = (next: string | null) => pageText(AVATAR_LIST, { filters: {} }, { items, next });
+    const page = (next: string | null) => pageText(AVATAR_LIST, { filters: {} }, { items, next }).join("");
     expect(page(null)).toBe(`{"data":[${items}],"nextCursor":null}`);
     const { data, nextCursor } = JSON.parse(page(id));
     expect(data).toEqual([{ a: 1e308 }, { a: "\u0001 \u2028" }]);
     expect(itemsOf<object>({ items, next: null })).toEqual(data);
     expect(readPage(AVATAR_LIST, { cursor: nextCursor })).toEqual({ filters: {}, before: id, limit: 50 });
-    expect(pageText(AVATAR_LIST, { filters: {} }, { items: "", next: null })).toBe('{"data":[],"nextCursor":null}');
+    expect(JSON.parse(pageText(AVATAR_LIST, { filters: {} }, { items: "", next: null }).join(""))).toEqual({
+      data: [],
+      nextCursor: null,
+    });
   });
 
   test("meets its schema", () => {

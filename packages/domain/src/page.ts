@@ -119,13 +119,16 @@ export type WrittenPage = { items: string; next: string | null };
 /** The items of a page, which are of the type that its list says. */
 export const itemsOf = <Item>({ items }: WrittenPage): Item[] => JSON.parse(`[${items}]`);
 
-/** The page that the request with these `filters` asked for, as JSON. */
+/**
+ * The page that the request with these `filters` asked for: the parts of its JSON text. Its items are one of them, so that
+ * those of a large page need not be copied.
+ */
 export const pageText = (
   { prefix }: { prefix: IdPrefix },
   { filters }: { filters: object },
   { items, next }: WrittenPage,
-): string => {
+): readonly string[] => {
   // A cursor is base64url: there is nothing in it to escape.
   const nextCursor = next === null ? "null" : `"${writeCursor(prefix, filters, next)}"`;
-  return `{"data":[${items}],"nextCursor":${nextCursor}}`;
+  return ['{"data":[', items, `],"nextCursor":${nextCursor}}`];
 };

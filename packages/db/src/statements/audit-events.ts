@@ -135,6 +135,7 @@ const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
   );
 };
 
+const PAGE = ["tenantId", "environment", "before", "limit", "lookedAt"] as const;
 /** A statement for each choice of filters and index. */
 const pages = new Map<string, Gatherable<Asked, WrittenPage>>();
 
@@ -151,7 +152,8 @@ export const listAuditEvents = (
   const given = FILTERS.filter((filter) => filters[filter] !== undefined);
   const index = indexFor(asked);
   const name = [index?.column.name, ...given].join();
-  const reader = pages.get(name) ?? pageReader<Asked>("list_audit_events", selectPage(given, index));
+  const reader =
+    pages.get(name) ?? pageReader<Asked>("list_audit_events", selectPage(given, index), [...PAGE, ...given]);
   pages.set(name, reader);
   return db.gather(reader, asked, tenantId);
 };

@@ -140,6 +140,7 @@ const ALL = pageReader<Owner & { before: AvatarId | null; limit: number }>(
     ITEM,
     newest.orderBy,
   ),
+  ["tenantId", "environment", "before", "limit"],
 );
 
 /** Each status and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
@@ -165,6 +166,7 @@ const FILTERED = pageReader<Filtered>(
     ITEM,
     sql`${avatars.id} desc`,
   ),
+  ["tenantId", "environment", "statuses", "sourceKinds", "before", "limit"],
 );
 
 /** The owner's newest avatars that `page` asks for. One statement, which requests for the same page share. */

@@ -238,17 +238,23 @@ describe("a page", () => {
     const page = await listAvatars(counting, { tenantId: one, environment: "live" }, all);
     expect(asked).toHaveLength(1);
     expect(itemsOf(page)).toHaveLength(3);
-    // Through the pool, where those that come together are one batch.
-    const ask = (tenantId: TenantId, environment: "live" | "test", limit: number) =>
-      listAvatars(pool, { tenantId, environment }, { ...all, limit });
+    // Through the pool, where those that come together are one batch; different ones share a statement.
+    const ask = (tenantId: TenantId, environment: "live" | "test", limit: number, before: "ava" | null = null) =>
+      listAvatars(
+        pool,
+        { tenantId, environment },
+        { ...all, limit, before: before && (`ava_01h455vb4p${"2".padStart(16, "0")}` as AvatarRecord["id"]) },
+      );
     const pages = await Promise.all([
       ...Array.from({ length: 20 }, () => ask(one, "live", 100)),
       ask(one, "live", 2),
       ask(one, "test", 100),
       ask(other, "live", 100),
+      ask(one, "live", 100, "ava"),
+      ...API_KEY_STATUSES.map((status) => listApiKeys(pool, one, ["live", "test"], { ...all, filters: { status } })),
     ]);
     await pool.close();
-    expect(pages.map((read) => itemsOf(read).length)).toEqual([...Array(20).fill(3), 2, 0, 0]);
+    expect(pages.map((read) => itemsOf(read).length)).toEqual([...Array(20).fill(3), 2, 0, 0, 1, 0, 0, 0]);
   });
 });
 
@@ -308,7 +314,7 @@ describe("a filter that few rows meet", () => {
     await db.client`update api_keys set revoked_at = now() where id = ${oldest} and tenant_id = ${tenantId}`;
     const { pages, items } = await readKeys({ status: "revoked" });
     expect(items.map(({ name }) => name)).toEqual(["oldest"]);
-    expect(pages).toBe(3);
+    expect(pages).toBe(6);
     expect((await readKeys({ status: "active", environment: "live" })).items).toHaveLength(KEYS + 1);
     await db.client`update api_keys set revoked_at = null where id = ${oldest} and tenant_id = ${tenantId}`;
   });

@@ -354,6 +354,31 @@ describe("what is gathered", () => {
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plans[0]).toContain(index);
   });
 
+  test.each([
+    ["avatars", "avatars_newest_index", (pool: Db, limit: number) => listAvatars(pool, caller, { ...page, limit })],
+    [
+      "keys",
+      "api_keys_tenant_id_id_pk on api_keys",
+      (pool: Db, limit: number) => listApiKeys(pool, tenantId, ["live", "test"], { ...page, limit }),
+    ],
+    [
+      "revoked keys",
+      "api_keys_environment_index on api_keys",
+      (pool: Db, limit: number) =>
+        listApiKeys(pool, tenantId, ["test"], { ...page, limit, filters: { status: "revoked" } }),
+    ],
+    [
+      "events",
+      "audit_events_tenant_id_id_pk",
+      (pool: Db, limit: number) => listAuditEvents(pool, caller, { ...page, limit }),
+    ],
+  ] as const)("different pages of %s go by the same index", async (_, index, list) => {
+    const plans = await plansOfMany((pool) => [1, 2, 3, 4, 5, 6].map((limit) => list(pool, limit)));
+    expect(plans).toHaveLength(1);
+    expect(plans[0]).not.toContain("Seq Scan");
+    expect(plans[0]).toContain(index);
+  });
+
   test("reads by id go by the same index", async () => {
     const ids = Array.from({ length: 6 }, () => newId("ava", new Date(), random));
     const plans = await plansOfMany((pool) => ids.map((id) => findAvatar(pool, caller, id)));

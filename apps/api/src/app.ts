@@ -10,7 +10,7 @@ import { isHost } from "./http/host.ts";
 import { isOverload, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
 import { createRequestLimit } from "./http/rate-limit.ts";
 import { createRecentSecrets } from "./http/recent-secrets.ts";
-import { requestIdFor, type Trace, traced, traceIdOf } from "./http/request-context.ts";
+import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { apiKeyRoutes } from "./routes/api-keys.ts";
 import { auditEventRoutes } from "./routes/audit-events.ts";
@@ -75,7 +75,7 @@ export const createApp = (options: AppOptions) => {
     // Otherwise a host of fewer than four characters makes Elysia mistake where the path begins.
     handler: { standardHostname: false },
   })
-    .use(traced)
+    .use(withRequestContext)
     .onRequest((context) => {
       const { request } = context;
       const requestId = requestIdFor(request.headers.get("x-request-id"), clock(), random);
@@ -86,8 +86,16 @@ export const createApp = (options: AppOptions) => {
       const traceId = span?.traceId ?? traceIdOf(sent);
       const deadline = startedAt + db.deadlineMs;
       const isAborted = (): boolean => request.signal.aborted;
-      const trace: Trace = { requestId, startedAt, deadline, traceId, span, onWork: span?.onWork, isAborted };
-      context.trace = trace;
+      const requestContext: RequestContext = {
+        requestId,
+        startedAt,
+        deadline,
+        traceId,
+        span,
+        onWork: span?.onWork,
+        isAborted,
+      };
+      context.requestContext = requestContext;
       const headers = context.set.headers as Record<string, string>;
       // Without a span of ours, the trace is handed back as it came.
       if (traceId !== undefined) headers["traceparent"] = span?.traceparent ?? (sent as string);
@@ -98,7 +106,7 @@ export const createApp = (options: AppOptions) => {
       if (isEnding()) headers["connection"] = "close";
       else if (mayBeEndless(request.headers)) {
         headers["connection"] = "close";
-        trace.onBodyRead = () => delete headers["connection"];
+        requestContext.onBodyRead = () => delete headers["connection"];
       }
       const host = request.headers.get("host");
       if (host !== null && !isHost(host)) {
@@ -106,7 +114,7 @@ export const createApp = (options: AppOptions) => {
       }
     })
     // Registered before any route: a hook covers only what comes after it.
-    .onError(({ code, error, path, set, trace }) => {
+    .onError(({ code, error, path, set, requestContext }) => {
       let problem = toProblem(error);
       if (code === "NOT_FOUND") {
         const allowed = methodsAt(app.routes, path);
@@ -116,18 +124,18 @@ export const createApp = (options: AppOptions) => {
           set.headers["allow"] = allowed.join(", ");
         }
       }
-      trace.problem = problem.code;
-      trace.isShed = isOverload(error, problem);
+      requestContext.problem = problem.code;
+      requestContext.isShed = isOverload(error, problem);
       if (problem.status >= 500) {
         // A problem of ours is no defect, but for what has caused it. Elysia's own words for an answer that breaks its
         // schema quote the answer.
-        if (error instanceof Problem) trace.error = error.cause;
-        else trace.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
+        if (error instanceof Problem) requestContext.error = error.cause;
+        else requestContext.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
       }
-      return writeProblem(problem, trace.requestId, set);
+      return writeProblem(problem, requestContext.requestId, set);
     })
-    .onAfterResponse(({ request, route, set, trace }) => {
-      const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error, isShed } = trace;
+    .onAfterResponse(({ request, route, set, requestContext }) => {
+      const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error, isShed } = requestContext;
       const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
       const { method } = request;
       const status = Number(set.status ?? 200);

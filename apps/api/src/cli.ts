@@ -46,7 +46,7 @@ import type { Health } from "@realtime-avatar/runtime/health";
 import type { TProperties } from "@sinclair/typebox";
 import { Command, CommanderError } from "commander";
 import { queryOf } from "./http/query.ts";
-import { untilDone } from "./http/retry-while-stale.ts";
+import { retryWhileStale } from "./http/retry-while-stale.ts";
 import { secureRandom as random } from "./random.ts";
 import { explain, fields, print, printable, table, UsageError, usageError } from "./terminal.ts";
 
@@ -336,7 +336,7 @@ ofTenant(keys.command("revoke <id>"))
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const named = checkKey(id);
     await withDatabase(async ({ db }) => {
-      const key = await untilDone(async () => {
+      const { key } = await retryWhileStale(async () => {
         const target = await findKey(db, tenantId, named);
         return revokeApiKey(db, target, { version: null }, null, originNow());
       });
@@ -354,11 +354,11 @@ ofTenant(keys.command("rotate <id>"))
     const errors = validate(RotateApiKey, request);
     if (errors.length > 0) throw usageError(errors);
     await withDatabase(async ({ db }) => {
-      const { record, secret } = await untilDone(async () => {
+      const { rotated } = await retryWhileStale(async () => {
         const rotated = rotatedApiKey(await findKey(db, tenantId, named), request as RotateApiKey, OPERATOR, random);
-        return (await rotateApiKey(db, rotated, null, originNow())).kind === "written" && rotated;
+        return { ...(await rotateApiKey(db, rotated, null, originNow())), rotated };
       });
-      const key = presentApiKeyWithSecret(record, secret);
+      const key = presentApiKeyWithSecret(rotated.record, rotated.secret);
       print(options, key, secretWords("Rotated", key));
     });
   });

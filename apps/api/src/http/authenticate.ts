@@ -1,7 +1,8 @@
 /**
- * Who may call. A route with `scope` runs only for a caller who holds that scope; its handler is given the `caller`, for
- * reading, `act`, the one way to write as the caller, and `db`, which has until the deadline of the request. Everything
- * here comes before the body is read: a stranger learns nothing and costs nothing.
+ * Authentication and scopes. A route with `scope` runs only for a caller that holds that scope. Its handler gets the
+ * `caller`, for reading; `writeAsCaller`, the one way to write as the caller; and `db`, which has until the deadline of
+ * the request. All of this comes before the body is read, so that an unauthenticated client learns nothing and costs
+ * little.
  */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -18,45 +19,43 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
-import { type Trace, traced } from "./request-context.ts";
-import { untilDone, writing } from "./retry-while-stale.ts";
+import { type RequestContext, withRequestContext } from "./request-context.ts";
+import { retryWhileStale, runWrite } from "./retry-while-stale.ts";
 
 const BEARER = /^bearer +/i;
 /** `token68` of RFC 9110 §11.2, which RFC 6750 §2.1 demands. No character fits twice: it takes linear time. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
-/** What strangers are told costs them more than us: it is made once. */
+/** Preallocated, so that rejecting a request stays cheap. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
-/** The same words for every key that is none, so that they tell nothing apart. */
+/** The same words for malformed and for unknown keys, so that the response does not tell them apart. */
 const INVALID = new Problem("invalid_api_key", "The API key is malformed or unknown.");
 
-/**
- * Who calls, by which secret, and the key of the same tenant that the path names; null when it names none, or one that is
- * not there.
- */
-type Judged = { caller: Caller; target: ApiKeyRecord | null; secret: ApiKeySecret };
+/** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
+type Authenticated = { caller: Caller; target: ApiKeyRecord | null; secret: ApiKeySecret };
 
 /**
- * Does `work` as the caller, on the key that the path names. When either is no longer what it was, both are looked up and
- * judged anew. `isRepeatable` says that the same request may be sent again without being made twice.
+ * Runs a write as the caller, on the key that the path names. While either is stale, the caller is authenticated again,
+ * and the write is tried again with both as they are then. `isRepeatable` says that the same request may be sent again
+ * without being executed twice.
  */
-export type Act = <Result>(
-  work: (caller: Caller, target: ApiKeyRecord | null) => Promise<Result | false>,
+export type WriteAsCaller = <Outcome extends { kind: string }>(
+  attempt: (caller: Caller, target: ApiKeyRecord | null) => Promise<Outcome>,
   options?: { isRepeatable: boolean },
-) => Promise<Result>;
+) => Promise<Exclude<Outcome, { kind: "stale" }>>;
 
 /** The credential of `secret`, with its key, while both are valid. Throws the problem that says what they are otherwise. */
 const findValid = async (
   db: Db,
   secret: ApiKeySecret,
   targetId: ApiKeyId | null,
-  trace: Trace,
+  context: RequestContext,
   knownTenant: TenantId | undefined,
 ): Promise<StoredCredential> => {
   const stored = await findCredential(db, secret.keyId, targetId, knownTenant);
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
-  trace.tenantId = tenantId;
+  context.tenantId = tenantId;
   // Only the holder of the true secret comes this far, and may know what became of it.
   if (status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
@@ -70,18 +69,18 @@ const authenticate = async (
   { noteUse, recentSecrets }: Dependencies,
   header: string | null,
   targetId: ApiKeyId | null,
-  trace: Trace,
-): Promise<Judged> => {
+  context: RequestContext,
+): Promise<Authenticated> => {
   const [scheme] = BEARER.exec(header ?? "") ?? [];
   if (header === null || scheme === undefined) throw MISSING;
   const token = header.slice(scheme.length);
   const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
-  trace.keyId = secret.keyId;
-  let stored = await findValid(db, secret, targetId, trace, recentSecrets.tenantOf(secret));
+  context.keyId = secret.keyId;
+  let stored = await findValid(db, secret, targetId, context, recentSecrets.tenantOf(secret));
   // Another request may use the credential first, or a rotation end it meanwhile: it is looked up again then.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    stored = await findValid(db, secret, targetId, trace, stored.caller.tenantId);
+    stored = await findValid(db, secret, targetId, context, stored.caller.tenantId);
   }
   const { caller, target } = stored;
   recentSecrets.add(secret, caller.tenantId);
@@ -98,29 +97,29 @@ const checkScope = (caller: Caller, needed: Scope | "any"): void => {
 
 export const authentication = (dependencies: Dependencies) => {
   const { limitRequests } = dependencies;
-  return new Elysia({ name: "authentication" }).use(traced).macro({
+  return new Elysia({ name: "authentication" }).use(withRequestContext).macro({
     /** The scope that a caller needs; `any` is any valid key. */
     scope: (needed: Scope | "any") => ({
       detail: { scope: needed } as object,
-      async resolve({ request, params, set, trace }) {
+      async resolve({ request, params, set, requestContext }) {
         // Routes without parameters have no `params`, whatever the types say.
         const { id } = (params ?? {}) as { id?: unknown };
         const targetId = isId("key", id) ? id : null;
-        const db = dependencies.db.until(trace);
-        const judge = async (): Promise<Judged> => {
-          return authenticate(db, dependencies, request.headers.get("authorization"), targetId, trace);
-        };
-        let judged: Judged | null = await judge();
-        await limitRequests?.(judged.caller, set.headers as Record<string, string>);
-        checkScope(judged.caller, needed);
-        const act: Act = (work, { isRepeatable } = { isRepeatable: false }) =>
-          untilDone(async () => {
-            const { caller, target } = judged ?? (await judge());
-            judged = null;
+        const db = dependencies.db.until(requestContext);
+        const header = request.headers.get("authorization");
+        const authenticateNow = () => authenticate(db, dependencies, header, targetId, requestContext);
+        const first = await authenticateNow();
+        await limitRequests?.(first.caller, set.headers as Record<string, string>);
+        checkScope(first.caller, needed);
+        let latest: Authenticated | null = first;
+        const writeAsCaller: WriteAsCaller = (attempt, { isRepeatable } = { isRepeatable: false }) =>
+          retryWhileStale(async () => {
+            const { caller, target } = latest ?? (await authenticateNow());
+            latest = null;
             checkScope(caller, needed);
-            return writing(() => work(caller, target), isRepeatable);
+            return runWrite(() => attempt(caller, target), isRepeatable);
           });
-        return { ...judged, act, db };
+        return { ...first, writeAsCaller, db };
       },
     }),
   });

@@ -3,7 +3,7 @@ import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
 import { NO_PARAMETERS, queryOf, refuseIfAny } from "./query.ts";
-import type { Trace } from "./request-context.ts";
+import type { RequestContext } from "./request-context.ts";
 
 const MAX_BODY_BYTES = 128 * 1024;
 const MAX_DEPTH = 64;
@@ -21,7 +21,7 @@ const checkMediaType = ({ headers }: Request): void => {
 const tooLarge = (): Problem => new Problem("body_too_large", `A body has at most ${MAX_BODY_BYTES} bytes.`);
 
 /** The bytes of a body without a declared length, counted as they come. */
-const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: Trace): Promise<Uint8Array> => {
+const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: RequestContext): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
@@ -34,7 +34,7 @@ const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: Trac
 };
 
 /** The body's bytes. The client has until the request's deadline, which is then moved by the time that it has taken. */
-const readBytes = async (request: Request, trace: Trace): Promise<Uint8Array> => {
+const readBytes = async (request: Request, context: RequestContext): Promise<Uint8Array> => {
   const declared = request.headers.get("content-length");
   if (Number(declared) > MAX_BODY_BYTES) throw tooLarge();
   const startedAt = performance.now();
@@ -42,10 +42,10 @@ const readBytes = async (request: Request, trace: Trace): Promise<Uint8Array> =>
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Problem("malformed_request", "The body did not arrive in time.", { retryable: true, hangUp: true }));
-    }, trace.deadline - startedAt);
+    }, context.deadline - startedAt);
   });
   // HTTP holds the sender to its Content-Length, so these bytes can be taken in one go.
-  const bytes = declared === null && request.body ? readChunks(request.body, trace) : request.bytes();
+  const bytes = declared === null && request.body ? readChunks(request.body, context) : request.bytes();
   try {
     return await Promise.race([bytes, late]);
   } catch (error) {
@@ -54,7 +54,7 @@ const readBytes = async (request: Request, trace: Trace): Promise<Uint8Array> =>
     throw new Problem("malformed_request", "The body ended before it was complete.");
   } finally {
     clearTimeout(timer);
-    trace.deadline += performance.now() - startedAt;
+    context.deadline += performance.now() - startedAt;
   }
 };
 
@@ -104,12 +104,12 @@ const parseJson = (bytes: Uint8Array): unknown => {
  */
 export const readBody = async <Schema extends TSchema>(
   request: Request,
-  trace: Trace,
+  context: RequestContext,
   schema: Schema,
   errors: readonly FieldError[] = [],
 ): Promise<Static<Schema>> => {
   checkMediaType(request);
-  const value = parseJson(await readBytes(request, trace));
+  const value = parseJson(await readBytes(request, context));
   const query = queryOf(request, NO_PARAMETERS);
   refuseIfAny([...query.errors, ...errors, ...validate(schema, value)].slice(0, MAX_ERRORS));
   return value as Static<Schema>;

@@ -1,9 +1,8 @@
 /**
- * Requests that are made once: `Idempotency-Key`. A request that is sent again with the same key gets its first answer,
- * and does nothing. The claim is written by the very statement that does the work; here it is made up before, and an
- * answer that was stored is read again.
+ * POST requests that are executed at most once. A request that is sent again with the same `Idempotency-Key` gets the
+ * stored response and does nothing. The claim is written by the statement that does the work; here it is prepared, and a
+ * stored response is read again.
  */
-
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Caller } from "@realtime-avatar/db/statements/callers";
 import {
@@ -19,29 +18,35 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { isValid } from "@realtime-avatar/domain/schema";
 import type { TSchema } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
-import type { Act } from "./authenticate.ts";
-import type { Answering } from "./request-context.ts";
+import type { WriteAsCaller } from "./authenticate.ts";
+import type { ResponseHead } from "./request-context.ts";
 
-/** An answer that is known before the statement runs. */
-export type Answer = { status: number; location: string | null; etag: string; body: object };
+/** A response that is known before the statement runs. */
+type PlannedResponse = { status: number; location: string | null; etag: string; body: object };
 
-/** What the domain refuses, as opposed to what fails. */
-const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
+/** What a request will do: its response, and the write that makes it true. */
+export type Plan = {
+  response: PlannedResponse;
+  /** Runs the write, and stores the response with it when there is a claim. */
+  write(claim: Claim | null): Promise<WriteOutcome | { kind: "refused"; problem: Problem }>;
+};
 
-/**
- * Throws the problem `malformed_request` when there is an `Idempotency-Key` that is malformed, or that holds a secret: it
- * would be stored in clear.
- */
+/** Throws the problem `malformed_request` when there is an invalid `Idempotency-Key`. */
 export const checkIdempotencyKey = ({ headers }: Request): void => {
   const key = headers.get("idempotency-key");
-  if (key === null || (isIdempotencyKey(key) && maskApiKeys(key) === key)) return;
-  throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters, and no API key.");
+  if (key === null) return;
+  if (!isIdempotencyKey(key)) {
+    throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters.");
+  }
+  if (maskApiKeys(key) !== key) {
+    throw new Problem("malformed_request", "An Idempotency-Key is not a secret: it must not hold an API key.");
+  }
 };
 
 const respond = (
   text: string,
-  { status, location, etag }: Pick<Answer, "status" | "location" | "etag">,
-  set: Answering,
+  { status, location, etag }: Pick<PlannedResponse, "status" | "location" | "etag">,
+  set: ResponseHead,
 ): string => {
   set.status = status;
   set.headers["content-type"] = "application/json";
@@ -50,8 +55,10 @@ const respond = (
   return text;
 };
 
-type Asked = {
+/** A request with an `Idempotency-Key`, as it is compared with an earlier one and as its response is sealed. */
+type IdempotentRequest = {
   idempotencyKey: string;
+  /** Method and path. */
   request: string;
   bodyHash: Uint8Array;
   secret: ApiKeySecret;
@@ -59,9 +66,9 @@ type Asked = {
   isSealed: boolean;
 };
 
-/** The answer that an earlier attempt was given. */
-const replay = (stored: StoredAnswer, asked: Asked, set: Answering): string => {
-  const { idempotencyKey, request, bodyHash, secret, isSealed } = asked;
+/** The stored response of an earlier attempt. */
+const replay = (stored: StoredAnswer, idempotent: IdempotentRequest, set: ResponseHead): string => {
+  const { idempotencyKey, request, bodyHash, secret, isSealed } = idempotent;
   if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
     throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
   }
@@ -79,78 +86,84 @@ const replay = (stored: StoredAnswer, asked: Asked, set: Answering): string => {
   throw new Problem("replay_unavailable", detail, { location });
 };
 
+/** Whether the domain refuses the request, as opposed to a failure of the service. */
+const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
+
 type Context = {
-  act: Act;
+  writeAsCaller: WriteAsCaller;
   db: Db;
   path: string;
   request: Request;
   secret: ApiKeySecret;
-  set: Answering;
+  set: ResponseHead;
+};
+
+const idempotentRequestOf = ({ path, request, secret }: Context, schema: TSchema, body: unknown) => {
+  const idempotencyKey = request.headers.get("idempotency-key");
+  if (idempotencyKey === null) return null;
+  const isSealed = "apiKey" in (schema["properties"] ?? {});
+  return { idempotencyKey, request: `${request.method} ${path}`, bodyHash: hashBody(body), secret, isSealed };
+};
+
+/** The claim of `response`, whose body is `text`. */
+const claimOf = (
+  { secret, isSealed, ...request }: IdempotentRequest,
+  { status, location, etag }: PlannedResponse,
+  text: string,
+  { random }: Dependencies,
+): Claim => {
+  const head = { status, location, etag, bodyHash: request.bodyHash };
+  if (!isSealed) return { ...request, ...head, answer: Buffer.from(text), sealedFor: null };
+  return {
+    ...request,
+    ...head,
+    answer: sealResponse(text, head, { ...request, secret }, random),
+    sealedFor: secret.keyId,
+  };
 };
 
 /**
- * Does `attempt` once. `attempt` makes up the answer, and gives `claimOf` of it to the statement; its answers meet
- * `schema`, which is seen to before anything is written. When it refuses the request for something that depends on time,
- * on the caller or on what the path names, an earlier attempt may have been made before that was so.
+ * Executes a request at most once for its `Idempotency-Key`, if it has one. The order is: plan, validate the response
+ * against `schema`, serialize it once, seal the claim, write, and then by the outcome respond, replay, or plan again with
+ * the caller as it is now. `plan` is pure and synchronous. When it refuses the request for something that depends on time,
+ * on the caller or on what the path names, an earlier attempt may have succeeded before that was so: its response is
+ * replayed then.
  */
-export const once = async (
-  { random }: Dependencies,
-  { act, db, path, request, secret, set }: Context,
+export const executeIdempotently = async (
+  dependencies: Dependencies,
+  context: Context,
   schema: TSchema,
   body: unknown,
-  attempt: (
-    caller: Caller,
-    target: ApiKeyRecord | null,
-    claimOf: (answer: Answer) => Claim | null,
-  ) => Promise<[Answer, WriteOutcome]>,
+  plan: (caller: Caller, target: ApiKeyRecord | null) => Plan,
 ): Promise<string> => {
-  const idempotencyKey = request.headers.get("idempotency-key");
-  const asked: Asked | null =
-    idempotencyKey === null
-      ? null
-      : {
-          idempotencyKey,
-          request: `${request.method} ${path}`,
-          bodyHash: hashBody(body),
-          secret,
-          isSealed: "apiKey" in (schema["properties"] ?? {}),
-        };
-  /** The body of the answer that the present attempt gives. */
-  let text = "";
-  const claimOf = (answer: Answer): Claim | null => {
-    if (!isValid(schema, answer.body)) throw new Error("an answer breaks its schema");
-    text = JSON.stringify(answer.body);
-    if (asked === null) return null;
-    const { secret: _, isSealed, ...claim } = asked;
-    return {
-      ...claim,
-      status: answer.status,
-      location: answer.location,
-      etag: answer.etag,
-      answer: isSealed ? sealResponse(text, { ...answer, bodyHash: asked.bodyHash }, asked, random) : Buffer.from(text),
-      sealedFor: isSealed ? secret.keyId : null,
-    };
+  const { writeAsCaller, db, set } = context;
+  const idempotent = idempotentRequestOf(context, schema, body);
+
+  const planAndWrite = async (caller: Caller, target: ApiKeyRecord | null) => {
+    const { response, write } = plan(caller, target);
+    if (!isValid(schema, response.body)) throw new Error("an answer breaks its schema");
+    const text = JSON.stringify(response.body);
+    const outcome = await write(idempotent && claimOf(idempotent, response, text, dependencies));
+    if (outcome.kind === "refused") throw outcome.problem;
+    return outcome.kind === "written" ? { kind: "written" as const, response, text } : outcome;
   };
-  return act(
+
+  const outcome = await writeAsCaller(
     async (caller, target) => {
-      let made: [Answer, WriteOutcome];
       try {
-        made = await attempt(caller, target, claimOf);
+        return await planAndWrite(caller, target);
       } catch (error) {
-        const stored = asked !== null && isRefusal(error) ? await findAnswer(db, caller, asked) : null;
-        if (asked === null || stored === null) throw error;
-        return replay(stored, asked, set);
-      }
-      const [answer, outcome] = made;
-      switch (outcome.kind) {
-        case "stale":
-          return false;
-        case "written":
-          return respond(text, answer, set);
-        case "replayed":
-          return replay(outcome.response, asked as Asked, set);
+        const stored = idempotent && isRefusal(error) ? await findAnswer(db, caller, idempotent) : null;
+        if (stored === null) throw error;
+        return { kind: "replayed" as const, response: stored };
       }
     },
-    { isRepeatable: asked !== null },
+    { isRepeatable: idempotent !== null },
   );
+  switch (outcome.kind) {
+    case "written":
+      return respond(outcome.text, outcome.response, set);
+    case "replayed":
+      return replay(outcome.response, idempotent as IdempotentRequest, set);
+  }
 };

@@ -4,7 +4,7 @@ import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/pro
 import { MAX_ERRORS } from "@realtime-avatar/domain/schema";
 import { SCOPES } from "@realtime-avatar/domain/scope";
 import { type TProperties, Type } from "@sinclair/typebox";
-import type { Answering } from "./request-context.ts";
+import type { ResponseHead } from "./request-context.ts";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
 const RETRY_AFTER_SECONDS = 1;
@@ -40,7 +40,7 @@ const challenge = ({ code, status, extras }: Problem): string | null => {
 };
 
 /** Makes a problem the answer to the request `requestId`: sets its status and headers, and gives its body. */
-export const writeProblem = (problem: Problem, requestId: string, set: Answering): string => {
+export const writeProblem = (problem: Problem, requestId: string, set: ResponseHead): string => {
   const { headers } = set;
   set.status = problem.status;
   headers["content-type"] = "application/problem+json";
@@ -70,7 +70,7 @@ export const writeProblem = (problem: Problem, requestId: string, set: Answering
 /** A problem as a response of its own, for a request that the application could not answer. */
 export const problemResponse = (problem: Problem, requestId: string): Response => {
   const headers = { "x-request-id": requestId, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-  const set: Answering = { headers: { ...headers } };
+  const set: ResponseHead = { headers: { ...headers } };
   const body = writeProblem(problem, requestId, set);
   return new Response(body, { status: problem.status, headers: set.headers as Record<string, string> });
 };

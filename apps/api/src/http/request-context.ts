@@ -1,4 +1,4 @@
-/** What is known of one request while it is under way: for its answer's headers, its log line and its audit event. */
+/** The request context: what the service knows of one request, for its response headers, log line and audit event. */
 
 import type { OnWork } from "@realtime-avatar/db/connection/watcher";
 import type { Origin } from "@realtime-avatar/db/statements/audit-events";
@@ -8,7 +8,7 @@ import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
 import { Elysia } from "elysia";
 
-export type Trace = {
+export type RequestContext = {
   requestId: string;
   /** As of `performance.now()`. */
   startedAt: number;
@@ -35,10 +35,10 @@ export type Trace = {
 };
 
 /**
- * Elysia's `set`: the status and the headers of the answer. Whoever answers with text sets them here: a `Response` would
- * be made twice, since Elysia copies it, header by header, to add what is here.
+ * Elysia's `set`: the status and the headers of the response. A handler that returns text sets them here: Elysia would
+ * copy a returned `Response`, header by header, to add what is here.
  */
-export type Answering = { status?: number | string; headers: Record<string, string | number> };
+export type ResponseHead = { status?: number | string; headers: Record<string, string | number> };
 
 export const MAX_REQUEST_ID_LENGTH = 128;
 export const REQUEST_ID_PATTERN = "^[A-Za-z0-9._-]+$";
@@ -56,12 +56,15 @@ const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{
 export const traceIdOf = (traceparent: string | null): string | undefined =>
   traceparent === null ? undefined : TRACEPARENT.exec(traceparent)?.[1];
 
-/** Gives handlers their `trace`. The application puts a fresh one into each request before anything else runs. */
-export const traced = new Elysia({ name: "tracing" }).decorate("trace", {} as Trace);
+/** Types the `requestContext` of handlers. The application sets a fresh one for each request before anything else runs. */
+export const withRequestContext = new Elysia({ name: "request-context" }).decorate(
+  "requestContext",
+  {} as RequestContext,
+);
 
-/** Where a write of this request comes from: `actor` is the key that acts, or null when none does. */
+/** The origin of a write of this request: `actor` is the key that acts, or null. */
 export const originOf = (
   { clock, random }: { clock: () => Date; random: RandomBytes },
   actor: Origin["actor"],
-  { requestId }: Trace,
+  { requestId }: RequestContext,
 ): Origin => ({ actor, requestId, now: clock(), random });

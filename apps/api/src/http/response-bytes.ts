@@ -5,7 +5,7 @@
  * loses its connection. What the operating system has taken into its own buffers counts as sent.
  */
 import { Problem } from "@realtime-avatar/domain/problem";
-import type { Answering } from "./request-context.ts";
+import type { ResponseHead } from "./request-context.ts";
 
 /**
  * Longer texts are sent as a stream. Bun sends a string that does not fit into its buffer of 16 KiB, and each piece of
@@ -39,7 +39,7 @@ export type ResponseBytes = {
    * The JSON text whose parts these are as the response to a request of the tenant. Throws the problem `unavailable` when
    * too many bytes wait to be sent.
    */
-  send(parts: readonly string[], tenantId: string, request: Request, set: Answering): string | Response;
+  send(parts: readonly string[], tenantId: string, request: Request, set: ResponseHead): string | Response;
   /** How many bytes wait to be sent, those of bodies of one piece left out. */
   waiting(): number;
 };

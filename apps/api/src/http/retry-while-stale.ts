@@ -1,35 +1,39 @@
-/** How a write is tried, and what is said when it does not come to an end. */
+/** How a write is tried again while its caller or its target changes, and what is said when its outcome is unknown. */
 import { databaseFailure } from "@realtime-avatar/db/connection/errors";
 import { Problem } from "@realtime-avatar/domain/problem";
 
 /**
- * Runs a write; a connection that is lost meanwhile leaves its outcome unknown, and the answer says so. `isRepeatable`
- * says that the request may be sent again without being made twice.
+ * Runs a write. When the connection is lost meanwhile, nobody knows whether it was executed, and the problem
+ * `outcome_unknown` says so. `isRepeatable` says that the request may be sent again without being executed twice.
  */
-export const writing = async <Result>(write: () => Promise<Result>, isRepeatable = false): Promise<Result> => {
+export const runWrite = async <Outcome>(write: () => Promise<Outcome>, isRepeatable = false): Promise<Outcome> => {
   try {
     return await write();
   } catch (error) {
     if (databaseFailure(error) !== "outcome_unknown") throw error;
-    const what = isRepeatable ? "Send the request again, with its Idempotency-Key." : "Look whether it took effect.";
-    const detail = `The database has not answered, or the connection to it was lost. ${what}`;
+    const what = isRepeatable ? "Send the request again, with its Idempotency-Key." : "Check whether it took effect.";
+    const detail = `The database did not respond, or the connection to it was lost. ${what}`;
     throw new Problem("outcome_unknown", detail, { retryable: isRepeatable }, { cause: error });
   }
 };
 
-/** Each attempt fails because another write has succeeded; so many in a row, and the caller had better come back. */
+/** Attempts of one request. Each fails because another write succeeded, so this many in a row are rare. */
 const MAX_ATTEMPTS = 20;
-/** Those who fail together do not try again together: each waits for a random part of this, more after each attempt. */
+/** Requests that fail together wait for a random part of this before they try again, more after each attempt. */
 const SPREAD_MS = 4;
 
+type Stale = { kind: "stale" };
+
 /**
- * Does `attempt` until it is done. It answers `false`, having written nothing, when something is no longer what it was
- * when it was looked up.
+ * Runs `attempt` until its outcome is not stale. A stale attempt has written nothing, because something was no longer
+ * what it was when it was looked up. Throws the problem `unavailable` after 20 attempts.
  */
-export const untilDone = async <Result>(attempt: () => Promise<Result | false>): Promise<Result> => {
+export const retryWhileStale = async <Outcome extends { kind: string }>(
+  attempt: () => Promise<Outcome>,
+): Promise<Exclude<Outcome, Stale>> => {
   for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
-    const result = await attempt();
-    if (result !== false) return result;
+    const outcome = await attempt();
+    if (outcome.kind !== "stale") return outcome as Exclude<Outcome, Stale>;
     if (attempts > 1 && attempts < MAX_ATTEMPTS) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
   }
   throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });

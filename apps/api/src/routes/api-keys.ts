@@ -30,20 +30,24 @@ import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { readBody } from "../http/body.ts";
 import { entityTag, readIfMatch } from "../http/conditional.ts";
-import { checkIdempotencyKey, once } from "../http/idempotency.ts";
+import { checkIdempotencyKey, executeIdempotently } from "../http/idempotency.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { originOf } from "../http/request-context.ts";
 import { operation } from "../openapi/operation.ts";
 
-const overQuota = (maximum: number): Problem =>
-  new Problem("quota_exceeded", `The tenant has ${maximum} active API keys, as many as it may have.`);
+const overQuota = (maximum: number) => ({
+  kind: "refused" as const,
+  problem: new Problem("quota_exceeded", `The tenant has ${maximum} active API keys, as many as it may have.`),
+});
 
-const rotationInProgress = (retryAfterSeconds: number): Problem =>
-  new Problem(
+const rotationInProgress = (retryAfterSeconds: number) => ({
+  kind: "refused" as const,
+  problem: new Problem(
     "rotation_in_progress",
     "The key was rotated, and its older secret still works. A key rotates itself again when that has ended.",
     { retryAfterSeconds },
-  );
+  ),
+});
 
 export const apiKeyRoutes = (dependencies: Dependencies) => {
   const { config, random, responseBytes } = dependencies;
@@ -51,30 +55,26 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ act, db, path, request, secret, set, trace }) => {
+      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
         checkIdempotencyKey(request);
-        const body = await readBody(request, trace, CreateApiKey);
-        return once(
-          dependencies,
-          { act, db, path, request, secret, set },
-          ApiKeyWithSecret,
-          body,
-          async (caller, _, claimOf) => {
-            const origin = originOf(dependencies, caller, trace);
-            const { tenantId, judgedAt } = caller;
-            const { record, secret: made } = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
-            const answer = {
-              status: 201,
-              location: `/api/v1/api-keys/${record.id}`,
-              etag: entityTag(record),
-              body: presentApiKeyWithSecret(record, made),
-            } as const;
-            const created = { record, secret: made, maxActiveKeys: config.maxActiveKeysPerTenant };
-            const outcome = await insertApiKey(db, created, caller, origin, claimOf(answer));
-            if (outcome.kind === "over_quota") throw overQuota(config.maxActiveKeysPerTenant);
-            return [answer, outcome];
-          },
-        );
+        const body = await readBody(request, requestContext, CreateApiKey);
+        const context = { writeAsCaller, db, path, request, secret, set };
+        return executeIdempotently(dependencies, context, ApiKeyWithSecret, body, (caller) => {
+          const origin = originOf(dependencies, caller, requestContext);
+          const { tenantId, judgedAt } = caller;
+          const issued = issueApiKey(body, caller, { tenantId, judgedAt, now: origin.now, random });
+          const { record } = issued;
+          const location = `/api/v1/api-keys/${record.id}`;
+          const shown = presentApiKeyWithSecret(record, issued.secret);
+          return {
+            response: { status: 201, location, etag: entityTag(record), body: shown },
+            write: async (claim) => {
+              const created = { ...issued, maxActiveKeys: config.maxActiveKeysPerTenant };
+              const outcome = await insertApiKey(db, created, caller, origin, claim);
+              return outcome.kind === "over_quota" ? overQuota(config.maxActiveKeysPerTenant) : outcome;
+            },
+          };
+        });
       },
       {
         scope: "api_keys:write",
@@ -146,12 +146,13 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .patch(
       "/:id",
-      async ({ act, db, request, set, trace }) => {
+      async ({ writeAsCaller, db, request, set, requestContext }) => {
         const { matches, errors } = readIfMatch(request);
-        const body = await readBody(request, trace, UpdateApiKey, errors);
-        const key = await act(async (caller, target) => {
+        const body = await readBody(request, requestContext, UpdateApiKey, errors);
+        const { key } = await writeAsCaller(async (caller, target) => {
           const updated = updatedApiKey(target, body, caller, { judgedAt: caller.judgedAt, matches });
-          return (await updateApiKey(db, updated, caller, originOf(dependencies, caller, trace))) && updated.record;
+          const outcome = await updateApiKey(db, updated, caller, originOf(dependencies, caller, requestContext));
+          return { ...outcome, key: updated.record };
         });
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
@@ -172,13 +173,13 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .delete(
       "/:id",
-      async ({ act, db, request, set, trace }) => {
+      async ({ writeAsCaller, db, request, set, requestContext }) => {
         const { versions, matches, errors } = readIfMatch(request);
         readQuery(request, NO_PARAMETERS, errors);
-        const key = await act(async (caller, found) => {
+        const { key } = await writeAsCaller(async (caller, found) => {
           const target = revocableApiKey(found, caller, matches);
           const expected = { version: versions === null ? null : target.version };
-          return revokeApiKey(db, target, expected, caller, originOf(dependencies, caller, trace));
+          return revokeApiKey(db, target, expected, caller, originOf(dependencies, caller, requestContext));
         });
         set.headers.etag = entityTag(key);
         return presentApiKey(key);
@@ -197,29 +198,23 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     )
     .post(
       "/:id/rotate",
-      async ({ act, db, path, request, secret, set, trace }) => {
+      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
         checkIdempotencyKey(request);
-        const body = await readBody(request, trace, RotateApiKey);
-        return once(
-          dependencies,
-          { act, db, path, request, secret, set },
-          ApiKeyWithSecret,
-          body,
-          async (caller, target, claimOf) => {
-            const rotated = rotatedApiKey(target, body, caller, random);
-            const { record } = rotated;
-            const answer = {
-              status: 200,
-              location: null,
-              etag: entityTag(record),
-              body: presentApiKeyWithSecret(record, rotated.secret),
-            } as const;
-            const origin = originOf(dependencies, caller, trace);
-            const outcome = await rotateApiKey(db, rotated, caller, origin, claimOf(answer));
-            if (outcome.kind === "in_progress") throw rotationInProgress(outcome.waitSeconds);
-            return [answer, outcome];
-          },
-        );
+        const body = await readBody(request, requestContext, RotateApiKey);
+        const context = { writeAsCaller, db, path, request, secret, set };
+        return executeIdempotently(dependencies, context, ApiKeyWithSecret, body, (caller, target) => {
+          const rotated = rotatedApiKey(target, body, caller, random);
+          const { record } = rotated;
+          const shown = presentApiKeyWithSecret(record, rotated.secret);
+          return {
+            response: { status: 200, location: null, etag: entityTag(record), body: shown },
+            write: async (claim) => {
+              const origin = originOf(dependencies, caller, requestContext);
+              const outcome = await rotateApiKey(db, rotated, caller, origin, claim);
+              return outcome.kind === "in_progress" ? rotationInProgress(outcome.waitSeconds) : outcome;
+            },
+          };
+        });
       },
       {
         scope: "api_keys:write",

@@ -32,15 +32,15 @@ import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { readBody } from "../http/body.ts";
 import { type Expectation, entityTag, isKnown, readIfMatch } from "../http/conditional.ts";
-import { checkIdempotencyKey, once } from "../http/idempotency.ts";
+import { checkIdempotencyKey, executeIdempotently } from "../http/idempotency.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { originOf, type Trace } from "../http/request-context.ts";
+import { originOf, type RequestContext } from "../http/request-context.ts";
 import { operation } from "../openapi/operation.ts";
 
 export const avatarRoutes = (dependencies: Dependencies) => {
   const { random, config, responseBytes } = dependencies;
 
-  /** Changes an avatar that is in one of `statuses`; refuses, as it was found, one that is not. */
+  /** Changes an avatar that is in one of `statuses`; otherwise says why it is not changed. */
   const change = async (
     db: Db,
     id: string,
@@ -48,32 +48,33 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     { versions, matches }: Expectation,
     statuses: readonly AvatarStatus[],
     caller: Caller,
-    trace: Trace,
-  ): Promise<AvatarRecord | false> => {
+    context: RequestContext,
+  ): Promise<{ kind: "done"; avatar: AvatarRecord } | { kind: "stale" }> => {
     if (!isId("ava", id)) throw notFound();
-    const result = await updateAvatar(
-      db,
-      id,
-      changes,
-      { versions, statuses },
-      caller,
-      originOf(dependencies, caller, trace),
-    );
-    if (result === false) return false;
-    if (result === null) throw notFound();
-    const { avatar, isChanged } = result;
-    return isChanged ? avatar : unchangedAvatar(avatar, changes, matches);
+    const origin = originOf(dependencies, caller, context);
+    const outcome = await updateAvatar(db, id, changes, { versions, statuses }, caller, origin);
+    switch (outcome.kind) {
+      case "written":
+        return { kind: "done", avatar: outcome.avatar };
+      case "unchanged":
+        return { kind: "done", avatar: unchangedAvatar(outcome.avatar, changes, matches) };
+      case "not_found":
+        throw notFound();
+      case "stale":
+        return outcome;
+    }
   };
 
   return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ act, db, path, request, secret, set, trace }) => {
+      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
         checkIdempotencyKey(request);
-        const body = await readBody(request, trace, CreateAvatar);
-        return once(dependencies, { act, db, path, request, secret, set }, Avatar, body, async (caller, _, claimOf) => {
-          const origin = originOf(dependencies, caller, trace);
+        const body = await readBody(request, requestContext, CreateAvatar);
+        const context = { writeAsCaller, db, path, request, secret, set };
+        return executeIdempotently(dependencies, context, Avatar, body, (caller) => {
+          const origin = originOf(dependencies, caller, requestContext);
           const avatar = newAvatar(body, {
             id: newId("ava", origin.now, random),
             tenantId: caller.tenantId,
@@ -81,13 +82,11 @@ export const avatarRoutes = (dependencies: Dependencies) => {
             defaultModelId: config.defaultAvatarModelId,
             now: origin.now,
           });
-          const answer = {
-            status: 201,
-            location: `/api/v1/avatars/${avatar.id}`,
-            etag: entityTag(avatar),
-            body: presentAvatar(avatar),
-          } as const;
-          return [answer, await insertAvatar(db, avatar, caller, origin, claimOf(answer))];
+          const location = `/api/v1/avatars/${avatar.id}`;
+          return {
+            response: { status: 201, location, etag: entityTag(avatar), body: presentAvatar(avatar) },
+            write: (claim) => insertAvatar(db, avatar, caller, origin, claim),
+          };
         });
       },
       {
@@ -143,10 +142,13 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .patch(
       "/:id",
-      async ({ act, db, params: { id }, request, set, trace }) => {
+      async ({ writeAsCaller, db, params: { id }, request, set, requestContext }) => {
         const expectation = readIfMatch(request);
-        const body = await readBody(request, trace, UpdateAvatar, expectation.errors);
-        const avatar = await act((caller) => change(db, id, body, expectation, updatableStatuses(body), caller, trace));
+        const body = await readBody(request, requestContext, UpdateAvatar, expectation.errors);
+        const statuses = updatableStatuses(body);
+        const { avatar } = await writeAsCaller((caller) =>
+          change(db, id, body, expectation, statuses, caller, requestContext),
+        );
         set.headers.etag = entityTag(avatar);
         return presentAvatar(avatar);
       },
@@ -165,11 +167,13 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     )
     .delete(
       "/:id",
-      async ({ act, db, params: { id }, request, set, trace }) => {
+      async ({ writeAsCaller, db, params: { id }, request, set, requestContext }) => {
         const expectation = readIfMatch(request);
         readQuery(request, NO_PARAMETERS, expectation.errors);
         const changes = { status: "deleted" } as const;
-        const avatar = await act((caller) => change(db, id, changes, expectation, DELETABLE_STATUSES, caller, trace));
+        const { avatar } = await writeAsCaller((caller) =>
+          change(db, id, changes, expectation, DELETABLE_STATUSES, caller, requestContext),
+        );
         set.headers.etag = entityTag(avatar);
         return presentAvatar(avatar);
       },

@@ -14,8 +14,8 @@ import type { Dependencies } from "../dependencies.ts";
 import { readBody } from "../http/body.ts";
 import { clientNetwork } from "../http/client-address.ts";
 import { createLimiter, rateLimited } from "../http/rate-limit.ts";
-import { originOf, type Trace, traced } from "../http/request-context.ts";
-import { untilDone, writing } from "../http/retry-while-stale.ts";
+import { originOf, type RequestContext, withRequestContext } from "../http/request-context.ts";
+import { retryWhileStale, runWrite } from "../http/retry-while-stale.ts";
 import { operation } from "../openapi/operation.ts";
 
 /** Reports that one client may make in a minute. */
@@ -33,25 +33,25 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
     if (!isAllowed) throw rateLimited(`A client can report ${REPORTS_PER_MINUTE} keys in a minute.`, resetMs);
   };
 
-  /** Revokes the key of `secret` while that may report it; `false` when the key changes meanwhile. */
-  const revokeLeaked = async (db: Db, secret: ApiKeySecret, trace: Trace): Promise<boolean> => {
+  /** Revokes the key of `secret`, if that may report it. */
+  const revokeLeaked = async (db: Db, secret: ApiKeySecret, context: RequestContext) => {
     const stored = await findCredential(db, secret.keyId, null, recentSecrets.tenantOf(secret));
-    if (!stored || !verifyApiKey(secret, stored.digest)) return true;
-    if (!stored.mayReport) return true;
-    const origin = originOf(dependencies, null, trace);
+    if (!stored || !verifyApiKey(secret, stored.digest) || !stored.mayReport) return { kind: "ignored" as const };
+    const origin = originOf(dependencies, null, context);
     const holder = { credentialKeyId: secret.keyId };
-    const revoke = () => revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked");
-    return (await writing(revoke)) !== false;
+    return runWrite(() =>
+      revokeApiKey(db, stored.caller, { version: null }, holder, origin, "api_key.reported_leaked"),
+    );
   };
 
-  return new Elysia({ name: "leaked-keys", prefix: "/api/v1/leaked-keys" }).use(traced).post(
+  return new Elysia({ name: "leaked-keys", prefix: "/api/v1/leaked-keys" }).use(withRequestContext).post(
     "",
-    async ({ request, status, trace }) => {
+    async ({ request, status, requestContext }) => {
       await checkRate(request);
-      const { apiKey } = await readBody(request, trace, ReportLeakedKey);
+      const { apiKey } = await readBody(request, requestContext, ReportLeakedKey);
       const secret = parseApiKey(apiKey);
-      const db = dependencies.db.until(trace);
-      if (secret) await untilDone(() => revokeLeaked(db, secret, trace));
+      const db = dependencies.db.until(requestContext);
+      if (secret) await retryWhileStale(() => revokeLeaked(db, secret, requestContext));
       return status(202, { status: "accepted" as const });
     },
     {

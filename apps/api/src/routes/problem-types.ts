@@ -4,7 +4,7 @@ import { notFound, PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/pr
 import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import { asPage } from "../http/html-page.ts";
-import { traced } from "../http/request-context.ts";
+import { withRequestContext } from "../http/request-context.ts";
 import { operation } from "../openapi/operation.ts";
 
 const codes = Object.keys(PROBLEMS) as ProblemCode[];
@@ -62,7 +62,7 @@ const page = ({ code, status, title, meaning, remedy }: ProblemType): string => 
 const wantsHtml = (accept: string): boolean => /text\/html/i.test(accept) && !/json/i.test(accept);
 
 export const problemTypeRoutes = () =>
-  new Elysia({ name: "problem-types", prefix: "/problems" }).use(traced).get(
+  new Elysia({ name: "problem-types", prefix: "/problems" }).use(withRequestContext).get(
     "/:code",
     ({ params: { code: asked }, request, set }) => {
       const code = codes.find((known) => known === asked);

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { seedKey, session, untilBlocked, watchLookUps } from "@realtime-avatar/db/testing";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { untilDone } from "../../src/http/retry-while-stale.ts";
+import { retryWhileStale } from "../../src/http/retry-while-stale.ts";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "../support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -187,9 +187,9 @@ describe("while the write waits for a rename of its target to commit", () => {
 
 test("a write that finds its caller changed every time is given up, and may be sent again", async () => {
   let attempts = 0;
-  const write = untilDone(async () => {
+  const write = retryWhileStale(async () => {
     attempts++;
-    return false;
+    return { kind: "stale" };
   });
   await expect(write).rejects.toMatchObject({ code: "unavailable", status: 503, extras: { retryable: true } });
   expect(attempts).toBe(20);

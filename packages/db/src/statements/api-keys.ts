@@ -428,19 +428,19 @@ const IS_AHEAD = sql`coalesce(${sql.placeholder("to.expiresAt")}::timestamp with
 const update = changeOfTarget(sql`changed as (${updateTarget(sql.join(UPDATED, sql`, `), IS_AHEAD)})`);
 
 /**
- * Changes `target` to `record`, and writes the audit event. `false`, with nothing written, when the caller or the target
- * is no longer what it was, or the new expiry has passed. One statement.
+ * Changes `target` to `record`, and writes the audit event. Stale when the caller or the target is no longer what it was,
+ * or the new expiry has passed. One statement.
  */
 export const updateApiKey = async (
   db: Db,
   { target, record, changedFields }: { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: readonly string[] },
   caller: Caller,
   origin: Origin,
-): Promise<boolean> =>
-  (await update(db, target, target.version, caller, {
-    ...rowValues("to", record),
-    ...auditValues("api_key.updated", target, origin, changedFields),
-  })) !== null;
+): Promise<{ kind: "written" } | { kind: "stale" }> => {
+  const values = { ...rowValues("to", record), ...auditValues("api_key.updated", target, origin, changedFields) };
+  const changed = await update(db, target, target.version, caller, values);
+  return changed ? { kind: "written" } : { kind: "stale" };
+};
 
 /**
  * A rotation. A key has at most two live credentials: the newest, and during an overlap an older one. `plan` says what
@@ -582,15 +582,23 @@ const confirmRevocation = statement(sql`
     order by ${apiKeys.id} limit 1
   )`);
 
+/** What became of a revocation: the key as it is then. */
+export type RevokeOutcome =
+  | { kind: "written"; key: ApiKeyRecord }
+  /** The key has been revoked or has expired before, and stays as it is. */
+  | { kind: "ended"; key: ApiKeyRecord }
+  /** Nothing was written. */
+  | { kind: "stale" };
+
 /**
- * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Answers with the key
- * as it is then. `false`, with nothing written, when the caller is no longer what it was, the secret is retired that its
- * holder has shown, the target has been revoked or has expired meanwhile, or it is not in the version that is expected,
- * if one is: otherwise whoever changes it without a pause could keep it alive. One statement.
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Stale when the caller
+ * is no longer what it was, the secret that its holder has shown is retired, the target has been revoked or has expired
+ * meanwhile, or it is not in the version that is expected, if one is: otherwise a key that is changed without a pause
+ * could not be revoked. One statement.
  *
- * A target that is expired, or revoked already, stays as it is. But it is not taken for revoked because it looks so: a
- * revocation that was given up while it waited for a synchronous replica can be read, and be undone by a failover. It is
- * confirmed by a write, which the replica gets after it.
+ * A target that has ended is not taken for revoked because it looks so: a revocation that was given up while it waited
+ * for a synchronous replica can be read, and be undone by a failover. It is confirmed by a write, which the replica gets
+ * after it.
  */
 export const revokeApiKey = async (
   db: Db,
@@ -599,12 +607,12 @@ export const revokeApiKey = async (
   changer: Changer,
   origin: Origin,
   action: AuditAction = "api_key.revoked",
-): Promise<ApiKeyRecord | false> => {
+): Promise<RevokeOutcome> => {
   if (target.status === "revoked") {
     await confirmRevocation(db, { tenantId: target.tenantId, line: [...target.lineage, target.id] });
   }
-  if (target.status !== "active") return target;
+  if (target.status !== "active") return { kind: "ended", key: target };
   const values = auditValues(action, target, origin, ["status"]);
   const key = await revoke(db, target, expected.version, changer, values);
-  return key !== null && { ...key, status: "revoked" };
+  return key ? { kind: "written", key: { ...key, status: "revoked" } } : { kind: "stale" };
 };

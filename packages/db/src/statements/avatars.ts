@@ -226,11 +226,19 @@ const update = statement<AvatarRow & { isChanged: boolean }>(sql`
     select *, true from changed
   ) avatars on true`);
 
+/** What became of a change of an avatar. */
+export type UpdateAvatarOutcome =
+  | { kind: "written"; avatar: AvatarRecord }
+  /** Nothing was written: the avatar is in another status or version than the change needs. */
+  | { kind: "unchanged"; avatar: AvatarRecord }
+  /** There is no avatar of this id in the caller's tenant and environment. */
+  | { kind: "not_found" }
+  /** Nothing was written: the caller is no longer what it was when it was looked up. */
+  | { kind: "stale" };
+
 /**
  * Changes an avatar, if it is in one of `statuses` and, unless `versions` is null, in one of these versions, and writes
- * the audit event. Answers with the avatar as it is then, changed or not, and with `null` when there is none of this id
- * in the caller's tenant and environment. `false`, with nothing written, when the caller is no longer what it was.
- * Whoever waits for another change judges what that one has left. One statement.
+ * the audit event. A change that waits for another one is checked against what that one has left. One statement.
  */
 export const updateAvatar = async (
   db: Db,
@@ -239,7 +247,7 @@ export const updateAvatar = async (
   provided: { versions: readonly string[] | null; statuses: readonly AvatarStatus[] },
   caller: Caller,
   origin: Origin,
-): Promise<{ avatar: AvatarRecord; isChanged: boolean } | null | false> => {
+): Promise<UpdateAvatarOutcome> => {
   const { tenantId, environment } = caller;
   const action = changes.status === "deleted" ? "avatar.deleted" : "avatar.updated";
   const [row] = await update(db, {
@@ -253,7 +261,8 @@ export const updateAvatar = async (
     ...provided,
     now: origin.now,
   });
-  if (!row) return false;
+  if (!row) return { kind: "stale" };
   const { isChanged, ...avatar } = row;
-  return avatar.id === null ? null : { avatar: toAvatar(avatar), isChanged };
+  if (avatar.id === null) return { kind: "not_found" };
+  return { kind: isChanged ? "written" : "unchanged", avatar: toAvatar(avatar) };
 };

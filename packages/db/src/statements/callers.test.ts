@@ -222,12 +222,12 @@ describe("a write reads its caller again", () => {
     const { grandchild } = await seedLine();
     const { caller } = await find(grandchild.secret.keyId);
     const { record: target } = await seedKey(db, tenantId);
-    const attempt = (expiresIn: number): Promise<boolean> => {
+    const attempt = (expiresIn: number) => {
       const record = { ...target, expiresAt: new Date(Date.now() + expiresIn) };
       return updateApiKey(db, { target, record, changedFields: ["expiresAt"] }, caller, operatorOrigin());
     };
-    expect(await attempt(-60_000)).toBe(false);
-    expect(await attempt(60_000)).toBe(true);
+    expect(await attempt(-60_000)).toEqual({ kind: "stale" });
+    expect(await attempt(60_000)).toEqual({ kind: "written" });
   });
 
   test("a rotation without overlap has ended the old secret when it commits, to the millisecond", async () => {

@@ -86,7 +86,7 @@ export const createApp = (options: AppOptions) => {
       const traceId = span?.traceId ?? traceIdOf(sent);
       const deadline = startedAt + db.deadlineMs;
       const isAborted = (): boolean => request.signal.aborted;
-      const trace: Trace = { requestId, startedAt, deadline, traceId, span, onWork: span?.onWork, isAborted };
+      const trace: Trace = { requestId, startedAt, deadline, traceId, span, recordSpan: span?.recordSpan, isAborted };
       context.trace = trace;
       const headers = context.set.headers as Record<string, string>;
       // Without a span of ours, the trace is handed back as it came.

@@ -8,7 +8,7 @@ import { findAvatar, insertAvatar } from "../statements/avatars.ts";
 import { type Caller, findCredential } from "../statements/callers.ts";
 import type { Claim } from "../statements/idempotency-keys.ts";
 import { operatorOrigin, random, seedKey, seedTenant, session, type TestDatabase, testDatabase } from "../testing.ts";
-import { createGatherer, type Gatherable, MAX_BATCH, type Runner, SECOND_SHARE } from "./batch.ts";
+import { Batcher, type BatchKind, MAX_BATCH, type Runner, SECOND_SHARE } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 import { connect, type Db } from "./pool.ts";
 
@@ -22,7 +22,7 @@ const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("nothing he
 const controlled = (inFlight = 1) => {
   const batches: { inputs: readonly string[]; end(outputs?: readonly string[]): void; fail(error: unknown): void }[] =
     [];
-  const kind: Gatherable<string, string> = {
+  const kind: BatchKind<string, string> = {
     name: "test",
     inFlight,
     run: (_, inputs) =>
@@ -46,8 +46,8 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
 describe("what is gathered", () => {
   test("goes at once when nothing is under way, and together when something is; each gets its own answer", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const answers = ["a", "b", "c"].map((input) => gather(input, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 100);
+    const answers = ["a", "b", "c"].map((input) => batcher.add(input, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs)).toEqual([["a"]]);
     batches[0]?.end();
     await settled();
@@ -58,13 +58,13 @@ describe("what is gathered", () => {
 
   test("goes beside another only when it fills a batch", async () => {
     const { kind, batches } = controlled(2);
-    const { gather } = createGatherer(kind, nowhere, 1000);
-    const answers = Array.from({ length: MAX_BATCH }, (_, index) => gather(`${index}`, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 1000);
+    const answers = Array.from({ length: MAX_BATCH }, (_, index) => batcher.add(`${index}`, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1]);
-    answers.push(gather("the last", "owner", soon()));
+    answers.push(batcher.add("the last", "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH]);
     // Two are at the database: there is no third, however much waits.
-    const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => gather(`more ${index}`, "owner", soon()));
+    const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => batcher.add(`more ${index}`, "owner", soon()));
     expect(batches).toHaveLength(2);
     for (let sent = 0; sent < 4; sent++) {
       batches[sent]?.end();
@@ -76,9 +76,9 @@ describe("what is gathered", () => {
 
   test("goes with what comes in the same turn, once more than one has come; one by itself goes at once again", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 1000);
+    const batcher = new Batcher(kind, nowhere, 1000);
     const answers: Promise<string>[] = [];
-    const send = (...inputs: string[]) => answers.push(...inputs.map((input) => gather(input, "owner", soon())));
+    const send = (...inputs: string[]) => answers.push(...inputs.map((input) => batcher.add(input, "owner", soon())));
     const endLast = async () => {
       batches.at(-1)?.end();
       await settled();
@@ -101,10 +101,13 @@ describe("what is gathered", () => {
 
   test("keeps apart what shares a key, and nothing else", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
+    const batcher = new Batcher({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
     const wanted = ["a 1", "a 2", "b 1", "a 3", "c 1"];
-    const answers = [gather("first", "owner", soon()), ...wanted.map((input) => gather(input, "owner", soon()))];
-    const other = gather("a 4", "other", soon());
+    const answers = [
+      batcher.add("first", "owner", soon()),
+      ...wanted.map((input) => batcher.add(input, "owner", soon())),
+    ];
+    const other = batcher.add("a 4", "other", soon());
     for (let sent = 0; sent < 5; sent++) {
       batches[sent]?.end();
       await settled();
@@ -116,8 +119,8 @@ describe("what is gathered", () => {
 
   test("goes in batches of a bounded size, in order", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 1000);
-    const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => gather(`${index}`, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 1000);
+    const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => batcher.add(`${index}`, "owner", soon()));
     for (let sent = 0; sent < 4; sent++) {
       batches[sent]?.end();
       await settled();
@@ -128,9 +131,9 @@ describe("what is gathered", () => {
 
   test("of one owner's flood leaves each other owner its turn in the very next batch", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 1000);
-    const flood = Array.from({ length: 500 }, (_, index) => gather(`flood ${index}`, "flooder", soon()));
-    const others = ["x", "y", "z"].map((name) => gather(name, name, soon()));
+    const batcher = new Batcher(kind, nowhere, 1000);
+    const flood = Array.from({ length: 500 }, (_, index) => batcher.add(`flood ${index}`, "flooder", soon()));
+    const others = ["x", "y", "z"].map((name) => batcher.add(name, name, soon()));
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs.slice(0, 4)).toEqual(["flood 1", "x", "y", "z"]);
@@ -144,9 +147,9 @@ describe("what is gathered", () => {
 
   test("and refused for what is in it, is done one by one: only the culprit fails", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const first = gather("first", "owner", soon());
-    const answers = ["good", "bad", "better"].map((input) => gather(input, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 100);
+    const first = batcher.add("first", "owner", soon());
+    const answers = ["good", "bad", "better"].map((input) => batcher.add(input, "owner", soon()));
     const outcomes = Promise.allSettled(answers);
     batches[0]?.end();
     await settled();
@@ -166,9 +169,9 @@ describe("what is gathered", () => {
 
   test("and lost on its way, is not done again: nobody knows whether it was", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const first = gather("first", "owner", soon());
-    const answers = ["a", "b"].map((input) => kindOf(gather(input, "owner", soon())));
+    const batcher = new Batcher(kind, nowhere, 100);
+    const first = batcher.add("first", "owner", soon());
+    const answers = ["a", "b"].map((input) => kindOf(batcher.add(input, "owner", soon())));
     batches[0]?.end();
     await settled();
     batches[1]?.fail(new DatabaseError("outcome_unknown", "CONNECTION_CLOSED", "lost"));
@@ -179,13 +182,16 @@ describe("what is gathered", () => {
 
   test("waits until its deadline and no longer: not executed before it was sent, unknown after", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const sent = kindOf(gather("sent", "owner", performance.now() + 50));
-    const waiting = kindOf(gather("waiting", "owner", performance.now() + 20));
-    const patient = gather("patient", "owner", soon());
+    const batcher = new Batcher(kind, nowhere, 100);
+    const sent = kindOf(batcher.add("sent", "owner", performance.now() + 50));
+    const waiting = kindOf(batcher.add("waiting", "owner", performance.now() + 20));
+    const patient = batcher.add("patient", "owner", soon());
     expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
     expect(await sent).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
-    expect(await kindOf(gather("late", "owner", performance.now() - 1))).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+    expect(await kindOf(batcher.add("late", "owner", performance.now() - 1))).toEqual([
+      "not_executed",
+      "DEADLINE_EXCEEDED",
+    ]);
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs).toEqual(["patient"]);
@@ -195,9 +201,9 @@ describe("what is gathered", () => {
 
   test("is refused at once, when too much waits", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 2);
-    const answers = ["sent", "one", "two"].map((input) => gather(input, input, soon()));
-    expect(await kindOf(gather("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
+    const batcher = new Batcher(kind, nowhere, 2);
+    const answers = ["sent", "one", "two"].map((input) => batcher.add(input, input, soon()));
+    expect(await kindOf(batcher.add("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
     batches[0]?.end();
     await settled();
     batches[1]?.end();
@@ -206,8 +212,8 @@ describe("what is gathered", () => {
 
   test("in a full queue, the latest of the owner with most gives way to an owner with less", async () => {
     const { kind, batches } = controlled();
-    const { gather, waiting } = createGatherer(kind, nowhere, 4);
-    const send = (input: string) => gather(input, input.slice(0, 1), soon());
+    const batcher = new Batcher(kind, nowhere, 4);
+    const send = (input: string) => batcher.add(input, input.slice(0, 1), soon());
     const sent = send("x");
     const kept = ["a1", "b1"].map(send);
     const flood = ["b2", "b3"].map((input) => kindOf(send(input)));
@@ -217,26 +223,26 @@ describe("what is gathered", () => {
     for (const input of ["a2", "b4", "c2", "e1"]) {
       expect(await kindOf(send(input))).toEqual(["not_executed", "QUEUE_FULL"]);
     }
-    expect(waiting()).toBe(4);
+    expect(batcher.waiting).toBe(4);
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs).toEqual(["a1", "b1", "c1", "d1"]);
     batches[1]?.end();
     expect(await Promise.all([sent, ...kept, ...others])).toEqual(["X", "A1", "B1", "C1", "D1"]);
-    expect(waiting()).toBe(0);
+    expect(batcher.waiting).toBe(0);
   });
 
   test("in the first queue goes first, but for a share of each batch, and neither queue fills the other", async () => {
     const { kind, batches } = controlled();
     const goesFirst = (input: string): boolean => input.startsWith("first");
-    const { gather, waiting } = createGatherer({ ...kind, goesFirst }, nowhere, 100);
-    const send = (input: string) => gather(input, input, soon());
+    const batcher = new Batcher({ ...kind, goesFirst }, nowhere, 100);
+    const send = (input: string) => batcher.add(input, input, soon());
     const answers = [send("sent")];
     for (let index = 0; index < 100; index++) answers.push(send(`second ${index}`));
     expect(await kindOf(send("second too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
     for (let index = 0; index < 100; index++) answers.push(send(`first ${index}`));
     expect(await kindOf(send("first too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
-    expect(waiting()).toBe(200);
+    expect(batcher.waiting).toBe(200);
     for (let sent = 0; sent < batches.length; sent++) {
       batches[sent]?.end();
       await settled();
@@ -257,12 +263,12 @@ describe("what is gathered", () => {
   test("in the second queue has its share, however much goes first", async () => {
     const { kind, batches } = controlled();
     const goesFirst = (input: string): boolean => input.startsWith("first");
-    const { gather } = createGatherer({ ...kind, goesFirst }, nowhere, 1000);
+    const batcher = new Batcher({ ...kind, goesFirst }, nowhere, 1000);
     let turn = 0;
     const flood = (count: number) =>
-      Array.from({ length: count }, () => gather(`first ${turn++}`, `owner ${turn}`, soon()).catch(() => null));
+      Array.from({ length: count }, () => batcher.add(`first ${turn++}`, `owner ${turn}`, soon()).catch(() => null));
     const others: Promise<unknown>[] = flood(500);
-    const second = Array.from({ length: 3 * SECOND_SHARE }, (_, index) => gather(`${index}`, `${index}`, soon()));
+    const second = Array.from({ length: 3 * SECOND_SHARE }, (_, index) => batcher.add(`${index}`, `${index}`, soon()));
     for (let sent = 0; sent < 4; sent++) {
       // The first queue is never empty.
       others.push(...flood(MAX_BATCH));
@@ -279,12 +285,12 @@ describe("what is gathered", () => {
 
   test("and whose time is up while it waits leaves its place", async () => {
     const { kind, batches } = controlled();
-    const { gather, waiting } = createGatherer(kind, nowhere, 2);
-    const sent = gather("sent", "owner", soon());
-    const late = ["one", "two"].map((input) => kindOf(gather(input, input, performance.now() + 10)));
+    const batcher = new Batcher(kind, nowhere, 2);
+    const sent = batcher.add("sent", "owner", soon());
+    const late = ["one", "two"].map((input) => kindOf(batcher.add(input, input, performance.now() + 10)));
     expect(await Promise.all(late)).toEqual(Array(2).fill(["not_executed", "DEADLINE_EXCEEDED"]));
-    expect(waiting()).toBe(0);
-    const next = ["three", "four"].map((input) => gather(input, input, soon()));
+    expect(batcher.waiting).toBe(0);
+    const next = ["three", "four"].map((input) => batcher.add(input, input, soon()));
     batches[0]?.end();
     await settled();
     batches[1]?.end();
@@ -293,12 +299,12 @@ describe("what is gathered", () => {
 
   test("goes beside one that takes long, full or not, while there is a place", async () => {
     const { kind, batches } = controlled(2);
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const long = gather("long", "owner", soon());
+    const batcher = new Batcher(kind, nowhere, 100);
+    const long = batcher.add("long", "owner", soon());
     // Sooner than what hangs is given up.
-    const others = ["a", "b"].map((input) => gather(input, "owner", performance.now() + 900));
+    const others = ["a", "b"].map((input) => batcher.add(input, "owner", performance.now() + 900));
     while (batches.length < 2) await Bun.sleep(5);
-    const third = gather("third", "owner", soon());
+    const third = batcher.add("third", "owner", soon());
     await settled();
     expect(batches.map(({ inputs }) => inputs)).toEqual([["long"], ["a", "b"]]);
     batches[1]?.end();
@@ -308,7 +314,7 @@ describe("what is gathered", () => {
     batches[0]?.end();
     expect(await Promise.all([third, long])).toEqual(["THIRD", "LONG"]);
     // Nothing is slow any more: one goes at a time.
-    const last = ["x", "y"].map((input) => gather(input, "owner", soon()));
+    const last = ["x", "y"].map((input) => batcher.add(input, "owner", soon()));
     await settled();
     expect(batches).toHaveLength(4);
     batches[3]?.end();
@@ -324,9 +330,9 @@ describe("what is gathered", () => {
       asked++;
       return input.split(" ")[0] ?? "";
     };
-    const { gather } = createGatherer({ ...kind, keyOf }, nowhere, 10_000);
+    const batcher = new Batcher({ ...kind, keyOf }, nowhere, 10_000);
     const wanted = [...Array(2000).fill("same"), ...Array.from({ length: 100 }, (_, index) => `${index}`)];
-    const answers = ["first", ...wanted].map((input) => gather(input, "owner", soon()).catch(() => null));
+    const answers = ["first", ...wanted].map((input) => batcher.add(input, "owner", soon()).catch(() => null));
     asked = 0;
     batches[0]?.end();
     await settled();
@@ -341,16 +347,16 @@ describe("what is gathered", () => {
 
   test("does not wait behind what hangs", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const hanging = gather("hanging", "owner", soon());
-    const next = gather("next", "owner", soon());
+    const batcher = new Batcher(kind, nowhere, 100);
+    const hanging = batcher.add("hanging", "owner", soon());
+    const next = batcher.add("next", "owner", soon());
     while (batches.length < 2) await Bun.sleep(10);
     batches[1]?.end();
     expect(await next).toBe("NEXT");
     batches[0]?.end();
     expect(await hanging).toBe("HANGING");
     // Whatever has hung is over: it counts neither twice nor for ever.
-    const [one, two] = [gather("one", "owner", soon()), gather("two", "owner", soon())];
+    const [one, two] = [batcher.add("one", "owner", soon()), batcher.add("two", "owner", soon())];
     expect(batches.map(({ inputs }) => inputs).slice(2)).toEqual([["one"]]);
     batches[2]?.end();
     await settled();

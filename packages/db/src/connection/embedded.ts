@@ -34,7 +34,8 @@ import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import postgres from "postgres";
-import { driver, type Host, socketPath } from "./connection.ts";
+import { driver } from "./driver.ts";
+import { type Host, socketPath } from "./hosts.ts";
 import {
   type Account,
   announce,

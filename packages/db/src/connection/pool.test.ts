@@ -8,8 +8,8 @@ import { openByTcp } from "../embedded-testing.ts";
 import { findCredential } from "../statements/callers.ts";
 import { statement } from "../statements/statement.ts";
 import { seedKey, seedTenant, type TestDatabase, temporaryFolder, testDatabase } from "../testing.ts";
-import { hostsOf } from "./connection.ts";
 import { DatabaseError, databaseFailure, describeError } from "./errors.ts";
+import { hostsOf } from "./hosts.ts";
 import { connect, type Db, type PoolOptions } from "./pool.ts";
 
 // No test asserts a time: a slow disk must not fail one.

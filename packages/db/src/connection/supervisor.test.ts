@@ -5,8 +5,8 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { dirname, join } from "node:path";
 import { freePort } from "../embedded-testing.ts";
 import { client as clientOf, temporaryFolder } from "../testing.ts";
-import { hostsOf } from "./connection.ts";
 import { openEmbedded } from "./embedded.ts";
+import { hostsOf } from "./hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
 
 // No test asserts a time: a slow disk must not fail one.

@@ -158,7 +158,7 @@ const recording = (asked: { text: string; parameters: readonly unknown[] }[]): D
       asked.push({ text, parameters });
       return db.run(text, parameters);
     },
-    gather: async (kind, input) => (await kind.run(recorder, [input]))[0] as never,
+    batch: async (kind, input) => (await kind.run(recorder, [input]))[0] as never,
   };
   return recorder;
 };

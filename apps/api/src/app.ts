@@ -92,7 +92,7 @@ export const createApp = (options: AppOptions) => {
         deadline,
         traceId,
         span,
-        onWork: span?.onWork,
+        recordSpan: span?.recordSpan,
         isAborted,
       };
       context.requestContext = requestContext;

@@ -18,8 +18,10 @@ import listIndexes from "../migrations/0006_list_indexes.sql" with { type: "text
 import firstTenant from "../migrations/0007_first_tenant.sql" with { type: "text" };
 import endedKeys from "../migrations/0008_ended_keys.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
-import { type ConnectionOptions, driver } from "./connection/connection.ts";
-import { type Db, findPrimary } from "./connection/pool.ts";
+import type { ConnectionOptions } from "./connection/connection.ts";
+import { driver } from "./connection/driver.ts";
+import type { Db } from "./connection/pool.ts";
+import { findPrimary } from "./connection/primary.ts";
 
 /** One for each entry of the journal, in its order. */
 const TEXTS = [

@@ -12,7 +12,8 @@ import { type ApiKeyRecord, type CreateApiKey, issueApiKey, OPERATOR } from "@re
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { newId, newRequestId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import postgres from "postgres";
-import { driver, type Host, hostsOf } from "./connection/connection.ts";
+import { driver } from "./connection/driver.ts";
+import { type Host, hostsOf } from "./connection/hosts.ts";
 import { connect, type Db } from "./connection/pool.ts";
 import { openByTcp } from "./embedded-testing.ts";
 import { migrate } from "./migrate.ts";
@@ -84,12 +85,12 @@ export const session = (url: string): TestDb => {
     deadlineMs: 60_000,
     run: async <Row extends object>(text: string, parameters: readonly unknown[]) =>
       (await own.unsafe(text, parameters as never[], { prepare: true })) as unknown as Row[],
-    gather: async (kind, input) => {
+    batch: async (kind, input) => {
       const [output] = await kind.run(db, [input]);
       return output as never;
     },
     until: () => db,
-    standing: () => {
+    stats: () => {
       throw new Error("one session has no pool");
     },
     within: () => db,

@@ -20,7 +20,7 @@ export type Metrics = {
   /** To be told of what the database does. */
   watcher: Watcher;
   /** Has the state of a pool shown. */
-  show(db: Pick<Db, "standing">): void;
+  show(db: Pick<Db, "stats">): void;
   /** Has it shown how many lines of the log were dropped. */
   showLog(output: Pick<LogOutput, "dropped">): void;
   requestBegins(): void;
@@ -127,7 +127,7 @@ export const createMetrics = (version: string): Metrics => {
     watcher: {
       statement: (milliseconds, outcome) => statements.observe({ outcome }, milliseconds / 1000),
       batch: (kind, size) => batches.observe({ kind }, size),
-      redone: (kind) => redone.inc({ kind }),
+      batchRetry: (kind) => redone.inc({ kind }),
     },
     show: (db) => {
       const connections = new Gauge({
@@ -136,7 +136,7 @@ export const createMetrics = (version: string): Metrics => {
         labelNames: ["state"] as const,
         registers,
         collect() {
-          for (const [state, count] of Object.entries(db.standing().connections)) connections.set({ state }, count);
+          for (const [state, count] of Object.entries(db.stats().connections)) connections.set({ state }, count);
         },
       });
       const waiting = new Gauge({
@@ -145,7 +145,7 @@ export const createMetrics = (version: string): Metrics => {
         labelNames: ["queue"] as const,
         registers,
         collect() {
-          for (const [queue, count] of Object.entries(db.standing().waiting)) waiting.set({ queue }, count);
+          for (const [queue, count] of Object.entries(db.stats().waiting)) waiting.set({ queue }, count);
         },
       });
     },

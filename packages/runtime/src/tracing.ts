@@ -16,7 +16,7 @@ import {
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
-import type { OnWork } from "@realtime-avatar/db/connection/watcher";
+import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
 import type { SamplerName, TracingConfig } from "./tracing-config.ts";
 
 /** The span of one request. */
@@ -26,7 +26,7 @@ export type RequestSpan = {
   /** The header `traceparent` for whoever goes on from here (W3C Trace Context §3.2). */
   traceparent: string;
   /** Adds a span for part of the work; undefined when nobody will see it. */
-  onWork: OnWork | undefined;
+  recordSpan: RecordSpan | undefined;
   end(of: {
     method: string;
     route: string | undefined;
@@ -83,7 +83,7 @@ export const startTracing = (config: TracingConfig, version: string, warn: (mess
         traceId,
         spanId,
         traceparent: `00-${traceId}-${spanId}-${isSampled ? "01" : "00"}`,
-        onWork: !isSampled
+        recordSpan: !isSampled
           ? undefined
           : (kind, startTime, error) => {
               const options = { kind: SpanKind.CLIENT, startTime, attributes: { "db.system.name": "postgresql" } };

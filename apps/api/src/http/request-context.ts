@@ -1,6 +1,6 @@
 /** The request context: what the service knows of one request, for its response headers, log line and audit event. */
 
-import type { OnWork } from "@realtime-avatar/db/connection/watcher";
+import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
 import type { Origin } from "@realtime-avatar/db/statements/audit-events";
 import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
@@ -17,7 +17,7 @@ export type RequestContext = {
   /** The trace that the request is part of (W3C Trace Context), where there is one. */
   traceId?: string | undefined;
   span?: RequestSpan | undefined;
-  onWork?: OnWork | undefined;
+  recordSpan?: RecordSpan | undefined;
   /**
    * Whether the client has hung up, or has been answered by Bun already: then nothing may be written. Bun creates the
    * signal of a request when it is first asked for, and sets it rightly then.

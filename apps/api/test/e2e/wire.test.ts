@@ -273,7 +273,7 @@ describe("what gets 400, or no response, has not been written", () => {
   const quiet = async (): Promise<unknown> => {
     // What was refused is not written later either: its statement would be under way by now.
     const { db } = api.database;
-    const { connections, waiting } = db.standing();
+    const { connections, waiting } = db.stats();
     if (connections.busy > 0 || waiting.statements > 0 || waiting.gathered > 0) {
       await Bun.sleep(1);
       return quiet();
@@ -319,7 +319,7 @@ describe("what gets 400, or no response, has not been written", () => {
     await holder`lock table api_key_credentials`;
     const { socket, closed } = dial();
     socket.write(create());
-    while (api.database.db.standing().connections.busy === 0) await Bun.sleep(1);
+    while (api.database.db.stats().connections.busy === 0) await Bun.sleep(1);
     socket.destroy();
     await closed;
     await Bun.sleep(50);

@@ -1,9 +1,10 @@
 /** Nothing of an aborted request is sent to the database, however long it has waited before. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type TestDatabase, testDatabase } from "../testing.ts";
-import type { Gatherable } from "./batch.ts";
+import type { BatchKind } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
-import { connect, type Db, type Limit } from "./pool.ts";
+import { connect, type Db } from "./pool.ts";
+import type { RequestLimit } from "./request-limit.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -30,7 +31,7 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 /** A request, and how it is aborted. */
-const request = (): { limit: Limit; abort(): void } => {
+const request = (): { limit: RequestLimit; abort(): void } => {
   let isAborted = false;
   return {
     limit: { deadline: performance.now() + 60_000, isAborted: () => isAborted },
@@ -42,7 +43,7 @@ const request = (): { limit: Limit; abort(): void } => {
 
 const write = (to: Pick<Db, "run">, note: string): Promise<unknown> => to.run("insert into notes values ($1)", [note]);
 /** Each batch that is written is one statement. */
-const NOTES: Gatherable<string, string> = {
+const NOTES: BatchKind<string, string> = {
   name: "notes",
   inFlight: 1,
   run: async (runner, notes) => {
@@ -93,7 +94,7 @@ test("what waits in a batch is not sent when its request is aborted, and its nei
   const leave = await occupy();
   const requests = Array.from({ length: 6 }, request);
   // The first goes as a batch of its own, which waits for the connection; the others wait behind it.
-  const results = requests.map(({ limit }, index) => kindOf(db.until(limit).gather(NOTES, `${index}`, "owner")));
+  const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(NOTES, `${index}`, "owner")));
   for (const index of [0, 2, 5]) requests[index]?.abort();
   await leave();
   expect(await Promise.all(results)).toEqual([ABORTED, "done", ABORTED, "done", "done", ABORTED]);
@@ -105,7 +106,7 @@ test("a batch that waits for a connection goes on without the input of aborted r
   const requests = Array.from({ length: 4 }, request);
   // As soon as the first batch has gone, the other three are one batch; they are aborted when it asks for a connection.
   const sizes: number[] = [];
-  const kind: Gatherable<string, string> = {
+  const kind: BatchKind<string, string> = {
     ...NOTES,
     run: (runner, notes) => {
       sizes.push(notes.length);
@@ -114,7 +115,7 @@ test("a batch that waits for a connection goes on without the input of aborted r
       return result;
     },
   };
-  const results = requests.map(({ limit }, index) => kindOf(db.until(limit).gather(kind, `${index}`, "owner")));
+  const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(kind, `${index}`, "owner")));
   const other = request();
   await leave();
   // Something else is before the second batch.
@@ -127,6 +128,6 @@ test("a batch that waits for a connection goes on without the input of aborted r
 
 test("a request that nobody aborts is as before", async () => {
   expect(await kindOf(write(db.until({ deadline: performance.now() + 60_000 }), "x"))).toBe("done");
-  expect(await kindOf(db.gather(NOTES, "y", "owner"))).toBe("done");
+  expect(await kindOf(db.batch(NOTES, "y", "owner"))).toBe("done");
   expect(await written()).toEqual(["x", "y"]);
 });

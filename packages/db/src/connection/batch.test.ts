@@ -1,16 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { issueApiKey } from "@realtime-avatar/domain/api-key";
-import { verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { type AvatarRecord, newAvatar } from "@realtime-avatar/domain/avatar";
-import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { insertApiKey } from "../statements/api-keys.ts";
-import { findAvatar, insertAvatar } from "../statements/avatars.ts";
-import { type Caller, findCredential } from "../statements/callers.ts";
-import type { Claim } from "../statements/idempotency-keys.ts";
-import { operatorOrigin, random, seedKey, seedTenant, session, type TestDatabase, testDatabase } from "../testing.ts";
-import { createGatherer, type Gatherable, MAX_BATCH, type Runner, SECOND_SHARE } from "./batch.ts";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { Batcher, type BatchKind, MAX_BATCH, type Runner, SECOND_SHARE } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
-import { connect, type Db } from "./pool.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -22,7 +12,7 @@ const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("nothing he
 const controlled = (inFlight = 1) => {
   const batches: { inputs: readonly string[]; end(outputs?: readonly string[]): void; fail(error: unknown): void }[] =
     [];
-  const kind: Gatherable<string, string> = {
+  const kind: BatchKind<string, string> = {
     name: "test",
     inFlight,
     run: (_, inputs) =>
@@ -43,11 +33,11 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof DatabaseError ? [error.failure, error.code] : String(error)),
   );
 
-describe("what is gathered", () => {
+describe("concurrent work of one kind", () => {
   test("goes at once when nothing is under way, and together when something is; each gets its own answer", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const answers = ["a", "b", "c"].map((input) => gather(input, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 100);
+    const answers = ["a", "b", "c"].map((input) => batcher.add(input, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs)).toEqual([["a"]]);
     batches[0]?.end();
     await settled();
@@ -58,13 +48,13 @@ describe("what is gathered", () => {
 
   test("goes beside another only when it fills a batch", async () => {
     const { kind, batches } = controlled(2);
-    const { gather } = createGatherer(kind, nowhere, 1000);
-    const answers = Array.from({ length: MAX_BATCH }, (_, index) => gather(`${index}`, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 1000);
+    const answers = Array.from({ length: MAX_BATCH }, (_, index) => batcher.add(`${index}`, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1]);
-    answers.push(gather("the last", "owner", soon()));
+    answers.push(batcher.add("the last", "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH]);
     // Two are at the database: there is no third, however much waits.
-    const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => gather(`more ${index}`, "owner", soon()));
+    const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => batcher.add(`more ${index}`, "owner", soon()));
     expect(batches).toHaveLength(2);
     for (let sent = 0; sent < 4; sent++) {
       batches[sent]?.end();
@@ -76,9 +66,9 @@ describe("what is gathered", () => {
 
   test("goes with what comes in the same turn, once more than one has come; one by itself goes at once again", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 1000);
+    const batcher = new Batcher(kind, nowhere, 1000);
     const answers: Promise<string>[] = [];
-    const send = (...inputs: string[]) => answers.push(...inputs.map((input) => gather(input, "owner", soon())));
+    const send = (...inputs: string[]) => answers.push(...inputs.map((input) => batcher.add(input, "owner", soon())));
     const endLast = async () => {
       batches.at(-1)?.end();
       await settled();
@@ -101,10 +91,13 @@ describe("what is gathered", () => {
 
   test("keeps apart what shares a key, and nothing else", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
+    const batcher = new Batcher({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
     const wanted = ["a 1", "a 2", "b 1", "a 3", "c 1"];
-    const answers = [gather("first", "owner", soon()), ...wanted.map((input) => gather(input, "owner", soon()))];
-    const other = gather("a 4", "other", soon());
+    const answers = [
+      batcher.add("first", "owner", soon()),
+      ...wanted.map((input) => batcher.add(input, "owner", soon())),
+    ];
+    const other = batcher.add("a 4", "other", soon());
     for (let sent = 0; sent < 5; sent++) {
       batches[sent]?.end();
       await settled();
@@ -116,8 +109,8 @@ describe("what is gathered", () => {
 
   test("goes in batches of a bounded size, in order", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 1000);
-    const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => gather(`${index}`, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 1000);
+    const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => batcher.add(`${index}`, "owner", soon()));
     for (let sent = 0; sent < 4; sent++) {
       batches[sent]?.end();
       await settled();
@@ -128,9 +121,9 @@ describe("what is gathered", () => {
 
   test("of one owner's flood leaves each other owner its turn in the very next batch", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 1000);
-    const flood = Array.from({ length: 500 }, (_, index) => gather(`flood ${index}`, "flooder", soon()));
-    const others = ["x", "y", "z"].map((name) => gather(name, name, soon()));
+    const batcher = new Batcher(kind, nowhere, 1000);
+    const flood = Array.from({ length: 500 }, (_, index) => batcher.add(`flood ${index}`, "flooder", soon()));
+    const others = ["x", "y", "z"].map((name) => batcher.add(name, name, soon()));
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs.slice(0, 4)).toEqual(["flood 1", "x", "y", "z"]);
@@ -144,9 +137,9 @@ describe("what is gathered", () => {
 
   test("and refused for what is in it, is done one by one: only the culprit fails", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const first = gather("first", "owner", soon());
-    const answers = ["good", "bad", "better"].map((input) => gather(input, "owner", soon()));
+    const batcher = new Batcher(kind, nowhere, 100);
+    const first = batcher.add("first", "owner", soon());
+    const answers = ["good", "bad", "better"].map((input) => batcher.add(input, "owner", soon()));
     const outcomes = Promise.allSettled(answers);
     batches[0]?.end();
     await settled();
@@ -166,9 +159,9 @@ describe("what is gathered", () => {
 
   test("and lost on its way, is not done again: nobody knows whether it was", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const first = gather("first", "owner", soon());
-    const answers = ["a", "b"].map((input) => kindOf(gather(input, "owner", soon())));
+    const batcher = new Batcher(kind, nowhere, 100);
+    const first = batcher.add("first", "owner", soon());
+    const answers = ["a", "b"].map((input) => kindOf(batcher.add(input, "owner", soon())));
     batches[0]?.end();
     await settled();
     batches[1]?.fail(new DatabaseError("outcome_unknown", "CONNECTION_CLOSED", "lost"));
@@ -179,13 +172,16 @@ describe("what is gathered", () => {
 
   test("waits until its deadline and no longer: not executed before it was sent, unknown after", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const sent = kindOf(gather("sent", "owner", performance.now() + 50));
-    const waiting = kindOf(gather("waiting", "owner", performance.now() + 20));
-    const patient = gather("patient", "owner", soon());
+    const batcher = new Batcher(kind, nowhere, 100);
+    const sent = kindOf(batcher.add("sent", "owner", performance.now() + 50));
+    const waiting = kindOf(batcher.add("waiting", "owner", performance.now() + 20));
+    const patient = batcher.add("patient", "owner", soon());
     expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
     expect(await sent).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
-    expect(await kindOf(gather("late", "owner", performance.now() - 1))).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+    expect(await kindOf(batcher.add("late", "owner", performance.now() - 1))).toEqual([
+      "not_executed",
+      "DEADLINE_EXCEEDED",
+    ]);
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs).toEqual(["patient"]);
@@ -195,9 +191,9 @@ describe("what is gathered", () => {
 
   test("is refused at once, when too much waits", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 2);
-    const answers = ["sent", "one", "two"].map((input) => gather(input, input, soon()));
-    expect(await kindOf(gather("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
+    const batcher = new Batcher(kind, nowhere, 2);
+    const answers = ["sent", "one", "two"].map((input) => batcher.add(input, input, soon()));
+    expect(await kindOf(batcher.add("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
     batches[0]?.end();
     await settled();
     batches[1]?.end();
@@ -206,8 +202,8 @@ describe("what is gathered", () => {
 
   test("in a full queue, the latest of the owner with most gives way to an owner with less", async () => {
     const { kind, batches } = controlled();
-    const { gather, waiting } = createGatherer(kind, nowhere, 4);
-    const send = (input: string) => gather(input, input.slice(0, 1), soon());
+    const batcher = new Batcher(kind, nowhere, 4);
+    const send = (input: string) => batcher.add(input, input.slice(0, 1), soon());
     const sent = send("x");
     const kept = ["a1", "b1"].map(send);
     const flood = ["b2", "b3"].map((input) => kindOf(send(input)));
@@ -217,26 +213,26 @@ describe("what is gathered", () => {
     for (const input of ["a2", "b4", "c2", "e1"]) {
       expect(await kindOf(send(input))).toEqual(["not_executed", "QUEUE_FULL"]);
     }
-    expect(waiting()).toBe(4);
+    expect(batcher.waiting).toBe(4);
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs).toEqual(["a1", "b1", "c1", "d1"]);
     batches[1]?.end();
     expect(await Promise.all([sent, ...kept, ...others])).toEqual(["X", "A1", "B1", "C1", "D1"]);
-    expect(waiting()).toBe(0);
+    expect(batcher.waiting).toBe(0);
   });
 
   test("in the first queue goes first, but for a share of each batch, and neither queue fills the other", async () => {
     const { kind, batches } = controlled();
     const goesFirst = (input: string): boolean => input.startsWith("first");
-    const { gather, waiting } = createGatherer({ ...kind, goesFirst }, nowhere, 100);
-    const send = (input: string) => gather(input, input, soon());
+    const batcher = new Batcher({ ...kind, goesFirst }, nowhere, 100);
+    const send = (input: string) => batcher.add(input, input, soon());
     const answers = [send("sent")];
     for (let index = 0; index < 100; index++) answers.push(send(`second ${index}`));
     expect(await kindOf(send("second too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
     for (let index = 0; index < 100; index++) answers.push(send(`first ${index}`));
     expect(await kindOf(send("first too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
-    expect(waiting()).toBe(200);
+    expect(batcher.waiting).toBe(200);
     for (let sent = 0; sent < batches.length; sent++) {
       batches[sent]?.end();
       await settled();
@@ -257,12 +253,12 @@ describe("what is gathered", () => {
   test("in the second queue has its share, however much goes first", async () => {
     const { kind, batches } = controlled();
     const goesFirst = (input: string): boolean => input.startsWith("first");
-    const { gather } = createGatherer({ ...kind, goesFirst }, nowhere, 1000);
+    const batcher = new Batcher({ ...kind, goesFirst }, nowhere, 1000);
     let turn = 0;
     const flood = (count: number) =>
-      Array.from({ length: count }, () => gather(`first ${turn++}`, `owner ${turn}`, soon()).catch(() => null));
+      Array.from({ length: count }, () => batcher.add(`first ${turn++}`, `owner ${turn}`, soon()).catch(() => null));
     const others: Promise<unknown>[] = flood(500);
-    const second = Array.from({ length: 3 * SECOND_SHARE }, (_, index) => gather(`${index}`, `${index}`, soon()));
+    const second = Array.from({ length: 3 * SECOND_SHARE }, (_, index) => batcher.add(`${index}`, `${index}`, soon()));
     for (let sent = 0; sent < 4; sent++) {
       // The first queue is never empty.
       others.push(...flood(MAX_BATCH));
@@ -279,12 +275,12 @@ describe("what is gathered", () => {
 
   test("and whose time is up while it waits leaves its place", async () => {
     const { kind, batches } = controlled();
-    const { gather, waiting } = createGatherer(kind, nowhere, 2);
-    const sent = gather("sent", "owner", soon());
-    const late = ["one", "two"].map((input) => kindOf(gather(input, input, performance.now() + 10)));
+    const batcher = new Batcher(kind, nowhere, 2);
+    const sent = batcher.add("sent", "owner", soon());
+    const late = ["one", "two"].map((input) => kindOf(batcher.add(input, input, performance.now() + 10)));
     expect(await Promise.all(late)).toEqual(Array(2).fill(["not_executed", "DEADLINE_EXCEEDED"]));
-    expect(waiting()).toBe(0);
-    const next = ["three", "four"].map((input) => gather(input, input, soon()));
+    expect(batcher.waiting).toBe(0);
+    const next = ["three", "four"].map((input) => batcher.add(input, input, soon()));
     batches[0]?.end();
     await settled();
     batches[1]?.end();
@@ -293,12 +289,12 @@ describe("what is gathered", () => {
 
   test("goes beside one that takes long, full or not, while there is a place", async () => {
     const { kind, batches } = controlled(2);
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const long = gather("long", "owner", soon());
+    const batcher = new Batcher(kind, nowhere, 100);
+    const long = batcher.add("long", "owner", soon());
     // Sooner than what hangs is given up.
-    const others = ["a", "b"].map((input) => gather(input, "owner", performance.now() + 900));
+    const others = ["a", "b"].map((input) => batcher.add(input, "owner", performance.now() + 900));
     while (batches.length < 2) await Bun.sleep(5);
-    const third = gather("third", "owner", soon());
+    const third = batcher.add("third", "owner", soon());
     await settled();
     expect(batches.map(({ inputs }) => inputs)).toEqual([["long"], ["a", "b"]]);
     batches[1]?.end();
@@ -308,7 +304,7 @@ describe("what is gathered", () => {
     batches[0]?.end();
     expect(await Promise.all([third, long])).toEqual(["THIRD", "LONG"]);
     // Nothing is slow any more: one goes at a time.
-    const last = ["x", "y"].map((input) => gather(input, "owner", soon()));
+    const last = ["x", "y"].map((input) => batcher.add(input, "owner", soon()));
     await settled();
     expect(batches).toHaveLength(4);
     batches[3]?.end();
@@ -324,9 +320,9 @@ describe("what is gathered", () => {
       asked++;
       return input.split(" ")[0] ?? "";
     };
-    const { gather } = createGatherer({ ...kind, keyOf }, nowhere, 10_000);
+    const batcher = new Batcher({ ...kind, keyOf }, nowhere, 10_000);
     const wanted = [...Array(2000).fill("same"), ...Array.from({ length: 100 }, (_, index) => `${index}`)];
-    const answers = ["first", ...wanted].map((input) => gather(input, "owner", soon()).catch(() => null));
+    const answers = ["first", ...wanted].map((input) => batcher.add(input, "owner", soon()).catch(() => null));
     asked = 0;
     batches[0]?.end();
     await settled();
@@ -341,274 +337,20 @@ describe("what is gathered", () => {
 
   test("does not wait behind what hangs", async () => {
     const { kind, batches } = controlled();
-    const { gather } = createGatherer(kind, nowhere, 100);
-    const hanging = gather("hanging", "owner", soon());
-    const next = gather("next", "owner", soon());
+    const batcher = new Batcher(kind, nowhere, 100);
+    const hanging = batcher.add("hanging", "owner", soon());
+    const next = batcher.add("next", "owner", soon());
     while (batches.length < 2) await Bun.sleep(10);
     batches[1]?.end();
     expect(await next).toBe("NEXT");
     batches[0]?.end();
     expect(await hanging).toBe("HANGING");
     // Whatever has hung is over: it counts neither twice nor for ever.
-    const [one, two] = [gather("one", "owner", soon()), gather("two", "owner", soon())];
+    const [one, two] = [batcher.add("one", "owner", soon()), batcher.add("two", "owner", soon())];
     expect(batches.map(({ inputs }) => inputs).slice(2)).toEqual([["one"]]);
     batches[2]?.end();
     await settled();
     batches[3]?.end();
     expect(await Promise.all([one, two])).toEqual(["ONE", "TWO"]);
-  });
-});
-
-describe("at the database", () => {
-  let database: TestDatabase;
-  let db: Db;
-  beforeAll(async () => {
-    database = await testDatabase();
-    db = connect(database.url, { connections: 4 });
-  });
-  afterAll(async () => {
-    await db.close();
-    await database.close();
-  });
-
-  const seedCaller = async (): Promise<Caller> => {
-    const { secret } = await seedKey(database.db, await seedTenant(database.db), {
-      environment: "live",
-      scopes: ["*"],
-    });
-    const found = await findCredential(database.db, secret.keyId);
-    if (!found) throw new Error("no caller");
-    return found.caller;
-  };
-  const create = (caller: Caller, name: string, idempotencyKey: string | null = null, pool = db) => {
-    const now = new Date();
-    const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
-    const body = { displayName: name, sourceKind: "image", metadata: { name, quote: '"{\\,}' } } as const;
-    const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, of.id);
-    return insertAvatar(pool, newAvatar(body, of), caller, { ...operatorOrigin(), actor: caller }, claim);
-  };
-  const claimOf = (idempotencyKey: string, text: string): Claim => ({
-    request: "POST /api/v1/avatars",
-    idempotencyKey,
-    bodyHash: new Uint8Array(32).fill(7),
-    status: 201,
-    location: `/api/v1/avatars/${text}`,
-    etag: '"1"',
-    answer: Buffer.from(`"\\{,}' ${text}`),
-    sealedFor: null,
-  });
-  const names = async ({ tenantId }: Caller) => {
-    const rows = await database.db.client<{ name: string; metadata: { name: string }; actor: string }[]>`
-      select display_name as name, metadata, actor_id as actor
-      from avatars join audit_events on target_id = avatars.id and audit_events.tenant_id = avatars.tenant_id
-      where avatars.tenant_id = ${tenantId} order by display_name`;
-    return rows;
-  };
-
-  test("look-ups that come together each find their own credential, or none", async () => {
-    const callers = await Promise.all([seedCaller(), seedCaller(), seedCaller()]);
-    const asked = Array.from({ length: 60 }, (_, index) => callers[index % 4]);
-    const found = await Promise.all(
-      asked.map((caller, index) =>
-        findCredential(db, caller?.keyId ?? "0000000000000000", index % 2 ? (callers[0]?.id ?? null) : null),
-      ),
-    );
-    for (const [index, credential] of found.entries()) {
-      expect(credential?.caller.id).toBe(asked[index]?.id as never);
-      const isOfOneTenant = asked[index] === callers[0];
-      expect(credential?.target?.id ?? null).toBe(index % 2 && isOfOneTenant ? (callers[0]?.id as never) : null);
-    }
-  });
-
-  test("creates that come together are each written as they are, with their own event, whoever else is among them", async () => {
-    const [one, two] = [await seedCaller(), await seedCaller()];
-    const made = await Promise.all(
-      Array.from({ length: 40 }, (_, index) => create(index % 2 ? one : two, `name ${index} "ü\\`)),
-    );
-    expect(made).toEqual(Array(40).fill({ kind: "written" }));
-    for (const caller of [one, two]) {
-      const rows = await names(caller);
-      expect(rows).toHaveLength(20);
-      for (const { name, metadata, actor } of rows) expect([metadata.name, actor]).toEqual([name, caller.id]);
-    }
-  });
-
-  test("one that the database refuses fails alone", async () => {
-    const caller = await seedCaller();
-    const wanted = Array.from({ length: 20 }, (_, index) => (index === 7 ? "x".repeat(1000) : `name ${index}`));
-    const outcomes = await Promise.allSettled(wanted.map((name) => create(caller, name)));
-    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(wanted.map((_, index) => index !== 7));
-    expect(await names(caller)).toHaveLength(19);
-  });
-
-  test("one whose caller has been revoked is not written, and its neighbours are", async () => {
-    const [good, revoked] = [await seedCaller(), await seedCaller()];
-    await database.db.client`update api_keys set revoked_at = now(), version = 2 where id = ${revoked.id}`;
-    const made = await Promise.all(
-      Array.from({ length: 20 }, (_, index) => create(index % 5 ? good : revoked, `name ${index}`)),
-    );
-    expect(made.map(({ kind }) => kind)).toEqual(Array.from({ length: 20 }, (_, at) => (at % 5 ? "written" : "stale")));
-    expect(await names(revoked)).toHaveLength(0);
-  });
-
-  test.each([
-    ["the first", [0, 1, 2]],
-    ["among others", [3, 5, 7]],
-  ])("one whose caller is being changed waits alone, whether it is %s; its neighbours do not", async (_, places) => {
-    const [good, changing] = [await seedCaller(), await seedCaller()];
-    const holder = session(database.url);
-    await holder.client`begin`;
-    await holder.client`update api_keys set revoked_at = now(), version = 2 where id = ${changing.id}`;
-    const all = Array.from({ length: 12 }, (_, index) => {
-      const caller = places.includes(index) ? changing : good;
-      // With a claim and without.
-      return create(caller, `name ${index}`, index % 2 ? `key ${index}` : null);
-    });
-    const others = all.filter((_, index) => !places.includes(index));
-    const held = all.filter((_, index) => places.includes(index));
-    expect(await Promise.all(others)).toEqual(Array(9).fill({ kind: "written" }));
-    await holder.client`commit`;
-    expect(await Promise.all(held)).toEqual(Array(3).fill({ kind: "stale" }));
-    await holder.close();
-    expect(await names(changing)).toHaveLength(0);
-  });
-
-  test("claimed creates that come together are each made once, and later ones get the answer of the first", async () => {
-    const [one, two] = [await seedCaller(), await seedCaller()];
-    const wanted = Array.from({ length: 60 }, (_, index) => ({
-      caller: index % 2 ? one : two,
-      key: `key ${Math.floor(index / 2) % 10}`,
-    }));
-    const outcomes = await Promise.all(wanted.map(({ caller, key }, index) => create(caller, `name ${index}`, key)));
-    for (const caller of [one, two]) {
-      const rows = await database.db.client<{ key: string; location: string; id: string }[]>`
-        select idempotency_key as key, location, target_id as id from idempotency_keys
-        join audit_events on audit_events.tenant_id = idempotency_keys.tenant_id and audit_events.id = audit_event_id
-        join avatars on avatars.tenant_id = audit_events.tenant_id and avatars.id = target_id
-        where idempotency_keys.tenant_id = ${caller.tenantId}`;
-      expect(rows).toHaveLength(10);
-      expect(await names(caller)).toHaveLength(10);
-      for (const { key, location, id } of rows) {
-        expect(location).toBe(`/api/v1/avatars/${id}`);
-        const same = outcomes.filter((_, index) => wanted[index]?.caller === caller && wanted[index]?.key === key);
-        expect(same.filter(({ kind }) => kind === "written")).toHaveLength(1);
-        const replayed = same.flatMap((outcome) => (outcome.kind === "replayed" ? [outcome.response] : []));
-        expect(replayed).toHaveLength(2);
-        for (const stored of replayed) {
-          expect(stored).toMatchObject({ status: 201, location, etag: '"1"', sealedFor: null });
-          expect([...stored.bodyHash]).toEqual(Array(32).fill(7));
-          expect(Buffer.from(stored.answer).toString()).toBe(`"\\{,}' ${id}`);
-        }
-      }
-    }
-  });
-
-  test("claimed creates of two replicas, in whatever order, neither wait for each other in a circle nor are made twice", async () => {
-    const caller = await seedCaller();
-    const other = connect(database.url, { connections: 4 });
-    for (let round = 0; round < 10; round++) {
-      const keys = Array.from({ length: 40 }, (_, index) => `round ${round} key ${index}`);
-      const outcomes = await Promise.all([
-        ...keys.map((key) => create(caller, key, key)),
-        ...keys.toReversed().map((key) => create(caller, key, key, other)),
-      ]);
-      expect(outcomes.filter(({ kind }) => kind === "written")).toHaveLength(40);
-      expect(outcomes.filter(({ kind }) => kind === "replayed")).toHaveLength(40);
-    }
-    await other.close();
-    expect(await names(caller)).toHaveLength(400);
-  });
-
-  test("a claim that is over is taken over, among those that hold", async () => {
-    const caller = await seedCaller();
-    await Promise.all(["x", "old", "y"].map((key) => create(caller, key, key)));
-    await database.db.client`
-      update idempotency_keys set created_at = now() - interval '25 hours'
-      where tenant_id = ${caller.tenantId} and idempotency_key = 'old'`;
-    const outcomes = await Promise.all(["first", "x", "old", "y"].map((key) => create(caller, `${key} again`, key)));
-    expect(outcomes.map(({ kind }) => kind)).toEqual(["written", "replayed", "written", "replayed"]);
-  });
-
-  test("keys that are created together are each written with their own credential", async () => {
-    const [one, two] = [await seedCaller(), await seedCaller()];
-    const issued = Array.from({ length: 30 }, (_, index) => {
-      const caller = index % 2 ? one : two;
-      const now = new Date();
-      // Every fifth has expired on its way.
-      const past = index % 5 === 4 ? new Date(now.getTime() - 1000).toISOString() : null;
-      const made = issueApiKey({ name: `key "${index}",{}` }, caller, { ...caller, now, random });
-      return {
-        caller,
-        secret: made.secret,
-        record: { ...made.record, expiresAt: past === null ? null : new Date(past) },
-      };
-    });
-    const outcomes = await Promise.all(
-      issued.map(({ caller, record, secret }) =>
-        insertApiKey(db, { record, secret, maxActiveKeys: 100 }, caller, { ...operatorOrigin(), actor: caller }),
-      ),
-    );
-    expect(outcomes.map(({ kind }) => kind)).toEqual(issued.map((_, at) => (at % 5 === 4 ? "stale" : "written")));
-    for (const [index, { record, secret, caller }] of issued.entries()) {
-      const found = await findCredential(db, secret.keyId);
-      if (index % 5 === 4) expect(found).toBeNull();
-      else {
-        expect(found?.caller).toMatchObject({
-          id: record.id,
-          name: record.name,
-          lineage: [caller.id],
-          status: "active",
-        });
-        expect(found && verifyApiKey(secret, found.digest)).toBe(true);
-      }
-    }
-  });
-
-  test("reads by id that come together each find their own avatar, or none", async () => {
-    const [one, two] = [await seedCaller(), await seedCaller()];
-    const made = await Promise.all(
-      Array.from({ length: 6 }, async (_, index) => {
-        const caller = index % 2 ? one : two;
-        const now = new Date();
-        const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
-        const avatar = newAvatar({ displayName: `name ${index}`, sourceKind: "image", metadata: { index } }, of);
-        await insertAvatar(db, avatar, caller, { ...operatorOrigin(), actor: caller });
-        return avatar;
-      }),
-    );
-    const asked = Array.from({ length: 48 }, (_, index) => ({
-      avatar: made[index % 6] as AvatarRecord,
-      // The owner, another tenant, the same tenant in the other environment, and an id of nothing.
-      owner: [
-        { tenantId: (index % 2 ? one : two).tenantId, environment: "live" },
-        { tenantId: (index % 2 ? two : one).tenantId, environment: "live" },
-        { tenantId: (index % 2 ? one : two).tenantId, environment: "test" },
-      ][index % 3] as { tenantId: TenantId; environment: "live" | "test" },
-    }));
-    const found = await Promise.all(asked.map(({ avatar, owner }) => findAvatar(db, owner, avatar.id)));
-    expect(found).toEqual(asked.map(({ avatar }, index) => (index % 3 === 0 ? avatar : null)));
-    expect(await findAvatar(db, one, newId("ava", new Date(), random))).toBeNull();
-  });
-
-  test("what has been accepted is written, though the pool is closed meanwhile", async () => {
-    const caller = await seedCaller();
-    const closing = connect(database.url, { connections: 1 });
-    const now = new Date();
-    const creates = Array.from({ length: 30 }, (_, index) => {
-      const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now } as const;
-      const avatar = newAvatar({ displayName: `name ${index}`, sourceKind: "image" }, of);
-      return insertAvatar(closing, avatar, caller, { ...operatorOrigin(), actor: caller });
-    });
-    const outcomes = Promise.allSettled(creates);
-    await Promise.race(creates);
-    await closing.close();
-    const answered = await outcomes;
-    const written = answered.filter(
-      (outcome) => outcome.status === "fulfilled" && outcome.value.kind === "written",
-    ).length;
-    expect(await names(caller)).toHaveLength(written);
-    for (const outcome of answered) {
-      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ failure: "not_executed" });
-    }
   });
 });

@@ -8,7 +8,8 @@ import { migrate } from "../migrate.ts";
 import { openDatabase } from "../open.ts";
 import { client, temporaryFolder } from "../testing.ts";
 import type { EmbeddedDatabase } from "./embedded.ts";
-import { connect, findPrimary } from "./pool.ts";
+import { connect } from "./pool.ts";
+import { findPrimary } from "./primary.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

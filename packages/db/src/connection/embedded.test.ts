@@ -5,8 +5,8 @@ import { chmod, chown, cp, mkdir, readdir, readFile, readlink, rm, stat, writeFi
 import { createServer, type Socket } from "node:net";
 import { dirname, join } from "node:path";
 import { client as clientOf, temporaryFolder } from "../testing.ts";
-import { hostsOf } from "./connection.ts";
 import { openEmbedded } from "./embedded.ts";
+import { hostsOf } from "./hosts.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

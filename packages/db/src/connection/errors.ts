@@ -1,23 +1,20 @@
-/** What can go wrong between here and the database, and what may be said of it. */
+/** Errors of the database: what each one says about the statement and its connection, and what may be logged of it. */
 import postgres from "postgres";
 
-/** Why a statement failed, where the reason lies with the database rather than with the statement. */
+/** Whether a statement that failed through no fault of its own was executed. */
 export type DatabaseFailure =
   /** It was certainly not executed. */
   | "not_executed"
-  /** The connection was lost on the way: it may have been executed. */
+  /** The connection was lost, or the deadline passed, while it ran: it may have been executed. */
   | "outcome_unknown";
 
-/** A statement that takes longer may wait for ever: its connection may have silently gone, or it may wait for a lock. */
-export const HANGS_MS = 1000;
-
-/** A statement that the database has not executed, or perhaps has. */
+/** A statement failed because of the database or the way to it, not because of the statement. */
 export class DatabaseError extends Error {
   override readonly name = "DatabaseError";
 
   constructor(
     readonly failure: DatabaseFailure,
-    /** What went wrong, for a log: an SQLSTATE, an error code of the system's, or one of ours. */
+    /** For the log: an SQLSTATE, an error code of the operating system, or one of ours. */
     readonly code: string,
     message: string,
     options: { cause?: unknown } = {},
@@ -29,32 +26,44 @@ export class DatabaseError extends Error {
 export const notExecuted = (code: string, message: string): DatabaseError =>
   new DatabaseError("not_executed", code, message);
 
-/** The code of a statement that was not sent because its request had been aborted. */
-export const ABORTED = "ABORTED";
+/** The most that may wait is waiting already. */
+export const queueFull = (): DatabaseError => notExecuted("QUEUE_FULL", "too many wait already");
+
+const ABORTED = "ABORTED";
+/** The statement was not sent, because its request had been aborted. */
 export const aborted = (): DatabaseError => notExecuted(ABORTED, "the request was aborted before this was sent");
 
-/** Whether `error` says that the work was not sent because its request, or one in its batch, had been aborted. */
+/** The deadline passed before the statement was sent. */
+export const tooLate = (message: string): DatabaseError => notExecuted("DEADLINE_EXCEEDED", message);
+/** The deadline passed after the statement was sent. */
+export const noResponse = (): DatabaseError =>
+  new DatabaseError("outcome_unknown", "DEADLINE_EXCEEDED", "the database did not answer in time");
+
+/** Whether a statement was not sent because its request, or one of its batch, had been aborted. */
 export const isAbort = (error: unknown): boolean => error instanceof DatabaseError && error.code === ABORTED;
 
-/** Tells a failing database from a failing statement; `null` for the latter, and for whatever is no database error. */
+/** How the database failed; `null` for a failure of the statement itself, and for any other error. */
 export const databaseFailure = (error: unknown): DatabaseFailure | null =>
   error instanceof DatabaseError ? error.failure : null;
 
-/** What the driver refuses before it sends anything: mistakes of ours. */
+/** Errors that the driver throws before it sends anything. They are bugs of ours. */
 const NEVER_SENT = new Set(["UNDEFINED_VALUE", "MAX_PARAMETERS_EXCEEDED", "NOT_TAGGED_CALL"]);
-/** SQLSTATEs and their classes (PostgreSQL's appendix A) that tell of the server's state, not of a mistake of ours. */
+/** SQLSTATEs and classes of them (PostgreSQL's appendix A) that describe the server's state, not a bug of ours. */
 const LOST_STATE = /^(08|57P0[12]|40003)/;
 const REFUSED_STATE = /^(28|3D000|25006|40|42P01|42703|53|55P03|57|58)/;
 
-/** The error of a statement that was sent: one of the database's own, or else one of the way to it. */
-export const sentFailure = (error: unknown): unknown => {
+/**
+ * Turns what the driver threw for a statement into a `DatabaseError`, if the database or the way to it has failed. Any
+ * other error is returned unchanged.
+ */
+export const toStatementError = (error: unknown): unknown => {
   if (!(error instanceof postgres.PostgresError)) {
     const code = error instanceof Error && "code" in error ? String(error.code) : "UNREADABLE";
     if (NEVER_SENT.has(code)) return error;
     return new DatabaseError("outcome_unknown", code, "the connection was lost", { cause: error });
   }
   const { code, severity } = error;
-  // With a FATAL the connection ends, and nobody says how far the statement has come.
+  // FATAL and PANIC end the connection, and do not say how far the statement got.
   if (LOST_STATE.test(code) || severity !== "ERROR") {
     return new DatabaseError("outcome_unknown", code, "the connection was lost");
   }
@@ -62,19 +71,22 @@ export const sentFailure = (error: unknown): unknown => {
   return error;
 };
 
-/** Whether a connection can be used again after this: only the server's answer to a statement leaves it whole. */
-export const isSound = (error: unknown): boolean =>
+/** Whether the connection can be used again: only after an ERROR of the server, and not when it has become read-only. */
+export const isConnectionUsable = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.severity === "ERROR" && error.code !== "25006";
 
-/** Whether the statement's plan is of a schema that is no more. Those of other connections are as well, then. */
-export const isOutdated = (error: unknown): boolean =>
+/** Whether the prepared statement was planned before a schema change. Those of other connections are outdated as well. */
+export const isPlanOutdated = (error: unknown): boolean =>
   error instanceof postgres.PostgresError && error.code === "0A000" && error.routine === "RevalidateCachedQuery";
 
-/** Whether the server has forgotten the statement, or has outdated plans: it was not executed, and can be elsewhere. */
-export const isStale = (error: unknown): boolean =>
-  isOutdated(error) || (error instanceof postgres.PostgresError && error.code === "26000");
+/**
+ * Whether the server no longer has the prepared statement, or a plan that fits the schema. The statement was not
+ * executed, and can be run on another connection.
+ */
+export const isStatementForgotten = (error: unknown): boolean =>
+  isPlanOutdated(error) || (error instanceof postgres.PostgresError && error.code === "26000");
 
-/** What may be said of an error in a log. A PostgreSQL error's own words can hold the values of a row. */
+/** What may be logged of an error. The message and detail of a PostgreSQL error can contain values of a row. */
 export const describeError = (error: unknown): Record<string, unknown> => {
   if (error instanceof postgres.PostgresError) {
     const { code, severity, constraint_name, table_name, column_name, routine } = error;

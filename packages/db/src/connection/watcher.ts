@@ -1,27 +1,21 @@
-/** What the database tells of itself while it works, to whoever watches: of kinds and times, never of values. */
+/** Events and counters for metrics. They carry kinds, counts and times, never values of a row. */
 
-/** How a statement came to its end; `refused` is the server's own refusal of what is in it. */
-export type Ending = "done" | "refused" | "not_executed" | "outcome_unknown";
+/** How a statement ended. `refused`: the server rejected its content, for instance by a constraint. */
+export type StatementOutcome = "done" | "refused" | "not_executed" | "outcome_unknown";
 
-/** Told of what happens, as it happens. It must not throw, and must not take long. */
+/** Receives events as they happen. Its methods must return quickly and must not throw. */
 export type Watcher = {
-  /** A statement was at the server for so long, in milliseconds. */
-  statement(milliseconds: number, ending: Ending): void;
-  /** So many of this kind went as one statement. */
+  /** A statement ended after this time at the server. */
+  statement(milliseconds: number, outcome: StatementOutcome): void;
+  /** A batch of this kind was sent, with `size` inputs in one statement. */
   batch(kind: string, size: number): void;
-  /** A batch of this kind was refused for what is in it, and is done again one by one. */
-  redone(kind: string): void;
+  /** A batch of this kind was refused because of its content, and is sent again one input at a time. */
+  batchRetry(kind: string): void;
 };
 
-/** How it stands at the moment. */
-export type Standing = {
+/** Counters of a pool at this moment. The names of the fields are label values of metrics. */
+export type PoolStats = {
   connections: { open: number; busy: number; hanging: number; maximum: number };
-  /** Statements that wait for a connection, and what waits to be gathered. */
+  /** `statements` wait for a connection, `gathered` is the number of inputs that wait for a batch. */
   waiting: { statements: number; gathered: number };
 };
-
-/** Whether a request has been aborted: nobody reads its response, so nothing of it may be sent to the database. */
-export type IsAborted = () => boolean;
-
-/** Part of a request's work, as it has ended: its kind, when it began, as of `performance.now()`, and what it threw. */
-export type OnWork = (kind: string, startedAt: number, error: unknown) => void;

@@ -12,7 +12,7 @@ import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import type { TenantRecord } from "@realtime-avatar/domain/tenant";
 import { type SQL, sql } from "drizzle-orm";
-import type { Gatherable } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage, tenants } from "../schema.ts";
 import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit-events.ts";
@@ -127,7 +127,7 @@ const markEnded = statement<{ tenantId: TenantId }>(sql`
  * and a quota should not count what descends from it. Only a tenant that has reached its quota needs it. One statement at
  * a time in each process, for all that wait: it reads as many keys as a tenant may have.
  */
-const MARKS: Gatherable<TenantId, boolean> = {
+const MARKS: BatchKind<TenantId, boolean> = {
   name: "mark_ended_keys",
   inFlight: 1,
   run: async (db, tenantIds) => {
@@ -210,7 +210,7 @@ export const insertApiKey = async (
   const created = { record, digest: digestApiKey(secret), maxActiveKeys, caller, audit, claim };
   const outcome = await create(db, created);
   if (outcome.kind !== "over_quota") return outcome;
-  const hasRoom = await db.gather(MARKS, caller.tenantId, caller.tenantId);
+  const hasRoom = await db.batch(MARKS, caller.tenantId, caller.tenantId);
   return hasRoom ? create(db, created) : outcome;
 };
 
@@ -329,7 +329,7 @@ const selectPage = ({ environment, status }: KeysOf): SQL => {
 
 const KEYS_OF = ["tenantId", "environment", "status", "before", "limit", "lookedAt"] as const;
 /** A statement for each status, in one environment and in all. */
-const pages = new Map<string, Gatherable<KeysOf, WrittenPage>>();
+const pages = new Map<string, BatchKind<KeysOf, WrittenPage>>();
 
 /**
  * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
@@ -357,7 +357,7 @@ export const listApiKeys = async (
   const name = `${isAll} ${status}`;
   const reader = pages.get(name) ?? pageReader("list_api_keys", selectPage(asked), KEYS_OF);
   pages.set(name, reader);
-  return db.gather(reader, asked, tenantId);
+  return db.batch(reader, asked, tenantId);
 };
 
 /** Who changes a key: a caller, whoever holds one of its secrets, or, as null, whoever runs the service. */

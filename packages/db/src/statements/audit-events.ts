@@ -9,7 +9,7 @@ import {
 import { type AuditEventId, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
-import type { Gatherable } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { auditEvents } from "../schema.ts";
 import type { Caller } from "./callers.ts";
@@ -137,7 +137,7 @@ const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
 
 const PAGE = ["tenantId", "environment", "before", "limit", "lookedAt"] as const;
 /** A statement for each choice of filters and index. */
-const pages = new Map<string, Gatherable<Asked, WrittenPage>>();
+const pages = new Map<string, BatchKind<Asked, WrittenPage>>();
 
 /**
  * The newest events that `page` asks for, of those that a key of `environment` may see. One statement, which requests for
@@ -155,5 +155,5 @@ export const listAuditEvents = (
   const reader =
     pages.get(name) ?? pageReader<Asked>("list_audit_events", selectPage(given, index), [...PAGE, ...given]);
   pages.set(name, reader);
-  return db.gather(reader, asked, tenantId);
+  return db.batch(reader, asked, tenantId);
 };

@@ -12,7 +12,7 @@ import type { AvatarId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import type { AvatarStatus } from "@realtime-avatar/domain/state";
 import { getTableColumns, sql } from "drizzle-orm";
-import type { Gatherable } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { avatars } from "../schema.ts";
 import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit-events.ts";
@@ -85,7 +85,7 @@ const selectAll = statement<AvatarRow & { position: number }, readonly Wanted[]>
 );
 
 /** Reads by id are gathered: one statement for all that come at the same time. */
-const READS: Gatherable<Wanted, AvatarRecord | null> = {
+const READS: BatchKind<Wanted, AvatarRecord | null> = {
   name: "find_avatar",
   inFlight: 2,
   run: async (db, all) => {
@@ -100,7 +100,7 @@ const READS: Gatherable<Wanted, AvatarRecord | null> = {
 };
 /** The avatar, in whatever state it is; `null` when the owner has none of this id. One statement. */
 export const findAvatar = (db: Db, { tenantId, environment }: Owner, id: AvatarId): Promise<AvatarRecord | null> =>
-  db.gather(READS, { tenantId, environment, id }, tenantId);
+  db.batch(READS, { tenantId, environment, id }, tenantId);
 
 /** An avatar as the API shows it. */
 const ITEM = objectJson<Avatar>({
@@ -176,10 +176,10 @@ export const listAvatars = (
   { filters: { status, sourceKind }, before, limit }: PageRequest<typeof AVATAR_LIST>,
 ): Promise<WrittenPage> => {
   const page = { tenantId, environment, before, limit };
-  if (status === undefined && sourceKind === undefined) return db.gather(ALL, page, tenantId);
+  if (status === undefined && sourceKind === undefined) return db.batch(ALL, page, tenantId);
   const statuses = listedStatuses(status);
   const sourceKinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
-  return db.gather(FILTERED, { ...page, statuses, sourceKinds }, tenantId);
+  return db.batch(FILTERED, { ...page, statuses, sourceKinds }, tenantId);
 };
 
 /** What a change can set: the fields of `UpdateAvatar`, and each state that the domain allows. */

@@ -9,7 +9,7 @@ import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
 import type { ApiKeyStatus } from "@realtime-avatar/domain/state";
 import { type Placeholder, type SQL, sql } from "drizzle-orm";
 import { alias } from "drizzle-orm/pg-core";
-import type { Gatherable } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { apiKeyCredentials, apiKeys, apiKeyUsage } from "../schema.ts";
 import { GIVES_WAY, givingWay } from "./pending-changes.ts";
@@ -184,7 +184,7 @@ const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): F
  * Look-ups are gathered: one statement for all that come at the same time, and of those that are the same, one. Known
  * keys go first, so that a flood of unknown ones neither holds them up nor fills their queue.
  */
-const LOOK_UPS: Gatherable<LookUp, Found> = {
+const LOOK_UPS: BatchKind<LookUp, Found> = {
   name: "find_credential",
   inFlight: 2,
   goesFirst: ({ isKnown }) => isKnown,
@@ -219,7 +219,7 @@ export const findCredential = async (
   knownTenant: TenantId | undefined = undefined,
 ): Promise<StoredCredential | null> => {
   const found = await givingWay(
-    () => db.gather(LOOK_UPS, { keyId, targetId, isKnown: knownTenant !== undefined }, knownTenant ?? keyId),
+    () => db.batch(LOOK_UPS, { keyId, targetId, isKnown: knownTenant !== undefined }, knownTenant ?? keyId),
     (found) => found?.givesWay ?? false,
   );
   return found?.stored ?? null;

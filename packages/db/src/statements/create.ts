@@ -4,7 +4,7 @@
  */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { type SQL, sql } from "drizzle-orm";
-import type { Gatherable } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { auditEvents, idempotencyKeys } from "../schema.ts";
 import { CALLER, CALLER_AT_ONCE, CALLER_READERS, type Caller, callersAllowed } from "./callers.ts";
@@ -197,7 +197,7 @@ export const creationOf = <Created extends Creation>({
 
   const creates = (isClaimed: boolean) => {
     const [one, many] = [single(isClaimed, CALLER_AT_ONCE), together(isClaimed)];
-    const kind: Gatherable<Created, CreateOutcome> = {
+    const kind: BatchKind<Created, CreateOutcome> = {
       name: isClaimed ? `${name}_once` : name,
       inFlight: 2,
       keyOf: ({ claim, caller }) => claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`,
@@ -217,7 +217,7 @@ export const creationOf = <Created extends Creation>({
 
   return async (db, created) => {
     const { kind, alone } = created.claim === null ? plain : claimed;
-    const outcome = await db.gather(kind, created, created.caller.tenantId);
+    const outcome = await db.batch(kind, created, created.caller.tenantId);
     if (outcome.kind !== "stale") return outcome;
     // The caller may only have been locked: this statement waits for it.
     const [row] = await alone(db, created);

@@ -233,7 +233,7 @@ describe("a page", () => {
         asked.push(parameters);
         return pool.run(text, parameters);
       },
-      gather: async (kind, input) => (await kind.run(counting, [input, input, input]))[2] as never,
+      batch: async (kind, input) => (await kind.run(counting, [input, input, input]))[2] as never,
     };
     const page = await listAvatars(counting, { tenantId: one, environment: "live" }, all);
     expect(asked).toHaveLength(1);

@@ -5,7 +5,7 @@
  */
 import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, is, Placeholder, SQL, sql } from "drizzle-orm";
-import type { Gatherable, Runner } from "../connection/batch.ts";
+import type { BatchKind, Runner } from "../connection/batch.ts";
 import { givenColumns, givenRows, statement } from "./statement.ts";
 
 /** How many requests for pages are sent to the database as one batch: it bounds what their results take in memory. */
@@ -65,7 +65,7 @@ export const pageReader = <Asked extends object>(
   name: string,
   query: SQL,
   names: readonly (keyof Asked & string)[],
-): Gatherable<Asked, WrittenPage> => {
+): BatchKind<Asked, WrittenPage> => {
   const selectOne = statement<WrittenPage, Asked>(
     query,
     Object.fromEntries(names.map((key) => [key, (asked: Asked) => asked[key]])),

@@ -4,7 +4,7 @@
  */
 import { type Column, getTableColumns, is, Placeholder, type SQL, sql } from "drizzle-orm";
 import { PgDialect, type PgTable } from "drizzle-orm/pg-core";
-import { TEXT_ARRAY } from "../connection/connection.ts";
+import { TEXT_ARRAY } from "../connection/driver.ts";
 import type { Db } from "../connection/pool.ts";
 
 const dialect = new PgDialect();

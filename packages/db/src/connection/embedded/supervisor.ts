@@ -1,21 +1,21 @@
 /**
- * The supervisor of the embedded PostgreSQL: a shell that starts the server, and stops it when no process uses it any
- * more, however the last one ended. It is a script in a string, so that it works from source, from a bundle and from a
- * compiled program alike; initdb needs a POSIX shell as well.
+ * The supervisor of the embedded PostgreSQL: a shell script that starts the server, and stops it when no process uses it
+ * any more, however the last one ended. The script is a string, so that it works from source, from a bundle and from a
+ * compiled program; initdb needs a POSIX shell as well.
  *
- * Processes that use the server hold the FIFO `users.<pid of the server>` in the cluster's folder open for writing. The
- * kernel closes it when a process ends, by `kill -9` too; when the last one has closed it, the supervisor reads its end.
- * The process that starts the server is known by its pipe to the supervisor until it holds the FIFO itself.
+ * Each process that uses the server holds the FIFO `users.<pid of the server>` in the cluster's folder open for writing.
+ * The kernel closes it when a process ends, by `kill -9` too. When the last process has closed it, the supervisor reads
+ * end of file. The process that starts the server is known by its pipe to the supervisor until it has opened the FIFO.
  *
- * Who opens the FIFO writes a line. So the supervisor can decide without a race: it reads the end, takes the FIFO's name
- * away, so that nobody else can open it, and reads again. A line then means that a process came in between; only the end
- * means that the server can be stopped.
+ * A process that opens the FIFO writes a line. That lets the supervisor decide without a race: it reads end of file,
+ * removes the FIFO's name, so that no other process can open it, and reads again. A line then means that a process came
+ * in between; only end of file means that the server can be stopped.
  */
 import { spawn } from "node:child_process";
 import { closeSync, constants, existsSync, fstatSync, openSync, statSync, writeSync } from "node:fs";
 import { join } from "node:path";
 
-/** The unprivileged user that PostgreSQL runs as, when this process is root: PostgreSQL refuses to. */
+/** The unprivileged user that PostgreSQL runs as when this process is root. PostgreSQL refuses to run as root. */
 export type Account = { uid: number; gid: number };
 
 /** How long a fast shutdown may take before the server is told to end at once, without a checkpoint. */

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, te
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { freePort } from "../embedded-testing.ts";
-import { client as clientOf, temporaryFolder } from "../testing.ts";
-import { hostsOf } from "./connection.ts";
-import { openEmbedded } from "./embedded.ts";
+import { freePort } from "../../embedded-testing.ts";
+import { client as clientOf, temporaryFolder } from "../../testing.ts";
+import { openEmbedded } from "../embedded.ts";
+import { hostsOf } from "../hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -33,7 +33,7 @@ beforeAll(async () => {
   const options = { ...fast, binaries: await npmNative() };
   await writeFile(
     source,
-    `import { openEmbedded } from ${JSON.stringify(join(import.meta.dir, "embedded.ts"))};
+    `import { openEmbedded } from ${JSON.stringify(join(import.meta.dir, "../embedded.ts"))};
      const { url } = await openEmbedded(process.argv.at(-1), ${JSON.stringify(options)});
      console.log(url);
      setInterval(() => {}, 1000);`,

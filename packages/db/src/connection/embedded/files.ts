@@ -1,0 +1,79 @@
+/** Files, folders and users of the embedded PostgreSQL. */
+import { type ExecFileOptions, execFile } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync } from "node:fs";
+import { chmod, link, lstat, mkdir, readFile, unlink, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { promisify } from "node:util";
+import { type Account, serverEnvironment } from "./supervisor.ts";
+
+/** The end of each error message that the user can do nothing else about. */
+export const ADVICE = "Set DATABASE_URL to a PostgreSQL server (15 or later) instead.";
+
+/**
+ * Runs a program to its end. `async`, because `execFile` throws synchronously for a file that is not executable, and
+ * callers expect a rejection.
+ */
+export const run = async (path: string, args: string[], options: ExecFileOptions = {}) =>
+  promisify(execFile)(path, args, { env: serverEnvironment(), ...options });
+
+/** The user to run PostgreSQL as when this process is root; otherwise `null`. PostgreSQL refuses to run as root. */
+export const unprivilegedAccount = async (): Promise<Account | null> => {
+  if (process.getuid?.() !== 0) return null;
+  for (const user of ["postgres", "nobody"]) {
+    try {
+      const [uid, gid] = await Promise.all([run("id", ["-u", user]), run("id", ["-g", user])]);
+      return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+    } catch {
+      // No such user: try the next.
+    }
+  }
+  throw new Error(`PostgreSQL does not run as root, and there is no user postgres or nobody to run it as. ${ADVICE}`);
+};
+
+/** Whether `account` can enter the folder, or its nearest parent that exists. */
+export const canEnter = async (path: string, account: Account | null): Promise<boolean> => {
+  let folder = path;
+  while (!existsSync(folder)) folder = dirname(folder);
+  return run("test", ["-x", folder], { ...account, cwd: "/" }).then(
+    () => true,
+    () => false,
+  );
+};
+
+/** The text of a file without space around it; `null` when there is no file. */
+export const readText = (path: string): Promise<string | null> =>
+  readFile(path, "utf8").then(
+    (text) => text.trim(),
+    (error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT") return null;
+      throw error;
+    },
+  );
+
+/** Creates a file atomically, or leaves the existing one. Returns the content of the file. */
+export const writeOnce = async (path: string, text: string): Promise<string> => {
+  const draft = `${path}.${randomBytes(6).toString("hex")}`;
+  await writeFile(draft, `${text}\n`, { mode: 0o600, flag: "wx" });
+  await link(draft, path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+  await unlink(draft);
+  return (await readText(path)) ?? text;
+};
+
+/** Creates a folder that every user can enter, whatever the umask is. */
+export const makeEnterable = async (folder: string): Promise<void> => {
+  await mkdir(folder, { recursive: true });
+  await chmod(folder, 0o755);
+};
+
+/** The user that PostgreSQL runs as. */
+export const ownerOf = (account: Account | null): number => account?.uid ?? process.getuid?.() ?? -1;
+
+/** Whether a folder belongs to `owner` and no other user can enter it: PostgreSQL's own rule for its data. */
+export const isPrivate = (path: string, owner: number): Promise<boolean> =>
+  lstat(path).then(
+    (found) => found.isDirectory() && found.uid === owner && (found.mode & 0o027) === 0,
+    () => false,
+  );

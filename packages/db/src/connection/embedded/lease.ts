@@ -1,0 +1,134 @@
+/**
+ * The lease of a process on the shared embedded server: a shared advisory lock, held on a connection of its own while the
+ * process uses the server. A process that gets the lock exclusively is the last one, and stops the server.
+ */
+import postgres from "postgres";
+import { driver } from "../driver.ts";
+import { findServer, isServerOf, type Server } from "./server.ts";
+import { announce, isSupervised, type Presence } from "./supervisor.ts";
+
+const STOP_DEADLINE_MS = 15_000;
+const LEAVE_DEADLINE_MS = 2000;
+/** How often the state of the server is checked while it starts or stops. */
+export const POLL_MS = 10;
+/** How long a supervisor needs at most to remove its files after its server has ended. */
+const TIDY_MS = 1000;
+/** How long after a failed attempt a lost share is taken again. */
+const RETAKE_MS = 200;
+/** The key of the advisory lock: any number, the same in every process. */
+const LEASE = 7_229_002;
+
+export const pause = (milliseconds: number): Promise<void> => new Promise((done) => setTimeout(done, milliseconds));
+
+/** A cluster: its folder, the user id of its owner, and the password of the user postgres. */
+export type Cluster = { folder: string; owner: number; password: string };
+
+const urlOf = ({ password }: Cluster, { host }: Server): string =>
+  `postgres://postgres:${password}@${encodeURIComponent(host.host)}:${host.port}/postgres`;
+
+/** The connection with the shared lock. */
+type Share = {
+  client: postgres.Sql;
+  /** `null` where the server has no supervisor. */
+  presence: Presence | null;
+  /** Closes the connection, which releases the lock. */
+  end(): Promise<void>;
+};
+
+/**
+ * Connects and takes the shared lock; `null` when there is no server to connect to, or when it is about to stop. `onLost`
+ * is called once, if the connection is lost before `end`.
+ */
+const takeShare = async (
+  cluster: Cluster,
+  server: Server,
+  presence: Presence | null,
+  onLost: () => void,
+): Promise<Share | null> => {
+  let isTaken = false;
+  const client = driver(urlOf(cluster, server), server.host, {
+    connect_timeout: 5,
+    onclose: () => {
+      if (isTaken) onLost();
+      isTaken = false;
+    },
+  });
+  const end = async (): Promise<void> => {
+    isTaken = false;
+    presence?.end();
+    await client.end({ timeout: 0 }).catch(() => {});
+  };
+  try {
+    // A process that stops the server holds the lock exclusively: this waits, and fails when the server ends.
+    await client`select pg_advisory_lock_shared(${LEASE})`;
+    if (presence?.isKnown() !== false) {
+      isTaken = true;
+      return { client, presence, end };
+    }
+  } catch (error) {
+    if (error instanceof postgres.PostgresError && error.code === "28P01") {
+      await end();
+      throw new Error("The embedded PostgreSQL refuses the password in the data directory.");
+    }
+  }
+  await end();
+  return null;
+};
+
+/** What this process holds of the server: a share, which is taken again when it is lost. */
+export type Lease = { url: string; share: Share | null; isLeaving: boolean };
+
+/**
+ * Takes a share in `server`; `null` when it is about to stop. A server that recovers from a crash closes every connection.
+ * Without a new share, the next process that leaves would take itself for the last one and stop the server.
+ */
+export const takeLease = async (cluster: Cluster, server: Server, presence: Presence | null): Promise<Lease | null> => {
+  const lease: Lease = { url: urlOf(cluster, server), share: null, isLeaving: false };
+  const retake = async (): Promise<void> => {
+    const lost = lease.share;
+    while (!lease.isLeaving && lease.share === lost) {
+      const found = await findServer(cluster.folder, cluster.owner).catch(() => null);
+      const known = found?.isReady ? announce(cluster.folder, found.pid) : null;
+      if (found?.isReady && (known || !presence)) {
+        lease.share = (await takeShare(cluster, found, known, onLost).catch(() => null)) ?? lost;
+      }
+      if (lease.share === lost) await pause(RETAKE_MS);
+    }
+    // Only now: without any presence, the supervisor would stop the server.
+    if (lease.share !== lost) await lost?.end();
+    if (lease.isLeaving) await lease.share?.end();
+  };
+  const onLost = (): void => {
+    if (!lease.isLeaving) void retake();
+  };
+  lease.share = await takeShare(cluster, server, presence, onLost);
+  return lease.share && lease;
+};
+
+/** Gives up the lease. Stops the server and waits for its end, when no other process uses it. */
+export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<void> => {
+  lease.isLeaving = true;
+  const { share } = lease;
+  if (!share) return;
+  const { client } = share;
+  const isLast = async (): Promise<boolean> => {
+    await client`select pg_advisory_unlock_shared(${LEASE})`;
+    const [row] = await client<{ last: boolean }[]>`select pg_try_advisory_lock(${LEASE}) as last`;
+    return row?.last === true;
+  };
+  // A server that is gone or does not respond is left alone.
+  const mustStop = await Promise.race([isLast().catch(() => false), pause(LEAVE_DEADLINE_MS).then(() => false)]);
+  // The lock is held until the server has been told to stop, so that no process joins in between.
+  const server = mustStop ? await findServer(folder, owner) : null;
+  if (server) process.kill(server.pid, "SIGINT");
+  await share.end();
+  if (!server) return;
+  const deadline = Date.now() + STOP_DEADLINE_MS;
+  // The process, not its file: the file is removed a moment earlier.
+  while (await isServerOf(server.pid, folder, owner)) {
+    if (Date.now() > deadline) throw new Error(`The embedded PostgreSQL (process ${server.pid}) does not stop.`);
+    await pause(POLL_MS);
+  }
+  const tidyDeadline = Date.now() + TIDY_MS;
+  while (isSupervised(folder, server.pid) && Date.now() < tidyDeadline) await pause(POLL_MS);
+};

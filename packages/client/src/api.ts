@@ -1,4 +1,4 @@
-/* Made from docs/openapi.json by `bun run openapi`. Not to be changed by hand. */
+/* Generated from docs/openapi.json by `bun run openapi`. Do not edit. */
 export interface paths {
   "/api/v1/api-keys": {
     parameters: {
@@ -9,17 +9,17 @@ export interface paths {
     };
     /**
      * List API keys
-     * @description Lists the keys that the calling key may know of, newest first.
+     * @description Lists the keys that the calling key may see, newest first.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     get: operations["listApiKeys"];
     put?: never;
     /**
      * Create an API key
-     * @description Creates a key that can do no more than the calling key. Its secret is shown only in this answer.
+     * @description Creates a key that can do no more than the calling key. Only this response contains its secret.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     post: operations["createApiKey"];
     delete?: never;
@@ -37,9 +37,9 @@ export interface paths {
     };
     /**
      * Read the calling key
-     * @description What the calling key is and may do: the first call of an integration.
+     * @description Returns the calling key, with its scopes and limits. Useful as the first call of an integration.
      *
-     *     Needs any valid key.
+     *     Requires any valid key.
      */
     get: operations["getCallingApiKey"];
     put?: never;
@@ -59,27 +59,27 @@ export interface paths {
     };
     /**
      * Read an API key
-     * @description Reads a key; never its secret.
+     * @description Returns a key without its secret.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     get: operations["getApiKey"];
     put?: never;
     post?: never;
     /**
      * Revoke an API key
-     * @description Ends the key and all that it has created, for good, on every replica, from the answer on.
+     * @description Revokes the key and its descendant keys permanently. Takes effect on every replica before the response is sent.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     delete: operations["revokeApiKey"];
     options?: never;
     head?: never;
     /**
      * Change an API key
-     * @description What is left out stays. A key widens only its descendants, never beyond what it can do itself, and narrows any key that it could create, except its ancestors.
+     * @description Changes the given fields. A key can widen only its descendants, and only up to what it can do itself. It can narrow its descendants and any key that it could create, except its ancestors.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     patch: operations["updateApiKey"];
     trace?: never;
@@ -95,9 +95,9 @@ export interface paths {
     put?: never;
     /**
      * Rotate an API key
-     * @description Gives the calling key, or a descendant of it, a new secret, shown only in this response. The old one works until the overlap ends; until then the key cannot rotate itself again, unless it calls with the old secret and the new one has never been used.
+     * @description Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then the key cannot rotate itself again, except with the old secret while the new one has never been used.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     post: operations["rotateApiKey"];
     delete?: never;
@@ -115,9 +115,9 @@ export interface paths {
     };
     /**
      * List avatars
-     * @description Lists avatars of the calling key's environment, newest first. Deleted ones only by `status=deleted`.
+     * @description Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`.
      *
-     *     Needs the scope `avatars:read`.
+     *     Requires the scope `avatars:read`.
      */
     get: operations["listAvatars"];
     put?: never;
@@ -125,7 +125,7 @@ export interface paths {
      * Create an avatar
      * @description Creates an avatar in the environment of the calling key. A new avatar is a draft.
      *
-     *     Needs the scope `avatars:write`.
+     *     Requires the scope `avatars:write`.
      */
     post: operations["createAvatar"];
     delete?: never;
@@ -143,27 +143,27 @@ export interface paths {
     };
     /**
      * Read an avatar
-     * @description Reads an avatar in whatever state it is, `deleted` too.
+     * @description Returns an avatar in any status, including `deleted`.
      *
-     *     Needs the scope `avatars:read`.
+     *     Requires the scope `avatars:read`.
      */
     get: operations["getAvatar"];
     put?: never;
     post?: never;
     /**
      * Delete an avatar
-     * @description The avatar stays, as `deleted`, and leaves the lists. To say it twice gives the same answer.
+     * @description Sets the status to `deleted`. The avatar can still be read, but lists omit it by default. Deleting it again has no effect.
      *
-     *     Needs the scope `avatars:write`.
+     *     Requires the scope `avatars:write`.
      */
     delete: operations["deleteAvatar"];
     options?: never;
     head?: never;
     /**
      * Change an avatar
-     * @description What is left out stays. `settings` and `metadata` are replaced whole.
+     * @description Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged.
      *
-     *     Needs the scope `avatars:write`.
+     *     Requires the scope `avatars:write`.
      */
     patch: operations["updateAvatar"];
     trace?: never;
@@ -177,9 +177,9 @@ export interface paths {
     };
     /**
      * Read the audit trail
-     * @description Lists what was done to keys and avatars that the calling key may know of, newest first.
+     * @description Lists the changes to keys and avatars that the calling key may see, newest first.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     get: operations["listAuditEvents"];
     put?: never;
@@ -201,7 +201,7 @@ export interface paths {
     put?: never;
     /**
      * Report a leaked key
-     * @description Revokes the key of a full secret, without credentials. A secret that its own key replaced by a rotation still revokes it for seven days. The response is the same for every key.
+     * @description Revokes the key to which a full secret belongs. Requires no credentials. For seven days, this also works with a secret that the key itself replaced by a rotation. The response is the same for every secret.
      */
     post: operations["reportLeakedKey"];
     delete?: never;
@@ -219,7 +219,7 @@ export interface paths {
     };
     /**
      * Explain a problem
-     * @description What the `type` of a problem leads to: when it is given, and what you can do. HTML for browsers.
+     * @description Explains a problem: when it occurs and what the caller can do. Its address is the `type` of the problem. Browsers get HTML.
      */
     get: operations["getProblemType"];
     put?: never;
@@ -456,7 +456,7 @@ export interface components {
       status: "accepted";
     };
     ProblemType: {
-      /** @description As in the problem. */
+      /** @description The `type` of the problem. */
       type: string;
       code:
         | "malformed_json"
@@ -484,9 +484,9 @@ export interface components {
         | "outcome_unknown";
       status: number;
       title: string;
-      /** @description When the problem is given. */
+      /** @description When the problem occurs. */
       meaning: string;
-      /** @description What you can do. */
+      /** @description What the caller can do. */
       remedy: string;
     };
     ReportLeakedKey: {
@@ -1462,56 +1462,56 @@ export interface components {
     };
   };
   parameters: {
-    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+    /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
     RequestId: string;
-    /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+    /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
     Traceparent: string;
-    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+    /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
     IdempotencyKey: string;
-    /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+    /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
     IfMatch: string;
-    /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
+    /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
     IfNoneMatch: string;
   };
   requestBodies: never;
   headers: {
     /**
-     * @description The request's id: your own, if it is well-formed, or else a new one, a UUIDv7.
+     * @description Id of the request: the one that you sent if it is well-formed, otherwise a new UUIDv7.
      * @example 01890a5d-ac96-774b-bcce-b302099a8057
      */
     "X-Request-Id": string;
     /**
-     * @description The trace, where there is one (W3C Trace Context).
+     * @description The trace of the request, if tracing is enabled (W3C Trace Context).
      * @example 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
      */
     traceparent: string;
     /**
-     * @description Nothing is kept by caches.
+     * @description Caches must not store the response.
      * @example no-store
      */
     "Cache-Control": "no-store";
     /**
-     * @description Nothing is guessed.
+     * @description Clients must not guess the media type.
      * @example nosniff
      */
     "X-Content-Type-Options": "nosniff";
     /**
-     * @description What the answer depends on.
+     * @description The request headers on which the response depends.
      * @example Accept
      */
     Vary: "Accept";
     /**
-     * @description What the page may load.
+     * @description The resources that the HTML page may load.
      * @example default-src 'none'
      */
     "Content-Security-Policy": string;
     /**
-     * @description Of the page.
+     * @description Isolates the HTML page from other origins.
      * @example same-origin
      */
     "Cross-Origin-Opener-Policy": "same-origin";
     /**
-     * @description Of the page.
+     * @description The HTML page sends no `Referer`.
      * @example no-referrer
      */
     "Referrer-Policy": "no-referrer";
@@ -1521,22 +1521,22 @@ export interface components {
      */
     ETag: string;
     /**
-     * @description Where the resource is that was made.
+     * @description Path of the created resource.
      * @example /api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q
      */
     Location: string;
     /**
-     * @description Where the resource is that was made or changed; on `replay_unavailable`.
+     * @description Path of the created or changed resource; on `replay_unavailable`.
      * @example /
      */
     LocationOfReplay: string;
     /**
-     * @description That the answer was given before.
+     * @description The response is a replay of an earlier one.
      * @example true
      */
     "Idempotent-Replayed": "true";
     /**
-     * @description How many seconds to wait.
+     * @description Seconds to wait before the next attempt.
      * @example 1
      */
     "Retry-After": string;
@@ -1551,17 +1551,17 @@ export interface components {
      */
     "WWW-Authenticate": string;
     /**
-     * @description Which scope is missing (RFC 6750); on `insufficient_scope`.
+     * @description The missing scope (RFC 6750); on `insufficient_scope`.
      * @example Bearer realm="realtime-avatar", error="insufficient_scope", scope="avatars:write"
      */
     ScopeChallenge: string;
     /**
-     * @description The limits of the key and of its tenant, where there are any.
+     * @description The rate limits of the key and of its tenant, if any.
      * @example "rate";q=50;w=1
      */
     "RateLimit-Policy": string;
     /**
-     * @description How the limits stand.
+     * @description The remaining requests and the seconds until the limit resets.
      * @example "rate";r=49;t=1
      */
     RateLimit: string;
@@ -1573,7 +1573,7 @@ export interface operations {
   listApiKeys: {
     parameters: {
       query?: {
-        /** @description Only those with this status. */
+        /** @description Include only items with this status. */
         status?: "active" | "revoked" | "expired";
         /** @description Live and test resources are separate: a test key cannot see live resources. */
         environment?: "live" | "test";
@@ -1583,9 +1583,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1647,11 +1647,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1730,9 +1730,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1789,13 +1789,13 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -1853,22 +1853,22 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
     };
     requestBody?: never;
     responses: {
-      /** @description The key as it is now. */
+      /** @description The key after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1920,15 +1920,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -1945,7 +1945,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The key as it is now. */
+      /** @description The key after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2000,15 +2000,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -2079,7 +2079,7 @@ export interface operations {
   listAvatars: {
     parameters: {
       query?: {
-        /** @description Only those with this status. */
+        /** @description Include only items with this status. */
         status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
         /** @description Kind of the source from which the avatar is built. */
         sourceKind?: "image" | "video";
@@ -2089,9 +2089,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2155,11 +2155,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2240,15 +2240,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
+        /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -2294,7 +2294,7 @@ export interface operations {
           "application/json": components["schemas"]["Avatar"];
         };
       };
-      /** @description You have this version already. */
+      /** @description You already have this version. */
       304: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2322,22 +2322,22 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
     };
     requestBody?: never;
     responses: {
-      /** @description The avatar as it is now. */
+      /** @description The avatar after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2391,15 +2391,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -2418,7 +2418,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The avatar as it is now. */
+      /** @description The avatar after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2474,7 +2474,7 @@ export interface operations {
   listAuditEvents: {
     parameters: {
       query?: {
-        /** @description Only those with this action. */
+        /** @description Include only items with this action. */
         action?:
           | "api_key.created"
           | "api_key.updated"
@@ -2484,9 +2484,9 @@ export interface operations {
           | "avatar.created"
           | "avatar.updated"
           | "avatar.deleted";
-        /** @description Only those with this targetId. */
+        /** @description Include only items with this targetId. */
         targetId?: string;
-        /** @description Only those with this actorKeyId. */
+        /** @description Include only items with this actorKeyId. */
         actorKeyId?: string;
         /** @description Maximum number of items in the page; default 50. */
         limit?: number;
@@ -2494,9 +2494,9 @@ export interface operations {
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2553,9 +2553,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2572,7 +2572,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The report was taken, whatever came of it. */
+      /** @description The report was received. The response does not show whether a key was revoked. */
       202: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2603,13 +2603,13 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description The code. */
+        /** @description The code of the problem. */
         code:
           | "malformed_json"
           | "malformed_request"
@@ -2639,7 +2639,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description What the problem means. */
+      /** @description The explanation of the problem. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];

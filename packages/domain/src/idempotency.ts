@@ -40,7 +40,10 @@ export type SealedHead = {
 /** The request of a sealed response: the caller's full secret, the `Idempotency-Key`, and method and path. */
 export type SealContext = { secret: ApiKeySecret; idempotencyKey: string; request: string };
 
-/** The encryption key for one secret and one request; both are needed to derive it. */
+/**
+ * The encryption key for one secret and one request; both are needed to derive it. The text is part of the stored format:
+ * with another one, stored responses cannot be opened.
+ */
 const sealingKey = ({ secret, idempotencyKey, request }: SealContext, format: number): Uint8Array =>
   new Uint8Array(
     hkdfSync("sha256", secret.reveal(), idempotencyKey, `realtime-avatar answer ${format} ${request}`, 32),

@@ -1,8 +1,8 @@
 /**
- * How fast the service is, beside what bounds it: `bun run bench`. Starts a PostgreSQL of its own with its default
- * durability and each contestant as a process, loads them over real HTTP, one after another in several rounds, and prints
- * medians, ratios and what else there is to know. Needs wrk; with pgbench it measures the database's own limit as well.
- * `--write` puts the tables, their JSON and a chart into docs/. Everything else makes it smaller or larger.
+ * Benchmark of the service and of the limits of its parts: `bun run bench`. Starts a PostgreSQL with default durability and
+ * each contestant as a process. Loads them over HTTP, one after another in several rounds. Prints medians, ratios, latency,
+ * processor time, statements and memory. Requires wrk; with pgbench it also measures the limit of the database. `--write`
+ * writes the tables, their JSON and a chart to docs/. The other options change the size and the duration.
  */
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -38,27 +38,27 @@ const { values: options } = parseArgs({
     "warm-up": { type: "string", default: "6" },
     connections: { type: "string", default: "1,8,32,128" },
     only: { type: "string", default: "" },
-    /** How many avatars the tenant has at first, and to how many it comes; how many keys there are at last. */
+    /** Initial number of avatars; then the sizes of the table to measure, and the final number of keys. */
     avatars: { type: "string", default: "100000" },
     sizes: { type: "string", default: "1000,100000,5000000" },
     keys: { type: "string", default: "1000000" },
-    /** How many requests the service has answered when its memory is looked at last. */
+    /** Number of requests before the last measurement of memory. */
     requests: { type: "string", default: "1000000" },
     write: { type: "boolean", default: false },
   },
 });
-const list = (text: string): number[] => text.split(",").filter(Boolean).map(Number);
+const numbersOf = (text: string): number[] => text.split(",").filter(Boolean).map(Number);
 const [SECONDS, ROUNDS, WARM_UP] = [options.seconds, options.rounds, options["warm-up"]].map(Number) as [
   number,
   number,
   number,
 ];
-const CONNECTIONS = list(options.connections);
-/** At so many connections one figure stands for all. */
+const CONNECTIONS = numbersOf(options.connections);
+/** The number of connections for measurements that use only one. */
 const TYPICAL = CONNECTIONS.includes(32) ? 32 : (CONNECTIONS.at(-1) ?? 32);
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
-if (!Bun.which("wrk")) throw new Error("wrk is needed: apt-get install wrk");
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+if (!Bun.which("wrk")) throw new Error("wrk is required: apt-get install wrk");
 const hasPgbench = Bun.which("pgbench") !== null;
 
 const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
@@ -73,17 +73,17 @@ const postmaster = Number((await readFile(join(folder, "data/postgres/postmaster
 await migrate(database.url);
 const db = connect(database.url, { deadlineMs: 3_600_000, connections: 2 });
 await db.run("create extension pg_stat_statements", []);
-const countingStatements = async (which: "none" | "top"): Promise<void> => {
+const trackStatements = async (which: "none" | "top"): Promise<void> => {
   await db.run(`alter system set pg_stat_statements.track = '${which}'`, []);
   await db.run("select pg_reload_conf()", []);
 };
-await countingStatements("none");
+await trackStatements("none");
 const secret = await createFirstKey(db, new Date(), secureRandom);
 const key = secret?.reveal() ?? "";
 const [{ tenantId = "" } = {}] = await db.run<{ tenantId: string }>('select tenant_id as "tenantId" from tenants', []);
 
 let seeded = 0;
-/** Adds avatars until the tenant has so many of those that are not made by requests. */
+/** Adds avatars until the tenant has `count` seeded ones. */
 const seedAvatars = async (count: number): Promise<void> => {
   for (; seeded < count; seeded = Math.min(count, seeded + 500_000)) {
     await db.run(
@@ -96,7 +96,7 @@ const seedAvatars = async (count: number): Promise<void> => {
   await db.run("vacuum analyze", []);
   await db.run("checkpoint", []);
 };
-/** Adds keys and audit events of the tenant. */
+/** Adds `count` keys and `count` audit events to the tenant. */
 const seedOthers = async (count: number): Promise<void> => {
   await db.run(
     `insert into api_keys select tenant_id, 'key_01h455vb4q' || lpad(i::text, 16, '0'), lpad(i::text, 16, 'a'), 'live', 'n', '{*}',
@@ -110,6 +110,7 @@ const seedOthers = async (count: number): Promise<void> => {
     [],
   );
 };
+/** Adds `count` keys with credentials. */
 const seedKeys = async (count: number): Promise<void> => {
   await db.run(
     `insert into api_keys select '${tenantId}', 'key_01h455vb4p' || lpad(i::text, 16, '0'), lpad(i::text, 16, '0'), 'live',
@@ -124,7 +125,7 @@ const seedKeys = async (count: number): Promise<void> => {
 };
 
 const build = Bun.spawnSync([process.execPath, "run", "build"], { cwd: ROOT });
-if (build.exitCode !== 0) throw new Error("the build failed");
+if (build.exitCode !== 0) throw new Error("The build failed.");
 const startService = (log = "service.log", variables: Record<string, string> = {}) =>
   start([process.execPath, "apps/api/dist/main.js"], join(folder, log), {
     PORT: "0",
@@ -143,19 +144,19 @@ const service = await startService();
 const above = await start([process.execPath, "bench/contestants.ts", "above"], join(folder, "above.log"));
 const first = await start([process.execPath, "bench/contestants.ts", "first", database.url], join(folder, "first.log"));
 const lists = await start([process.execPath, "bench/contestants.ts", "lists", database.url], join(folder, "lists.log"));
-/** The same service, watched; its traces are taken and thrown away. */
+/** The same service with metrics, and with metrics and traces; `sink` discards the traces. */
 const sink = await start([process.execPath, "bench/contestants.ts", "sink"], join(folder, "sink.log"));
 const METERED = { METRICS_PORT: "0" };
 const metered = await startService("metered.log", METERED);
 const traced = await startService("traced.log", { ...METERED, OTEL_EXPORTER_OTLP_ENDPOINT: sink.url });
 const restMiB = await residentMiB(service.pid);
 
-/** A database that runs each piece of work by itself, and keeps what it was asked. */
-const recording = (asked: { text: string; parameters: readonly unknown[] }[]): Db => {
+/** A `Db` that runs each input as its own batch and records every statement in `recorded`. */
+const recordingDb = (recorded: { text: string; parameters: readonly unknown[] }[]): Db => {
   const recorder: Db = {
     ...db,
     run: (text, parameters) => {
-      asked.push({ text, parameters });
+      recorded.push({ text, parameters });
       return db.run(text, parameters);
     },
     batch: async (kind, input) => (await kind.run(recorder, [input]))[0] as never,
@@ -163,7 +164,7 @@ const recording = (asked: { text: string; parameters: readonly unknown[] }[]): D
   return recorder;
 };
 
-/** An id that grows with time, as those of the service do, and that pgbench makes anew each time. */
+/** An SQL expression for an id that increases with time like those of the service; pgbench evaluates it for each row. */
 const freshId = (prefix: string): string =>
   `'${prefix}_0' || lpad(to_hex((extract(epoch from clock_timestamp()) * 1e6)::bigint), 14, '0') || left(replace(gen_random_uuid()::text, '-', ''), 11)`;
 const literal = (value: unknown): string => {
@@ -174,26 +175,26 @@ const literal = (value: unknown): string => {
   const [, prefix] = /^(ava|aud)_/.exec(text) ?? [];
   return prefix ? `(${freshId(prefix)})` : `'${text.replaceAll("'", "''")}'`;
 };
-/** A script for pgbench of the very statements that `work` makes. */
+/** A pgbench script with exactly the statements that `work` executes. */
 const scriptOf = async (work: (db: Db) => Promise<unknown>): Promise<string> => {
-  const asked: { text: string; parameters: readonly unknown[] }[] = [];
-  await work(recording(asked));
-  return asked
+  const recorded: { text: string; parameters: readonly unknown[] }[] = [];
+  await work(recordingDb(recorded));
+  return recorded
     .map(({ text, parameters }) => text.replace(/\$(\d+)/g, (_, number) => literal(parameters[Number(number) - 1])))
     .map((text) => `${text.replace(/\s+/g, " ")};\n`)
     .join("");
 };
 const createOne = async (to: Db): Promise<void> => {
-  const found = await findCredential(to, parseApiKey(key)?.keyId ?? "");
-  if (!found) throw new Error("there is no key");
-  const { caller } = found;
+  const credential = await findCredential(to, parseApiKey(key)?.keyId ?? "");
+  if (!credential) throw new Error("The benchmark's API key does not exist.");
+  const { caller } = credential;
   const now = new Date();
-  const of = { ...caller, id: newId("ava", now, secureRandom), defaultModelId: "m", now };
-  const avatar = newAvatar({ displayName: "Ada", sourceKind: "image", metadata: { team: "support" } }, of);
-  await insertAvatar(to, avatar, caller, { actor: caller, requestId: of.id.slice(4), now, random: secureRandom });
+  const context = { ...caller, id: newId("ava", now, secureRandom), defaultModelId: "m", now };
+  const avatar = newAvatar({ displayName: "Ada", sourceKind: "image", metadata: { team: "support" } }, context);
+  await insertAvatar(to, avatar, caller, { actor: caller, requestId: context.id.slice(4), now, random: secureRandom });
 };
 await seedAvatars(Number(options.avatars));
-// Something to list, of every kind.
+// Some keys and audit events to list.
 await seedOthers(1000);
 const ownStatements = await scriptOf(createOne);
 const insertRow = `insert into avatars values ('${tenantId}', ${freshId("ava")}, 'live', 'Ada', 'image', 'm', 'draft', null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now());`;
@@ -202,13 +203,14 @@ type Contestant = {
   name: string;
   url?: string;
   request?: Request;
-  /** What it measures is a refusal. */
+  /** Whether every response is expected to be an error. */
   isRefused?: boolean;
+  /** Whether each request has its own Idempotency-Key. */
   isClaimed?: boolean;
   pid?: number;
   script?: string;
 };
-const ask = (method: string, path: string, body: object | null = null, apiKey = key): Request => ({
+const apiRequest = (method: string, path: string, body: object | null = null, apiKey = key): Request => ({
   method,
   path: `/api/v1${path}`,
   body: body === null ? null : JSON.stringify(body),
@@ -218,15 +220,15 @@ const ask = (method: string, path: string, body: object | null = null, apiKey = 
   },
 });
 const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
-const CREATE = ask("POST", "/avatars", AVATAR);
-const of = ({ url, pid }: { url: string; pid: number }) => ({ url, pid });
+const CREATE = apiRequest("POST", "/avatars", AVATAR);
+const at = ({ url, pid }: { url: string; pid: number }) => ({ url, pid });
 const [avatar] = await db.run<{ id: string }>("select id from avatars limit 1", []);
-/** Of the right form, with a wrong checksum; and one that is right, and of nobody. */
+/** A well-formed key with a wrong checksum, and a valid key that does not exist in the database. */
 const wrong = key.replace(/_[^_]{16}_/, "_0000000000000000_");
 const unknown = generateApiKey("live", secureRandom).reveal();
-/** The lists, and pages of avatars that are not the same: of 34 to 66 items, so that none is shared at 32 connections. */
+/** The lists, and different pages of avatars with 34 to 66 items, so that 32 concurrent requests share no page. */
 const LISTS = ["/avatars", "/api-keys", "/audit-events"];
-const DIFFERENT = Array.from({ length: 33 }, (_, index) => `/api/v1/avatars?limit=${34 + ((index * 16) % 33)}`);
+const DIFFERENT_PAGES = Array.from({ length: 33 }, (_, index) => `/api/v1/avatars?limit=${34 + ((index * 16) % 33)}`);
 const BELOW = "below: pgbench, one-row insert";
 const OWN = "the database alone: pgbench, the service's own two statements";
 const contestants: Contestant[] = [
@@ -236,35 +238,39 @@ const contestants: Contestant[] = [
         { name: OWN, script: ownStatements },
       ]
     : []),
-  { name: "above: Elysia, no database", ...of(above), request: CREATE },
-  { name: "first: one SELECT, one INSERT", ...of(first), request: CREATE },
-  { name: "POST /avatars", ...of(service), request: CREATE },
-  { name: "POST /avatars, with metrics", ...of(metered), request: CREATE },
-  { name: "POST /avatars, with metrics and traces", ...of(traced), request: CREATE },
-  { name: "POST /avatars, Idempotency-Key", ...of(service), request: CREATE, isClaimed: true },
-  { name: "POST /api-keys", ...of(service), request: ask("POST", "/api-keys", { name: "x", scopes: ["*"] }) },
-  { name: "GET /avatars/{id}", ...of(service), request: ask("GET", `/avatars/${avatar?.id}`) },
+  { name: "above: Elysia, no database", ...at(above), request: CREATE },
+  { name: "first: one SELECT, one INSERT", ...at(first), request: CREATE },
+  { name: "POST /avatars", ...at(service), request: CREATE },
+  { name: "POST /avatars, with metrics", ...at(metered), request: CREATE },
+  { name: "POST /avatars, with metrics and traces", ...at(traced), request: CREATE },
+  { name: "POST /avatars, Idempotency-Key", ...at(service), request: CREATE, isClaimed: true },
+  { name: "POST /api-keys", ...at(service), request: apiRequest("POST", "/api-keys", { name: "x", scopes: ["*"] }) },
+  { name: "GET /avatars/{id}", ...at(service), request: apiRequest("GET", `/avatars/${avatar?.id}`) },
   ...LISTS.flatMap((path) => [
-    { name: `first: GET ${path}`, ...of(lists), request: ask("GET", path) },
-    { name: `GET ${path}`, ...of(service), request: ask("GET", path) },
+    { name: `first: GET ${path}`, ...at(lists), request: apiRequest("GET", path) },
+    { name: `GET ${path}`, ...at(service), request: apiRequest("GET", path) },
   ]),
-  { name: "GET /avatars, pages that differ", ...of(service), request: { ...ask("GET", "/avatars"), paths: DIFFERENT } },
-  { name: "GET /api-keys/self", ...of(service), request: ask("GET", "/api-keys/self") },
+  {
+    name: "GET /avatars, pages that differ",
+    ...at(service),
+    request: { ...apiRequest("GET", "/avatars"), paths: DIFFERENT_PAGES },
+  },
+  { name: "GET /api-keys/self", ...at(service), request: apiRequest("GET", "/api-keys/self") },
   {
     name: "refused: bad checksum",
-    ...of(service),
-    request: ask("GET", "/api-keys/self", null, wrong),
+    ...at(service),
+    request: apiRequest("GET", "/api-keys/self", null, wrong),
     isRefused: true,
   },
   {
     name: "refused: unknown key",
-    ...of(service),
-    request: ask("GET", "/api-keys/self", null, unknown),
+    ...at(service),
+    request: apiRequest("GET", "/api-keys/self", null, unknown),
     isRefused: true,
   },
 ].filter(({ name }) => name.includes(options.only));
 
-/** Requests in a second, and how many there were. Answers that are no success stop it, unless they are what is measured. */
+/** Returns the requests per second and their number. Throws on unexpected errors, or if expected errors are missing. */
 const load = async (
   contestant: Contestant,
   connections: number,
@@ -273,14 +279,14 @@ const load = async (
   const { name, url = "", request, script, isRefused = false, isClaimed = false } = contestant;
   if (script) return pgbench(folder, database.url, script, connections, seconds);
   const { rate, refused } = await wrk(folder, url, request as Request, connections, seconds, isClaimed);
-  if (refused > 0 !== isRefused) throw new Error(`${name} is answered otherwise than it should be`);
+  if (refused > 0 !== isRefused) throw new Error(`${name} returned unexpected statuses`);
   return { rate, count: rate * seconds };
 };
 
 type Figures = { rate: number; serviceCpu: number; databaseCpu: number };
 const measured = new Map<string, Figures[]>();
-const under = (name: string, connections: number): string => `${name}|${connections}`;
-/** Loads a contestant, and keeps its rate, and the processor time of it and of the database for one request. */
+const measurementKey = (name: string, connections: number): string => `${name}|${connections}`;
+/** Loads a contestant. Stores its rate, and the processor time per request of its process and of the database. */
 const measure = async (contestant: Contestant, connections: number, label = contestant.name): Promise<void> => {
   const { pid } = contestant;
   const cpu = async () => ({
@@ -295,11 +301,11 @@ const measure = async (contestant: Contestant, connections: number, label = cont
     serviceCpu: (after.service - before.service) / count,
     databaseCpu: (after.database - before.database) / count,
   };
-  const name = under(label, connections);
+  const name = measurementKey(label, connections);
   measured.set(name, [...(measured.get(name) ?? []), figures]);
 };
 const figureOf = (name: string, connections: number, figure: keyof Figures): number =>
-  median((measured.get(under(name, connections)) ?? []).map((figures) => figures[figure]));
+  median((measured.get(measurementKey(name, connections)) ?? []).map((figures) => figures[figure]));
 const rateOf = (name: string, connections: number): number => figureOf(name, connections, "rate");
 
 for (const contestant of contestants) if (!contestant.script) await load(contestant, 64, WARM_UP);
@@ -307,21 +313,21 @@ for (let round = 0; round < ROUNDS; round++) {
   for (const connections of CONNECTIONS) {
     for (const contestant of contestants) await measure(contestant, connections);
   }
-  say(`round ${round + 1} of ${ROUNDS}`);
+  print(`round ${round + 1} of ${ROUNDS}`);
 }
 const loadedMiB = await residentMiB(service.pid);
 
-/** At half of the peak, in an open loop. */
+/** Latencies in an open loop at half of the peak rate. */
 const latencies: [string, number, Awaited<ReturnType<typeof openLoop>>][] = [];
 for (const { name, url, request, isRefused, isClaimed } of contestants) {
-  // Without a database it shows what the generator and the machine do to the tails by themselves.
+  // `above` is included to show how the generator and the machine alone affect the tail latencies.
   if ((url !== service.url && url !== above.url) || !request || isRefused || isClaimed) continue;
   const peak = Math.max(...CONNECTIONS.map((connections) => rateOf(name, connections)));
   latencies.push([name, peak / 2, await openLoop(url, request, peak / 2, Math.max(5, SECONDS * 2))]);
 }
-say("latencies");
+print("latencies");
 
-/** How many statements the database has been asked since they were last counted, those of the background left out. */
+/** The number of statements since the last call, except those of background work. */
 const countStatements = async (): Promise<number> => {
   const [{ calls = 0 } = {}] = await db.run<{ calls: number }>(
     `select coalesce(sum(calls), 0)::integer as calls from pg_stat_statements
@@ -331,7 +337,7 @@ const countStatements = async (): Promise<number> => {
   await db.run("select pg_stat_statements_reset()", []);
   return calls;
 };
-await countingStatements("top");
+await trackStatements("top");
 await Bun.sleep(500);
 const statements: [string, number, number][] = [];
 for (const contestant of contestants) {
@@ -343,20 +349,20 @@ for (const contestant of contestants) {
   const { count } = await load(contestant, TYPICAL, 1);
   statements.push([name, alone, (await countStatements()) / count]);
 }
-await countingStatements("none");
-say("statements");
+await trackStatements("none");
+print("statements");
 
-/** Memory, as requests of every kind come in. */
+/** Memory over the number of requests, of all kinds. */
 const memory: [number, number][] = [];
 const mixed = contestants.filter(({ url }) => url === service.url);
-let answered = 0;
-while (mixed.length > 0 && answered < Number(options.requests)) {
-  for (const contestant of mixed) answered += (await load(contestant, 64, 2)).count;
-  memory.push([answered, await residentMiB(service.pid)]);
+let requestCount = 0;
+while (mixed.length > 0 && requestCount < Number(options.requests)) {
+  for (const contestant of mixed) requestCount += (await load(contestant, 64, 2)).count;
+  memory.push([requestCount, await residentMiB(service.pid)]);
 }
-say("memory");
+print("memory");
 
-/** The same with small and large tables. */
+/** Rates for different table sizes. */
 const sized: [string, Map<string, number>][] = [];
 const measureAll = async (label: string): Promise<void> => {
   const rates = new Map<string, number>();
@@ -367,15 +373,15 @@ const measureAll = async (label: string): Promise<void> => {
   }
   sized.push([label, rates]);
 };
-if (list(options.sizes).length > 0) {
-  // What the rounds have made goes; the trail of it stays.
+if (numbersOf(options.sizes).length > 0) {
+  // Remove the avatars of the rounds; their audit events stay.
   await db.run("delete from avatars", []);
   await db.run("vacuum full avatars", []);
   seeded = 0;
-  for (const size of list(options.sizes)) {
+  for (const size of numbersOf(options.sizes)) {
     await seedAvatars(size);
     await measureAll(`${size.toLocaleString("en-US")} avatars`);
-    say(`${size} avatars`);
+    print(`${size} avatars`);
   }
   await seedKeys(Number(options.keys));
   await db.run("vacuum analyze", []);
@@ -384,7 +390,7 @@ if (list(options.sizes).length > 0) {
 
 const number = (value: number): string => Math.round(value).toLocaleString("en-US");
 const spreadOf = (name: string, connections: number): number => {
-  const rates = (measured.get(under(name, connections)) ?? []).map(({ rate }) => rate);
+  const rates = (measured.get(measurementKey(name, connections)) ?? []).map(({ rate }) => rate);
   return Math.round(((Math.max(...rates) - Math.min(...rates)) / 2 / (median(rates) || 1)) * 100);
 };
 const micros = (seconds: number): string => `${number(seconds * 1e6)} µs`;
@@ -412,7 +418,7 @@ const ratios = (
 ).filter(([one, other]) => has(one) && has(other));
 const single = (name: string): string => `${(1000 / rateOf(name, 1)).toFixed(2)} ms`;
 const sections = [
-  "Requests in a second, medians of the rounds, and half of their range:",
+  "Requests per second: median of the rounds, and half of their range:",
   table(
     ["requests/s", ...heads],
     names.map((name) => [
@@ -427,7 +433,7 @@ const sections = [
       ...CONNECTIONS.map((connections) => (rateOf(one, connections) / rateOf(other, connections)).toFixed(2)),
     ]),
   ),
-  "Latency at half of the peak, in an open loop: requests come whether earlier ones have been answered or not.",
+  "Latency at half of the peak rate, in an open loop: requests are sent without waiting for earlier responses.",
   table(
     ["half of the peak", "requests/s", "p50", "p99", "p99.9", "p99 / p50"],
     latencies.map(([name, rate, { p50, p99, "p99.9": p999 }]) => [
@@ -437,9 +443,9 @@ const sections = [
       (p99 / p50).toFixed(1),
     ]),
   ),
-  `Processor time for one request, by the process itself and by the database, at ${TYPICAL} connections; and how many statements, each a round trip, the database is asked for one request that comes by itself, and at ${TYPICAL} connections:`,
+  `Processor time per request, of the process and of the database, at ${TYPICAL} connections; and statements per request, each a round trip to the database, for sequential requests and at ${TYPICAL} connections:`,
   table(
-    ["for one request", "process", "database", "statements, alone", `statements at ${TYPICAL}`],
+    ["per request", "process", "database", "statements, sequential", `statements at ${TYPICAL}`],
     contestants.map(({ name, script }) => {
       const [, alone, many] = statements.find(([of]) => of === name) ?? [];
       return [
@@ -454,7 +460,7 @@ const sections = [
   ...(sized.length === 0
     ? []
     : [
-        `Requests in a second at ${TYPICAL} connections, as the tables grow (${number(Number(options.avatars))} avatars above):`,
+        `Requests per second at ${TYPICAL} connections, by table size (${number(Number(options.avatars))} avatars in the tables above):`,
         table(
           ["requests/s", ...sized.map(([label]) => label)],
           [...(sized[0]?.[1].keys() ?? [])].map((name) => [
@@ -464,13 +470,13 @@ const sections = [
         ),
       ]),
   table(
-    ["beside", "figure"],
+    ["other measurement", "value"],
     [
       ...(CONNECTIONS.includes(1) && has(OWN) && has("POST /avatars")
         ? [
             ["POST /avatars at 1 connection", single("POST /avatars")],
-            ["its two statements at 1 connection, by pgbench", single(OWN)],
-            ["one-row insert at 1 connection, by pgbench", single(BELOW)],
+            ["its two statements at 1 connection, with pgbench", single(OWN)],
+            ["one-row insert at 1 connection, with pgbench", single(BELOW)],
           ]
         : []),
       ["resident memory at rest", `${number(restMiB)} MiB`],
@@ -481,19 +487,19 @@ const sections = [
           `after ${number(count)} more requests of every kind`,
           `${number(mebibytes)} MiB`,
         ]),
-      ["ready after its start, on a database that is there (median of 5)", `${number(median(startUps))} ms`],
+      ["start to ready, with a running database (median of 5)", `${number(median(startUps))} ms`],
     ],
   ),
 ];
 const report = sections.join("\n\n");
-say(`\n${report}`);
+print(`\n${report}`);
 
-/** Bars of each contestant. */
+/** A bar chart of the rates, as SVG. */
 const chart = (): string => {
-  const most = Math.max(...names.map((name) => rateOf(name, TYPICAL)));
+  const maxRate = Math.max(...names.map((name) => rateOf(name, TYPICAL)));
   const bars = names.map((name, index) => {
     const rate = rateOf(name, TYPICAL);
-    const [y, width] = [index * 28 + 34, Math.round((rate / most) * 380)];
+    const [y, width] = [index * 28 + 34, Math.round((rate / maxRate) * 380)];
     return `<text x="330" y="${y + 14}" text-anchor="end">${name.replaceAll("&", "&amp;")}</text><rect x="340" y="${y}" width="${width}" height="20" fill="#4c78a8"/><text x="${346 + width}" y="${y + 14}">${number(rate)}</text>`;
   });
   const height = names.length * 28 + 44;
@@ -517,7 +523,7 @@ if (options.write) {
     page,
     text.replace(/(<!-- measured -->\n)[\s\S]*?(<!-- end -->)/, (_, head, end) => `${head}\n${report}\n\n${end}`),
   );
-  // The house's form, tables included.
+  // Apply the repository's formatting, also to the tables.
   Bun.spawnSync([process.execPath, "run", "format"], { cwd: ROOT });
 }
 

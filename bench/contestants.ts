@@ -1,8 +1,8 @@
 /**
- * What the service is measured against, each doing honest work of the same kind: `bun bench/contestants.ts above` is the
- * smallest route that judges the same body and answers, without a database; `first` is what one writes first, one SELECT
- * for the key and one INSERT for the avatar; `lists` likewise, one SELECT for the key and one for the page. `sink` takes the traces of a service that is watched. They print their
- * address.
+ * The servers with which the benchmark compares the service. `bun bench/contestants.ts above`: the smallest route that
+ * validates the same body and responds, without a database. `first`: a simple implementation with one SELECT for the key and
+ * one INSERT for the avatar. `lists`: the same for lists, with one SELECT for the key and one for the page. `sink`: receives
+ * and discards traces. Each prints its address.
  */
 import { createHash } from "node:crypto";
 import { CreateAvatar } from "@realtime-avatar/domain/avatar";
@@ -59,7 +59,7 @@ const first = () => {
   );
 };
 
-/** The tenant and environment of the key that `authorization` holds; null when there is none. */
+/** The tenant and environment of the key in `authorization`; null when it is unknown. */
 const keyOf = async (sql: postgres.Sql, authorization: string | undefined) => {
   const secret = authorization?.slice("Bearer ".length) ?? "";
   const digest = createHash("sha256").update(secret).digest();
@@ -129,6 +129,6 @@ const CONTESTANTS: Record<string, () => { fetch(request: Request): Response | Pr
   sink,
 };
 const app = CONTESTANTS[name]?.();
-if (!app) throw new Error("which contestant?");
+if (!app) throw new Error("Usage: bun bench/contestants.ts above|first|lists|sink [databaseUrl]");
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", development: false, fetch: app.fetch });
 process.stdout.write(`"url":"${server.url.href.replace(/\/$/, "")}"\n`);

@@ -1,7 +1,7 @@
 /**
- * `Bun.serve` beside `node:http` on Bun, each serving the same application on the same database:
- * `bun bench/http-servers.ts`. Prints requests per second, latency and processor time per request at 32 connections, and
- * which unusual but legal requests each one serves. Needs wrk. `docs/decisions/bun-serve.md` has the figures.
+ * Compares `Bun.serve` with `node:http` on Bun, both with the same application and database: `bun bench/http-servers.ts`.
+ * Prints requests per second, latency and processor time per request at 32 connections, and which unusual but legal requests
+ * each server accepts. Requires wrk. `docs/decisions/bun-serve.md` has the figures.
  */
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage } from "node:http";
@@ -19,12 +19,12 @@ import { createResponseBytes } from "../apps/api/src/http/response-bytes.ts";
 import { secureRandom } from "../apps/api/src/random.ts";
 import { cpuOf, type Request as Load, median, openLoop, start, wrk } from "./machine.ts";
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
 const CONNECTIONS = 32;
 const [ROUNDS, SECONDS, WARM_UP_SECONDS] = [5, 2, 4];
 const OPEN_LOOP_RATE = 300;
 
-/** What the application needs of a `Request`, read from what `node:http` gives when it is asked for. */
+/** The parts of a `Request` that the application uses, read lazily from the `node:http` request. */
 class NodeRequest {
   readonly method: string;
   readonly url: string;
@@ -87,7 +87,7 @@ const serveByBun = (fetch: Fetch): number => {
   return Number(serve(address, { keepAliveMs: 60_000, requestMs: 60_000 }, fetch).url.port);
 };
 
-/** A process that serves the application, by `kind`, on the database `url`. */
+/** Serves the application with the server `kind` and the database `url`, in this process. */
 const runServer = async (kind: string, url: string): Promise<void> => {
   const app = createApp({
     db: connect(url),
@@ -110,10 +110,10 @@ const runServer = async (kind: string, url: string): Promise<void> => {
     tracing: null,
   });
   const port = kind === "node:http" ? await serveByNode(app.fetch) : serveByBun(app.fetch);
-  say(`"url":"http://127.0.0.1:${port}"`);
+  print(`"url":"http://127.0.0.1:${port}"`);
 };
 
-/** Sends bytes, and answers with the statuses that come back within 300 ms. */
+/** Sends bytes, and returns the statuses of the responses that arrive within 300 ms. */
 const statusesFor = (url: string, bytes: string): Promise<string[]> =>
   new Promise((resolve) => {
     const socket = dial(Number(new URL(url).port), "127.0.0.1");
@@ -168,30 +168,31 @@ const compare = async (): Promise<void> => {
         const before = await cpuOf(pid);
         const { rate } = await wrk(folder, url, one, CONNECTIONS, SECONDS);
         const label = `${name}, ${kinds[index]}`;
-        const known = figures.get(label) ?? { rates: [], micros: [] };
-        known.rates.push(rate);
-        known.micros.push((((await cpuOf(pid)) - before) / (rate * SECONDS)) * 1e6);
-        figures.set(label, known);
+        const samples = figures.get(label) ?? { rates: [], micros: [] };
+        samples.rates.push(rate);
+        samples.micros.push((((await cpuOf(pid)) - before) / (rate * SECONDS)) * 1e6);
+        figures.set(label, samples);
       }
     }
   }
-  say(`At ${CONNECTIONS} connections, medians of ${ROUNDS} rounds; the mean latency follows from the rate:`);
+  print(`At ${CONNECTIONS} connections, medians of ${ROUNDS} rounds; the mean latency is calculated from the rate:`);
   for (const [label, { rates, micros }] of figures) {
     const rate = median(rates);
     const milliseconds = ((CONNECTIONS / rate) * 1000).toFixed(2);
-    say(`${label.padEnd(36)} ${rate.toFixed(0)} requests/s  ${milliseconds} ms  ${median(micros).toFixed(0)} µs CPU`);
+    print(`${label.padEnd(36)} ${rate.toFixed(0)} requests/s  ${milliseconds} ms  ${median(micros).toFixed(0)} µs CPU`);
   }
 
-  say(`Latency in an open loop of ${OPEN_LOOP_RATE} requests/s, medians of ${ROUNDS} rounds:`);
+  print(`Latency in an open loop of ${OPEN_LOOP_RATE} requests/s, medians of ${ROUNDS} rounds:`);
   for (const [name, one] of loads.filter(([, { headers }]) => headers["authorization"] === authorization)) {
-    const all = servers.map((): Awaited<ReturnType<typeof openLoop>>[] => []);
+    const latencies = servers.map((): Awaited<ReturnType<typeof openLoop>>[] => []);
     for (let round = 0; round < ROUNDS; round++) {
       for (const [index, { url }] of servers.entries())
-        all[index]?.push(await openLoop(url, one, OPEN_LOOP_RATE, SECONDS));
+        latencies[index]?.push(await openLoop(url, one, OPEN_LOOP_RATE, SECONDS));
     }
-    for (const [index, found] of all.entries()) {
-      const of = (part: "p50" | "p99"): string => median(found.map((figures) => figures[part])).toFixed(1);
-      say(`${`${name}, ${kinds[index]}`.padEnd(36)} p50 ${of("p50")} ms  p99 ${of("p99")} ms`);
+    for (const [index, samples] of latencies.entries()) {
+      const milliseconds = (percentile: "p50" | "p99"): string =>
+        median(samples.map((figures) => figures[percentile])).toFixed(1);
+      print(`${`${name}, ${kinds[index]}`.padEnd(36)} p50 ${milliseconds("p50")} ms  p99 ${milliseconds("p99")} ms`);
     }
   }
 
@@ -208,7 +209,7 @@ const compare = async (): Promise<void> => {
     ["ten pipelined requests", post.repeat(10)],
   ] as const) {
     for (const [index, { url }] of servers.entries()) {
-      say(`${name}, ${kinds[index]}: ${(await statusesFor(url, bytes)).join(" ") || "the connection is closed"}`);
+      print(`${name}, ${kinds[index]}: ${(await statusesFor(url, bytes)).join(" ") || "connection closed"}`);
     }
   }
   for (const { end } of servers) await end();

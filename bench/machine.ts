@@ -1,4 +1,4 @@
-/** What the benchmark needs of the machine: processes and what they use, and tools that load them. */
+/** Tools of the benchmark: processes, their processor time and memory, and load generators. */
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -9,7 +9,7 @@ export const median = (numbers: readonly number[]): number =>
 
 export type Process = { url: string; pid: number; readyMs: number; end(): Promise<void> };
 
-/** Starts a program that logs its address into the file `log`, and waits until it has. */
+/** Starts a program that writes its address to the file `log`, and waits for the address. */
 export const start = async (
   command: string[],
   log: string,
@@ -31,12 +31,12 @@ export const start = async (
       };
       return { url, pid: child.pid, readyMs: performance.now() - startedAt, end };
     }
-    if (child.exitCode !== null) throw new Error(`${command.join(" ")} ended`);
+    if (child.exitCode !== null) throw new Error(`${command.join(" ")} exited`);
     await Bun.sleep(2);
   }
 };
 
-/** The fields of /proc/<pid>/stat behind the name; none when the process is gone. */
+/** The fields of /proc/<pid>/stat after the name; empty when the process is gone. */
 const statOf = async (pid: number | string): Promise<string[]> => {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   return stat.split(") ")[1]?.split(" ") ?? [];
@@ -44,13 +44,13 @@ const statOf = async (pid: number | string): Promise<string[]> => {
 const seconds = (...ticks: (string | undefined)[]): number =>
   ticks.reduce((sum, text) => sum + Number(text ?? 0), 0) / 100;
 
-/** Processor time that a process has used, in seconds, at hundredths of one. */
+/** Processor time of a process in seconds, with a resolution of 10 ms. */
 export const cpuOf = async (pid: number): Promise<number> => {
   const stat = await statOf(pid);
   return seconds(stat[11], stat[12]);
 };
 
-/** The same of a process with all its children, those that have ended included. */
+/** Processor time of a process and its children, including those that have exited, in seconds. */
 export const cpuOfFamily = async (pid: number): Promise<number> => {
   const stat = await statOf(pid);
   let all = seconds(stat[11], stat[12], stat[13], stat[14]);
@@ -69,11 +69,11 @@ export type Request = {
   path: string;
   body: string | null;
   headers: Record<string, string>;
-  /** Paths that take turns, instead of the one. */
+  /** Paths to use in turn instead of `path`. */
   paths?: string[];
 };
 
-/** Loads `url` with wrk; answers with the requests in a second, and with how many were answered by no success. */
+/** Loads `url` with wrk. Returns the requests per second and the number of responses without success. */
 export const wrk = async (
   folder: string,
   url: string,
@@ -82,17 +82,17 @@ export const wrk = async (
   seconds: number,
   idempotent = false,
 ): Promise<{ rate: number; refused: number }> => {
-  const all = Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`);
-  // A new key for each request: what it claims has to be written.
-  const made = [...all, ...(idempotent ? ['["Idempotency-Key"] = run .. count'] : [])].join(", ");
-  const turns = paths ? `({"${paths.join('", "')}"})[count % ${paths.length} + 1]` : "nil";
-  const script = join(folder, `${Bun.hash(`${method}${made}${body}${turns}`).toString(36)}.lua`);
+  const fixedHeaders = Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`);
+  // A new Idempotency-Key for each request, so that none is a replay.
+  const luaHeaders = [...fixedHeaders, ...(idempotent ? ['["Idempotency-Key"] = run .. count'] : [])].join(", ");
+  const luaPath = paths ? `({"${paths.join('", "')}"})[count % ${paths.length} + 1]` : "nil";
+  const script = join(folder, `${Bun.hash(`${method}${luaHeaders}${body}${luaPath}`).toString(36)}.lua`);
   await Bun.write(
     script,
     `local count, run = 0, "${crypto.randomUUID()}-"
      function request()
        count = count + 1
-       return wrk.format("${method}", ${turns}, {${made}}, ${body === null ? "nil" : `'${body}'`})
+       return wrk.format("${method}", ${luaPath}, {${luaHeaders}}, ${body === null ? "nil" : `'${body}'`})
      end`,
   );
   const child = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url + path], {
@@ -105,7 +105,7 @@ export const wrk = async (
   };
 };
 
-/** Runs a script with pgbench, prepared; answers with the transactions in a second, and with how many there were. */
+/** Runs a script with pgbench in prepared mode. Returns the transactions per second and their number. */
 export const pgbench = async (
   folder: string,
   databaseUrl: string,
@@ -116,7 +116,7 @@ export const pgbench = async (
   const path = join(folder, "pgbench.sql");
   await Bun.write(path, script);
   const { hostname, port, password } = new URL(databaseUrl);
-  // Its connections count, and take their time: longer than the others.
+  // Longer than the other contestants, because the run includes the time to connect.
   const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", `${seconds + 4}`, "-f", path];
   const { stdout, stderr } = Bun.spawnSync(
     ["pgbench", ...load, "-h", hostname, "-p", port, "-U", "postgres", "postgres"],
@@ -129,9 +129,9 @@ export const pgbench = async (
 };
 
 /**
- * Sends `rate` requests in each second, whether earlier ones have been answered or not (an open loop): those that are due
- * in a millisecond go together. A request's time begins when it was due, so that waiting counts, ours too; or when it was
- * sent, since a timer may fire up to a millisecond early. Answers with percentiles, in milliseconds.
+ * Sends `rate` requests per second without waiting for responses (an open loop). Requests due in the same millisecond are
+ * sent together. A latency starts when the request was due, so that all waiting counts, including that of the generator, or
+ * when it was sent if that is earlier, since a timer can fire up to a millisecond early. Returns percentiles in milliseconds.
  */
 export const openLoop = async (
   url: string,
@@ -142,18 +142,18 @@ export const openLoop = async (
   const times: number[] = [];
   const pending = new Set<Promise<void>>();
   const send = async (dueAt: number): Promise<void> => {
-    const beganAt = Math.min(dueAt, performance.now());
-    const answer = await fetch(url + path, { method, body, headers });
-    await answer.arrayBuffer();
-    if (!answer.ok) throw new Error(`${method} ${path} is answered with ${answer.status}`);
-    times.push(performance.now() - beganAt);
+    const startTime = Math.min(dueAt, performance.now());
+    const response = await fetch(url + path, { method, body, headers });
+    await response.arrayBuffer();
+    if (!response.ok) throw new Error(`${method} ${path} returned ${response.status}`);
+    times.push(performance.now() - startTime);
   };
   const startedAt = performance.now();
   let sent = 0;
   for (let tick = 1; tick <= seconds * 1000; tick++) {
     const dueAt = startedAt + tick;
-    const early = dueAt - performance.now();
-    if (early > 0) await Bun.sleep(early);
+    const waitMs = dueAt - performance.now();
+    if (waitMs > 0) await Bun.sleep(waitMs);
     for (; sent < (rate * tick) / 1000; sent++) {
       const request = send(dueAt);
       pending.add(request);
@@ -162,6 +162,7 @@ export const openLoop = async (
   }
   await Promise.all(pending);
   times.sort((a, b) => a - b);
-  const at = (part: number): number => times[Math.min(times.length - 1, Math.floor(times.length * part))] ?? 0;
-  return { p50: at(0.5), p99: at(0.99), "p99.9": at(0.999) };
+  const percentile = (fraction: number): number =>
+    times[Math.min(times.length - 1, Math.floor(times.length * fraction))] ?? 0;
+  return { p50: percentile(0.5), p99: percentile(0.99), "p99.9": percentile(0.999) };
 };

@@ -61,10 +61,10 @@ describe("the notices of a bundle", () => {
       /@scope\/example 1\.2\.3 is not allowed: "GPL-3.0-only"/,
     ],
     ["an expression", { license: "(MIT OR GPL-2.0-only)" }, /is not allowed/],
-    ["no licence", {}, /is not allowed: none is named/],
-    ["a licence of the old form", { licenses: [{ type: "MIT" }] }, /is not allowed: none is named/],
+    ["no licence", {}, /is not allowed: not specified/],
+    ["a licence of the old form", { licenses: [{ type: "MIT" }] }, /is not allowed: not specified/],
     // The text of an MIT licence names its owner: there is no standard one.
-    ["no text of its licence", { license: "MIT" }, /@scope\/example 1\.2\.3 has no text of its licence \(MIT\)/],
+    ["no text of its licence", { license: "MIT" }, /@scope\/example 1\.2\.3 contains no text of its licence \(MIT\)/],
   ])("are refused for a package with %s", async (_, manifest, words) => {
     const { code, stderr } = await noticesOf(manifest);
     expect([code, words.test(stderr)]).toEqual([1, true]);

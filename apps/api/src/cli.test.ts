@@ -46,13 +46,13 @@ const json = async (...args: string[]) => {
 describe("migrate", () => {
   test("says for a person and for a program that the schema is up to date", async () => {
     expect(await json("migrate")).toEqual({ migrated: false });
-    expect((await cli("migrate")).stdout).toBe("The schema was up to date.\n");
+    expect((await cli("migrate")).stdout).toBe("The schema is already up to date.\n");
   });
 
   test("says that it has brought it up to date, on a server and on an embedded database", async () => {
     const empty = await testDatabase({ migrated: false });
     const onServer = await runToEnd(bun("apps/api/src/cli.ts", "migrate"), { DATABASE_URL: empty.url });
-    expect(onServer.stdout).toBe("The schema is up to date now.\n");
+    expect(onServer.stdout).toBe("Migrations applied.\n");
     await empty.close();
     const folder = await temporaryFolder();
     const embedded = { DATA_DIR: join(folder, "data") };
@@ -140,7 +140,7 @@ describe("tenants", () => {
     const empty = await testDatabase();
     const list = (...args: string[]) =>
       runToEnd(bun("apps/api/src/cli.ts", "tenants", "list", ...args), { DATABASE_URL: empty.url });
-    expect((await list()).stdout).toBe("There are no tenants.\n");
+    expect((await list()).stdout).toBe("No tenants.\n");
     expect((await list("--json")).stdout).toBe("[]\n");
     await empty.close();
   });
@@ -214,7 +214,7 @@ describe("a key and its life", () => {
       "2090-01-01T00:00:00.000Z",
       "life",
     ]);
-    expect(more).toMatch(/^There is more: --cursor /);
+    expect(more).toMatch(/^Next page: --cursor /);
     // The columns stand under one another.
     expect(row.indexOf("active")).toBe(head.indexOf("STATUS"));
     const shown = (await cli("keys", "show", key.id, ...tenant())).stdout;
@@ -263,10 +263,10 @@ describe("a key and its life", () => {
     expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });
     expect((await credential(apiKey))?.caller.status).toBe("revoked");
     const { code, stdout, stderr } = await cli("keys", "rotate", id, ...tenant());
-    expect([code, stdout, stderr]).toEqual([1, "", "It is revoked; from there it can be made nothing else.\n"]);
+    expect([code, stdout, stderr]).toEqual([1, "", "Status is `revoked`; allowed transitions: none.\n"]);
     expect((await json("keys", "list", ...tenant(), "--status", "revoked")).data).toMatchObject([{ id }]);
     const none = await cli("keys", "list", ...tenant(), "--status", "expired");
-    expect(none.stdout).toBe("There are no such keys.\n");
+    expect(none.stdout).toBe("No matching keys.\n");
   });
 });
 
@@ -297,7 +297,7 @@ describe("avatars", () => {
     expect(stdout.split("\n")).toHaveLength(5);
     expect(stdout).toContain("a\\u{7}");
     expect((await cli("avatars", "list", "--tenant", tenantId, "--status", "deleted")).stdout).toBe(
-      "There are no such avatars.\n",
+      "No matching avatars.\n",
     );
   });
 });
@@ -324,7 +324,7 @@ describe("audit tail", () => {
     const made = await json("audit", "tail", "--tenant", tenantId, "--action", "avatar.created");
     expect(made.map(({ environment }: AuditEvent) => environment).sort()).toEqual(["live", "live", "test"]);
     expect((await cli("audit", "tail", "--tenant", tenantId, "--action", "avatar.deleted")).stdout).toBe(
-      "There are no such events.\n",
+      "No matching events.\n",
     );
   });
 
@@ -373,11 +373,7 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
     ["a cap with decimals", () => create("--spend-limit", "1.5"), /--spend-limit: Must be an integer/],
     ["a cap too large", () => create("--spend-limit", "9007199254740992"), /--spend-limit: Must be from/],
     ["no date", () => create("--expires-at", "tomorrow"), /--expires-at: Must be an RFC 3339/],
-    [
-      "a date in the past",
-      () => create("--expires-at", "2001-01-01T00:00:00Z"),
-      /--expires-at: Must lie in the future/,
-    ],
+    ["a date in the past", () => create("--expires-at", "2001-01-01T00:00:00Z"), /--expires-at: Must be in the future/],
     ["a name too long", () => ["keys", "create", "--tenant", tenantId, "--name", "x".repeat(121)], /--name: Must have/],
     ["an empty name", () => ["tenants", "create", "--name", ""], /--name: Must have/],
     ["no overlap", () => ["keys", "rotate", UNKNOWN, "--tenant", tenantId, "--overlap", "soon"], /--overlap: Must be/],
@@ -386,7 +382,7 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
       () => ["keys", "rotate", UNKNOWN, "--tenant", tenantId, "--overlap", "604801"],
       /--overlap: Must be from 0 to 604800/,
     ],
-    ["no key's id", () => ["keys", "revoke", "x", "--tenant", tenantId], /<id>: Must be an id \(key_…\), or the 16/],
+    ["no key's id", () => ["keys", "revoke", "x", "--tenant", tenantId], /<id>: Must be an id \(key_…\) or a keyId/],
     ["an avatar's id for a key's", () => ["keys", "show", UNKNOWN_AVATAR, "--tenant", tenantId], /<id>: Must be an id/],
     ["no id", () => ["keys", "show", "--tenant", tenantId], /missing required argument/],
     ["no tenant", () => ["keys", "list"], /--tenant/],
@@ -447,7 +443,7 @@ describe("what cannot be done exits with 1", () => {
       "--name",
       "x",
     );
-    expect([code, stdout, stderr]).toEqual([1, "", "There is no tenant with this id.\n"]);
+    expect([code, stdout, stderr]).toEqual([1, "", "No tenant has this id.\n"]);
   });
 
   test("a schema that is behind", async () => {
@@ -455,7 +451,7 @@ describe("what cannot be done exits with 1", () => {
     const { code, stderr } = await runToEnd(bun("apps/api/src/cli.ts", "tenants", "list"), { DATABASE_URL: empty.url });
     expect([code, stderr]).toEqual([
       1,
-      "The database's migrations are pending. Run `realtime-avatar migrate` (`bun run migrate`) first.\n",
+      "Database migrations are pending. First run `realtime-avatar migrate` (`bun run migrate` in the repository).\n",
     ]);
     await empty.close();
   });

@@ -1,4 +1,4 @@
-/** The command line, for whoever runs the service: migrations, health, tenants, keys, avatars and the audit trail. */
+/** The operator's command line: migrations, health, tenants, API keys, avatars and the audit trail. */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
@@ -50,13 +50,14 @@ import { retryWhileStale } from "./http/retry-while-stale.ts";
 import { secureRandom as random } from "./random.ts";
 import { explain, fields, print, printable, table, UsageError, usageError } from "./terminal.ts";
 
+/** Runs `work` with an open database. Throws when migrations are pending and `needsSchema` is true. */
 const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, needsSchema = true): Promise<void> => {
   const config = readCommonConfig(process.env);
   const database = await openDatabase(config.database, { notify: (message) => console.error(message) });
   try {
     if (needsSchema && !(await isMigrated(database.db))) {
       throw new Error(
-        "The database's migrations are pending. Run `realtime-avatar migrate` (`bun run migrate`) first.",
+        "Database migrations are pending. First run `realtime-avatar migrate` (`bun run migrate` in the repository).",
       );
     }
     await work(database);
@@ -65,7 +66,7 @@ const withDatabase = async (work: (database: OpenDatabase) => Promise<void>, nee
   }
 };
 
-/** Where a write from here comes from. */
+/** The origin of a write by the operator, for the audit trail. */
 const originNow = () => {
   const now = new Date();
   return { actor: null, requestId: newRequestId(now, random), now, random };
@@ -76,20 +77,20 @@ const checkId = <Prefix extends IdPrefix>(prefix: Prefix, name: string, text: st
   return text;
 };
 
-/** The parameters of a list, judged as the query of a request is; those that were not given are `undefined`. */
+/** Validates the options of a list like the query of a request. Options that are `undefined` are ignored. */
 const pageOf = <Prefix extends IdPrefix, Filters extends TProperties>(
   list: List<Prefix, Filters>,
   parameters: Record<string, string | undefined>,
 ) => {
-  const given = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  const { value, errors } = queryOf({ url: `?${new URLSearchParams(given)}` }, list.query);
+  const present = Object.entries(parameters).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  const { value, errors } = queryOf({ url: `?${new URLSearchParams(present)}` }, list.query);
   if (errors.length > 0) throw usageError(errors);
   return readPage(list, value);
 };
 
-/** The pages that start at the same place in the list of each environment, as one page with at most `limit` items. */
-const merged = (pages: readonly WrittenPage[], limit: number): WrittenPage => {
-  // Below the highest of these ids, a list has items that its page does not.
+/** Merges one page of each environment, requested with the same cursor, into one page of at most `limit` items. */
+const mergePages = (pages: readonly WrittenPage[], limit: number): WrittenPage => {
+  // Below the highest `next`, the page of that environment is incomplete: its list has more items.
   const floor =
     pages
       .map(({ next }) => next ?? "")
@@ -102,91 +103,96 @@ const merged = (pages: readonly WrittenPage[], limit: number): WrittenPage => {
   return { items: shown.map((item) => JSON.stringify(item)).join(), next: next === "" ? null : next };
 };
 
-/** A page as the API would return it. */
+/** The page as the API returns it. */
 const presentPage = <Item>(
   list: { prefix: IdPrefix },
   request: { filters: object },
   page: WrittenPage,
 ): { data: Item[]; nextCursor: string | null } => JSON.parse(pageText(list, request, page).join(""));
 
-/** The rows of a page, or that it has none, and how to go on where there is more. */
-const pageWords = (head: string[], rows: (string | null)[][], none: string, nextCursor: string | null): string => {
-  const words = rows.length > 0 ? table(head, rows) : nextCursor === null ? none : "None in this page.";
-  return nextCursor === null ? words : `${words}\nThere is more: --cursor ${nextCursor}`;
+/** The text for a page: its rows or `emptyText`, and the option for the next page. */
+const formatPage = (
+  head: string[],
+  rows: (string | null)[][],
+  emptyText: string,
+  nextCursor: string | null,
+): string => {
+  const text = rows.length > 0 ? table(head, rows) : nextCursor === null ? emptyText : "No items on this page.";
+  return nextCursor === null ? text : `${text}\nNext page: --cursor ${nextCursor}`;
 };
 
 type Output = { json?: boolean };
-type OfTenant = Output & { tenant: string };
-type Paged = { limit?: string; cursor?: string };
+type TenantOptions = Output & { tenant: string };
+type PageOptions = { limit?: string; cursor?: string };
 
-const ofTenant = (command: Command): Command =>
-  command.requiredOption("--tenant <id>", "the tenant that owns it (ten_…)").option("--json", "print one JSON value");
-const paged = (command: Command): Command =>
-  ofTenant(command)
-    .option("--limit <count>", "how many to show, 1 to 100 (default: 50)")
-    .option("--cursor <cursor>", "go on where a list ended");
+const withTenantOptions = (command: Command): Command =>
+  command.requiredOption("--tenant <id>", "tenant id (ten_…)").option("--json", "print one JSON value");
+const withPageOptions = (command: Command): Command =>
+  withTenantOptions(command)
+    .option("--limit <count>", "maximum number of items, 1 to 100 (default: 50)")
+    .option("--cursor <cursor>", "continue after the page that printed this cursor");
 
 const program = new Command("realtime-avatar")
-  .description("Runs the Realtime Avatar Service: migrations, health, tenants, keys, avatars, the audit trail.")
-  .showHelpAfterError("(add --help for what is possible)")
+  .description("Operates the Realtime Avatar Service: migrations, health, tenants, API keys, avatars, audit trail.")
+  .showHelpAfterError("(use --help for usage)")
   .exitOverride();
 
 program
   .command("migrate")
-  .description("bring the database's schema up to date")
+  .description("apply pending database migrations")
   .option("--json", "print one JSON value")
   .action(async (options: Output) => {
     await withDatabase(async ({ migrate, hasMigrated }) => {
       const migrated = hasMigrated || (await migrate());
-      print(options, { migrated }, migrated ? "The schema is up to date now." : "The schema was up to date.");
+      print(options, { migrated }, migrated ? "Migrations applied." : "The schema is already up to date.");
     }, false);
   });
 
-/** So long a process may take to say whether it is ready. */
+/** Timeout of a health check. */
 const HEALTH_DEADLINE_MS = 2000;
 
-/** Where the API of this machine listens, or the worker, by the variables that it reads itself. */
-const ownUrl = (isWorker: boolean): string => {
+/** The URL of the API or the worker on this machine, from the same variables that they read. */
+const localUrl = (isWorker: boolean): string => {
   const { host } = readCommonConfig(process.env);
   const port = isWorker ? readPort(process.env, "WORKER_PORT", 3001) : readPort(process.env, "PORT", 3000);
-  // Who listens on every address is asked on loopback.
+  // A process that listens on every address is reached on loopback.
   const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 };
 
-type Asked = Health | { status: "unavailable"; reason: "unreachable" };
+type HealthResult = Health | { status: "unavailable"; reason: "unreachable" };
 
-const askReady = async (url: string): Promise<Asked> => {
+const checkReadiness = async (url: string): Promise<HealthResult> => {
   try {
-    const answer = await fetch(new URL("/readyz", url), {
+    const response = await fetch(new URL("/readyz", url), {
       signal: AbortSignal.timeout(HEALTH_DEADLINE_MS),
       redirect: "error",
     });
-    const health = (await answer.json()) as Health;
-    if (answer.ok === (health.status === "ok")) return health;
+    const health = (await response.json()) as Health;
+    if (response.ok === (health.status === "ok")) return health;
   } catch {
-    // Nobody answers in time, or nobody who is one of ours.
+    // No response in time, or not from this service.
   }
   return { status: "unavailable", reason: "unreachable" };
 };
 
 program
   .command("health")
-  .description("ask a running process whether it is ready; exits with 0 if it is, with 1 if not")
-  .option("--url <url>", "where it listens (default: HOST and PORT)")
-  .option("--worker", "ask the worker (HOST and WORKER_PORT)")
+  .description("check whether a running process is ready; exit code 0 if it is, 1 if not")
+  .option("--url <url>", "URL of the process (default: from HOST and PORT)")
+  .option("--worker", "check the worker instead of the API (HOST and WORKER_PORT)")
   .option("--json", "print one JSON value")
   .action(async (options: Output & { url?: string; worker?: boolean }) => {
-    const url = options.url ?? ownUrl(options.worker === true);
+    const url = options.url ?? localUrl(options.worker === true);
     if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError("--url: Must be an http:// URL.");
-    // The process is asked itself. A container may be given a proxy by whoever runs it.
+    // Connect directly, even if the environment (of a container, for example) sets a proxy.
     process.env["NO_PROXY"] = "*";
-    const health = await askReady(url);
+    const health = await checkReadiness(url);
     print(options, health, printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`));
     if (health.status !== "ok") process.exitCode = 1;
   });
 
-const tenants = program.command("tenants").description("the owners of keys and avatars");
+const tenants = program.command("tenants").description("manage tenants, the owners of keys and avatars");
 
 const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
   id: tenantId,
@@ -197,7 +203,7 @@ const presentTenant = ({ tenantId, name, createdAt }: TenantRecord) => ({
 tenants
   .command("create")
   .description("create a tenant")
-  .requiredOption("--name <name>", "its name, 1 to 120 characters")
+  .requiredOption("--name <name>", "name, 1 to 120 characters")
   .option("--json", "print one JSON value")
   .action(async (options: Output & { name: string }) => {
     const errors = validate(CreateTenant, { name: options.name });
@@ -218,25 +224,25 @@ tenants
     await withDatabase(async ({ db }) => {
       const all = (await listTenants(db)).map(presentTenant);
       const rows = all.map(({ id, createdAt, name }) => [id, createdAt, name]);
-      print(options, all, rows.length > 0 ? table(["TENANT", "CREATED", "NAME"], rows) : "There are no tenants.");
+      print(options, all, rows.length > 0 ? table(["TENANT", "CREATED", "NAME"], rows) : "No tenants.");
     });
   });
 
-const keys = program.command("keys").description("API keys");
+const keys = program.command("keys").description("manage API keys");
 
-/** What a person is told of a key whose secret is shown. */
-const secretWords = (title: string, key: ApiKeyWithSecret): string =>
+/** The text output for a new secret. */
+const secretText = (title: string, key: ApiKeyWithSecret): string =>
   [
     `${title} ${key.id}  ${printable(key.name)}`,
     `  environment  ${key.environment}`,
     `  scopes       ${key.scopes.join(", ")}`,
     `  spend cap    ${key.spendLimitCreditMicros ?? "none"}`,
     `  expires      ${key.expiresAt ?? "never"}`,
-    "The secret, shown only now:",
+    "The secret, shown only once:",
     `  ${key.apiKey}`,
   ].join("\n");
 
-type KeyOptions = OfTenant & {
+type KeyOptions = TenantOptions & {
   name: string;
   environment?: string;
   scopes?: string;
@@ -244,10 +250,10 @@ type KeyOptions = OfTenant & {
   expiresAt?: string;
 };
 
-/** A number, if it is one; else the text, for the schema to refuse. */
+/** Parses a whole number; other text is returned unchanged, so that validation rejects it. */
 const numberOf = (text: string): number | string => (/^\d+$/.test(text) ? Number(text) : text);
 
-/** The request that the options make: judged by the same schema as a request over HTTP. */
+/** Converts the options to a request, and validates it with the same schema as an HTTP request. */
 const keyRequest = (options: KeyOptions): CreateApiKey => {
   const { name, environment, scopes, spendLimit, expiresAt } = options;
   const request = {
@@ -262,13 +268,13 @@ const keyRequest = (options: KeyOptions): CreateApiKey => {
   return request as CreateApiKey;
 };
 
-ofTenant(keys.command("create"))
-  .description("create a key that descends from no other; its secret is shown only now")
-  .requiredOption("--name <name>", "its name, 1 to 120 characters")
+withTenantOptions(keys.command("create"))
+  .description("create a root key; its secret is shown only once")
+  .requiredOption("--name <name>", "name, 1 to 120 characters")
   .option("--environment <environment>", "live or test (default: test)")
-  .option("--scopes <scopes>", "its scopes, with commas between (default: realtime:write,credits:read,avatars:read)")
-  .option("--spend-limit <micros>", "its hard spend cap, in credit micros (default: none)")
-  .option("--expires-at <time>", "when it expires, an RFC 3339 date-time (default: never)")
+  .option("--scopes <scopes>", "scopes, separated by commas (default: realtime:write,credits:read,avatars:read)")
+  .option("--spend-limit <micros>", "hard spend cap in credit micros (default: none)")
+  .option("--expires-at <time>", "expiry as an RFC 3339 date-time (default: never)")
   .action(async (options: KeyOptions) => {
     const request = keyRequest(options);
     const tenantId = checkId("ten", "--tenant", options.tenant);
@@ -276,17 +282,17 @@ ofTenant(keys.command("create"))
       const origin = originNow();
       const { now } = origin;
       const { record, secret } = issueApiKey(request, OPERATOR, { tenantId, judgedAt: now, now, random });
-      if (!(await insertRootApiKey(db, record, secret, origin))) throw new Error("There is no tenant with this id.");
+      if (!(await insertRootApiKey(db, record, secret, origin))) throw new Error("No tenant has this id.");
       const key = presentApiKeyWithSecret(record, secret);
-      print(options, key, secretWords("Created", key));
+      print(options, key, secretText("Created", key));
     });
   });
 
-paged(keys.command("list"))
+withPageOptions(keys.command("list"))
   .description("list the keys of a tenant, newest first")
   .option("--status <status>", "active, revoked or expired")
   .option("--environment <environment>", "live or test")
-  .action(async (options: OfTenant & Paged & { status?: string; environment?: string }) => {
+  .action(async (options: TenantOptions & PageOptions & { status?: string; environment?: string }) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const { status, environment, limit, cursor } = options;
     const request = pageOf(API_KEY_LIST, { status, environment, limit, cursor });
@@ -303,14 +309,14 @@ paged(keys.command("list"))
         key.name,
       ]);
       const head = ["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "NAME"];
-      print(options, page, pageWords(head, rows, "There are no such keys.", page.nextCursor));
+      print(options, page, formatPage(head, rows, "No matching keys.", page.nextCursor));
     });
   });
 
-/** The id of a record, or the handle of one of its credentials, as the log has it. */
+/** Checks that `text` is the id of a key, or the `keyId` of a credential as it appears in the log. */
 const checkKey = (text: string): string => {
   if (isId("key", text) || isKeyId(text)) return text;
-  throw new UsageError("<id>: Must be an id (key_…), or the 16 characters of a keyId.");
+  throw new UsageError("<id>: Must be an id (key_…) or a keyId (16 characters).");
 };
 
 const findKey = async (db: Db, tenantId: TenantId, id: string): Promise<ApiKeyRecord> => {
@@ -319,9 +325,9 @@ const findKey = async (db: Db, tenantId: TenantId, id: string): Promise<ApiKeyRe
   return key;
 };
 
-ofTenant(keys.command("show <id>"))
+withTenantOptions(keys.command("show <id>"))
   .description("show a key, by its id (key_…) or the keyId of any of its credentials")
-  .action(async (id: string, options: OfTenant) => {
+  .action(async (id: string, options: TenantOptions) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const named = checkKey(id);
     await withDatabase(async ({ db }) => {
@@ -330,9 +336,9 @@ ofTenant(keys.command("show <id>"))
     });
   });
 
-ofTenant(keys.command("revoke <id>"))
-  .description("revoke a key (key_…), and with it everything that it created")
-  .action(async (id: string, options: OfTenant) => {
+withTenantOptions(keys.command("revoke <id>"))
+  .description("revoke a key (key_…) and its descendant keys")
+  .action(async (id: string, options: TenantOptions) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const named = checkKey(id);
     await withDatabase(async ({ db }) => {
@@ -344,10 +350,10 @@ ofTenant(keys.command("revoke <id>"))
     });
   });
 
-ofTenant(keys.command("rotate <id>"))
-  .description("give a key (key_…) a new secret, which is shown only now")
-  .option("--overlap <seconds>", "how long the old secret works on, 0 to 604800 (default: 0)")
-  .action(async (id: string, options: OfTenant & { overlap?: string }) => {
+withTenantOptions(keys.command("rotate <id>"))
+  .description("give a key (key_…) a new secret, which is shown only once")
+  .option("--overlap <seconds>", "how long the old secret remains valid, 0 to 604800 (default: 0)")
+  .action(async (id: string, options: TenantOptions & { overlap?: string }) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const named = checkKey(id);
     const request = options.overlap === undefined ? {} : { overlapSeconds: numberOf(options.overlap) };
@@ -359,17 +365,17 @@ ofTenant(keys.command("rotate <id>"))
         return { ...(await rotateApiKey(db, rotated, null, originNow())), rotated };
       });
       const key = presentApiKeyWithSecret(rotated.record, rotated.secret);
-      print(options, key, secretWords("Rotated", key));
+      print(options, key, secretText("Rotated", key));
     });
   });
 
-const avatars = program.command("avatars").description("avatars");
+const avatars = program.command("avatars").description("inspect avatars");
 
-paged(avatars.command("list"))
+withPageOptions(avatars.command("list"))
   .description("list the avatars of a tenant, newest first")
-  .option("--status <status>", "one of their states; deleted ones are listed only so")
+  .option("--status <status>", "filter by status; deleted avatars are listed only with --status deleted")
   .option("--source-kind <kind>", "image or video")
-  .action(async (options: OfTenant & Paged & { status?: string; sourceKind?: string }) => {
+  .action(async (options: TenantOptions & PageOptions & { status?: string; sourceKind?: string }) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const { status, sourceKind, limit, cursor } = options;
     const request = pageOf(AVATAR_LIST, { status, sourceKind, limit, cursor });
@@ -377,7 +383,7 @@ paged(avatars.command("list"))
       const pages = await Promise.all(
         ENVIRONMENTS.map((environment) => listAvatars(db, { tenantId, environment }, request)),
       );
-      const page = presentPage<Avatar>(AVATAR_LIST, request, merged(pages, request.limit));
+      const page = presentPage<Avatar>(AVATAR_LIST, request, mergePages(pages, request.limit));
       const rows = page.data.map((avatar) => [
         avatar.id,
         avatar.environment,
@@ -388,20 +394,20 @@ paged(avatars.command("list"))
         avatar.displayName,
       ]);
       const head = ["ID", "ENVIRONMENT", "STATUS", "SOURCE", "MODEL", "UPDATED", "NAME"];
-      print(options, page, pageWords(head, rows, "There are no such avatars.", page.nextCursor));
+      print(options, page, formatPage(head, rows, "No matching avatars.", page.nextCursor));
     });
   });
 
-ofTenant(avatars.command("show <id>"))
+withTenantOptions(avatars.command("show <id>"))
   .description("show an avatar (ava_…)")
-  .action(async (id: string, options: OfTenant) => {
+  .action(async (id: string, options: TenantOptions) => {
     const tenantId = checkId("ten", "--tenant", options.tenant);
     const avatarId = checkId("ava", "<id>", id);
     await withDatabase(async ({ db }) => {
-      const found = await Promise.all(
+      const records = await Promise.all(
         ENVIRONMENTS.map((environment) => findAvatar(db, { tenantId, environment }, avatarId)),
       );
-      const record = found.find((avatar) => avatar !== null);
+      const record = records.find((avatar) => avatar !== null);
       if (!record) throw new Error("The tenant has no avatar with this id.");
       const avatar = presentAvatar(record);
       print(options, avatar, fields(avatar));
@@ -419,7 +425,7 @@ const eventRow = (event: AuditEvent) => [
   event.requestId,
 ];
 
-/** The newest events of a tenant, of both environments, newest first: `request.limit` of them where there are as many. */
+/** The newest events of a tenant in both environments, newest first, at most `request.limit`. */
 const listEvents = async (
   db: Db,
   tenantId: TenantId,
@@ -428,21 +434,21 @@ const listEvents = async (
   const events: AuditEvent[] = [];
   for (let { before } = request; ; ) {
     const limit = request.limit - events.length;
-    const from = { ...request, before, limit };
-    const pages = ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, from));
-    const page = merged(await Promise.all(pages), limit);
+    const pageRequest = { ...request, before, limit };
+    const pages = ENVIRONMENTS.map((environment) => listAuditEvents(db, { tenantId, environment }, pageRequest));
+    const page = mergePages(await Promise.all(pages), limit);
     events.push(...itemsOf<AuditEvent>(page));
     if (page.next === null || events.length >= request.limit) return events;
     before = page.next as Id<"aud">;
   }
 };
 
-/** So often a tail that follows looks for more. */
-const FOLLOW_MS = 500;
-/** An event may become visible after others that are younger: so far back it is looked for. */
-const FOLLOWED = 100;
+/** Polling interval of `audit tail --follow`. */
+const FOLLOW_INTERVAL_MS = 500;
+/** How many events each poll reads again: an event can become visible after newer ones. */
+const FOLLOW_WINDOW = 100;
 
-/** Calls `show` with each event that was not there before, until a signal ends it. */
+/** Calls `show` with new events until SIGINT or SIGTERM. */
 const follow = async (
   db: Db,
   tenantId: TenantId,
@@ -453,33 +459,33 @@ const follow = async (
   let isEnding = false;
   for (const signal of ["SIGINT", "SIGTERM"]) process.once(signal, () => (isEnding = true));
   let seen = new Set(known.map(({ id }) => id));
-  /** Older ones have been shown, or passed over on purpose. */
+  /** Older events have been shown, or were omitted by the limit. */
   const since = known.at(-1)?.id ?? "";
   while (!isEnding) {
     const events: AuditEvent[] = [];
     for (let before: Id<"aud"> | null = null; ; ) {
-      const page: AuditEvent[] = await listEvents(db, tenantId, { ...request, before, limit: FOLLOWED });
+      const page: AuditEvent[] = await listEvents(db, tenantId, { ...request, before, limit: FOLLOW_WINDOW });
       events.push(...page);
       before = (page.at(-1)?.id as Id<"aud"> | undefined) ?? null;
-      if (page.length < FOLLOWED || page.some(({ id }) => seen.has(id) || id < since)) break;
+      if (page.length < FOLLOW_WINDOW || page.some(({ id }) => seen.has(id) || id < since)) break;
     }
     const fresh = events.filter(({ id }) => !seen.has(id) && id > since);
     if (fresh.length > 0) show(fresh.reverse());
-    seen = new Set([...events.map(({ id }) => id), ...[...seen].slice(0, 10 * FOLLOWED)]);
-    await Bun.sleep(FOLLOW_MS);
+    seen = new Set([...events.map(({ id }) => id), ...[...seen].slice(0, 10 * FOLLOW_WINDOW)]);
+    await Bun.sleep(FOLLOW_INTERVAL_MS);
   }
 };
 
-ofTenant(program.command("audit").description("the audit trail").command("tail"))
-  .description("show the newest events of a tenant, the newest last")
-  .option("--limit <count>", "how many to show, 1 to 100 (default: 50)")
-  .option("--action <action>", "for example api_key.revoked")
-  .option("--target <id>", "the key or avatar that was written")
-  .option("--actor <keyId>", "the credential that acted (the 16 characters after rta_live_ or rta_test_)")
-  .option("--follow", "go on showing events as they come; with --json, one in each line")
+withTenantOptions(program.command("audit").description("the audit trail").command("tail"))
+  .description("show the newest events of a tenant, newest last")
+  .option("--limit <count>", "maximum number of events, 1 to 100 (default: 50)")
+  .option("--action <action>", "filter by action, for example api_key.revoked")
+  .option("--target <id>", "filter by the id of the key or avatar that was changed")
+  .option("--actor <keyId>", "filter by the credential of the actor (the 16 characters after rta_live_ or rta_test_)")
+  .option("--follow", "keep running and show new events; with --json, one event per line")
   .action(
     async (
-      options: OfTenant & { limit?: string; action?: string; target?: string; actor?: string; follow?: boolean },
+      options: TenantOptions & { limit?: string; action?: string; target?: string; actor?: string; follow?: boolean },
     ) => {
       const tenantId = checkId("ten", "--tenant", options.tenant);
       const { limit, action, target: targetId, actor: actorKeyId } = options;
@@ -489,12 +495,12 @@ ofTenant(program.command("audit").description("the audit trail").command("tail")
         const events = newest.toReversed();
         if (!options.follow) {
           const rows = events.map(eventRow);
-          return print(options, events, rows.length > 0 ? table(EVENT_COLUMNS, rows) : "There are no such events.");
+          return print(options, events, rows.length > 0 ? table(EVENT_COLUMNS, rows) : "No matching events.");
         }
-        const show = (shown: AuditEvent[]): void => {
-          for (const event of shown) {
-            const words = eventRow(event).map((cell) => printable(cell || "-"));
-            console.log(options.json ? JSON.stringify(event) : words.join("  "));
+        const show = (newEvents: AuditEvent[]): void => {
+          for (const event of newEvents) {
+            const cells = eventRow(event).map((cell) => printable(cell || "-"));
+            console.log(options.json ? JSON.stringify(event) : cells.join("  "));
           }
         };
         show(events);
@@ -507,7 +513,7 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (error instanceof CommanderError) {
-    // Commander has said what is wrong already; help that was asked for is no error.
+    // Commander has already printed the error. --help is not an error.
     process.exitCode = error.exitCode === 0 ? 0 : 2;
   } else {
     const { message, code } = explain(error);

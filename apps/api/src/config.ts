@@ -1,4 +1,4 @@
-/** The API's configuration, read once, at the start. */
+/** The configuration of the API, read once at the start. */
 import { CreateAvatar } from "@realtime-avatar/domain/avatar";
 import { isValid } from "@realtime-avatar/domain/schema";
 import {
@@ -15,14 +15,14 @@ export type ApiConfig = CommonConfig & {
   port: number;
   defaultAvatarModelId: string;
   trustedProxyHops: number;
-  /** How many requests a root key with its descendants can make; null when there is no limit. */
+  /** Rate limit of a root key together with its descendants; null for no limit. */
   rateLimit: RateLimit | null;
-  /** How many requests all keys of a tenant can make together; null when there is no limit. */
+  /** Rate limit of all keys of a tenant together; null for no limit. */
   tenantRateLimit: RateLimit | null;
   redisUrl: string | null;
-  /** How many active keys a tenant may have. */
+  /** Maximum number of active keys of a tenant. */
   maxActiveKeysPerTenant: number;
-  /** Where metrics are; null when nothing is measured. */
+  /** Port of the metrics server; null when metrics are disabled. */
   metricsPort: number | null;
 };
 
@@ -31,13 +31,13 @@ const readNumber = (variables: Variables, name: string, minimum: number): number
     /^\d{1,7}$/.test(text) && Number(text) >= minimum && Number(text) <= 1_000_000 ? Number(text) : undefined,
   );
 
-/** A limit of a rate and a burst, as `<prefix>_RPS` and `<prefix>_BURST` say. A burst without a rate is an error. */
+/** The rate limit from `<prefix>_RPS` and `<prefix>_BURST`; null when neither is set. A burst without a rate is an error. */
 const toRateLimit = (prefix: string, perSecond: number | null, burst: number | null): RateLimit | null => {
-  if (perSecond === null && burst !== null) throw new ConfigError(`${prefix}_RPS`, `set, when ${prefix}_BURST is`);
+  if (perSecond === null && burst !== null) throw new ConfigError(`${prefix}_RPS`, `set when ${prefix}_BURST is set`);
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
 
-/** Throws a `ConfigError` that names the first variable of the wrong form. */
+/** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): ApiConfig => ({
   ...readCommonConfig(variables),
   port: readPort(variables, "PORT", 3000),

@@ -1,4 +1,4 @@
-/** What a newcomer sees: on an empty embedded database, a first tenant, a first key, and a call to paste. */
+/** The first start with an empty embedded database: creates a tenant and a key, and prints a command to try. */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { insertFirstApiKey } from "@realtime-avatar/db/statements/api-keys";
@@ -6,7 +6,7 @@ import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 
-/** Creates a tenant and a live key with every scope, if there is no tenant yet; `null` otherwise. */
+/** Creates a tenant and a live key with the scope `*` if there is no tenant yet; otherwise returns `null`. */
 export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Promise<ApiKeySecret | null> => {
   const tenant = { tenantId: newId("ten", now, random), name: "First tenant", createdAt: now };
   const request = { name: "First key", environment: "live" as const, scopes: ["*" as const] };
@@ -15,9 +15,9 @@ export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Pr
   return (await insertFirstApiKey(db, tenant, record, secret, origin)) ? secret : null;
 };
 
-/** The words that show the key: the only time it can be shown. */
+/** The message that shows the secret, which cannot be shown again. */
 export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string): string => `
-A first tenant and its first key have been created. The key can do everything, and is shown only now:
+A tenant and its first API key were created. The key has every scope. It is shown only once:
 
   export API_KEY=${secret.reveal()}
 
@@ -25,5 +25,5 @@ Create an avatar with it:
 
   curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer ${secret.reveal()}" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image"}'
 
-Or try every operation in a browser: ${baseUrl}/docs
+Try every operation in a browser: ${baseUrl}/docs
 `;

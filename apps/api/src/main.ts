@@ -19,14 +19,14 @@ import { createResponseBytes } from "./http/response-bytes.ts";
 import { createUses } from "./key-usage.ts";
 import { secureRandom } from "./random.ts";
 
-/** So soon after a key was used, its last use can be read. */
+/** Interval at which `lastUsedAt` is written to the database. */
 const USES_FLUSH_MS = 1000;
-/** A client may take as long over its body as the database over the request; and a margin. */
-const LONGEST_REQUESTS = 2.1;
-/** So long a process that ends waits for its last traces to be taken, which may never be. */
-const LAST_TRACES_MS = 1000;
-/** So often a process sweeps rows that nothing needs any more. */
-const SWEEP_MS = 60_000;
+/** Maximum request time, in database deadlines: one for reading the body, one for the database, and a margin. */
+const MAX_REQUEST_DEADLINES = 2.1;
+/** How long shutdown waits for the export of the last traces. */
+const TRACES_FLUSH_MS = 1000;
+/** Interval at which obsolete rows are deleted. */
+const SWEEP_INTERVAL_MS = 60_000;
 
 const SWEEPS = {
   idempotencyKeys: sweepIdempotencyKeys,
@@ -41,11 +41,13 @@ runProcess(async (atExit) => {
   atExit(logOutput.drained);
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
 
-  // What nobody asks for is not even loaded.
+  // Tracing and metrics are loaded only when they are configured.
   const tracing =
     tracingConfig &&
-    (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (words) => log.warn(words));
-  atExit(async () => tracing?.stop(LAST_TRACES_MS));
+    (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (message) =>
+      log.warn(message),
+    );
+  atExit(async () => tracing?.stop(TRACES_FLUSH_MS));
   const metrics =
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
@@ -60,7 +62,7 @@ runProcess(async (atExit) => {
   const { db, isEmbedded } = database;
   metrics?.show(db);
   const clock = (): Date => new Date();
-  const isCurrent = await isMigrated(db);
+  const hasCurrentSchema = await isMigrated(db);
 
   const uses = createUses(db, log);
   const flushing = setInterval(uses.flush, USES_FLUSH_MS);
@@ -71,9 +73,11 @@ runProcess(async (atExit) => {
 
   const sweeping = setInterval(() => {
     for (const [rows, sweep] of Object.entries(SWEEPS)) {
-      sweep(db).catch((error: unknown) => log.warn({ error: describeError(error), rows }, "old rows were not swept"));
+      sweep(db).catch((error: unknown) =>
+        log.warn({ error: describeError(error), rows }, "failed to delete obsolete rows"),
+      );
     }
-  }, SWEEP_MS);
+  }, SWEEP_INTERVAL_MS);
   atExit(async () => clearInterval(sweeping));
 
   const redis = config.redisUrl === null ? null : createRedisStore(config.redisUrl, log);
@@ -102,23 +106,23 @@ runProcess(async (atExit) => {
       metrics.fetch,
     );
   atExit(async () => metricsServer?.stop(true));
-  const patience = { keepAliveMs: config.keepAliveMs, requestMs: LONGEST_REQUESTS * config.database.deadlineMs };
+  const timeouts = { keepAliveMs: config.keepAliveMs, requestMs: MAX_REQUEST_DEADLINES * config.database.deadlineMs };
   const fail = failureHandler({ clock, random: secureRandom, log });
-  const server = serve({ ...config, portVariable: "PORT" }, patience, app.fetch, fail);
-  // Accepts nothing more, and waits for what is in flight.
+  const server = serve({ ...config, portVariable: "PORT" }, timeouts, app.fetch, fail);
+  // Stops accepting connections and waits for requests in progress.
   atExit(() => server.stop());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
   const url = server.url.href.replace(/\/$/, "");
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
-  const place = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
-  log.info({ url, database: place, metrics: metricsUrl ?? undefined }, "listening");
-  if (!isCurrent)
+  const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
+  log.info({ url, database: databaseLocation, metrics: metricsUrl ?? undefined }, "listening");
+  if (!hasCurrentSchema)
     log.warn(
-      "the database's migrations are pending: /readyz answers 503 until `realtime-avatar migrate` (`bun run migrate`)",
+      "database migrations are pending: /readyz returns 503 until `realtime-avatar migrate` (`bun run migrate`) is run",
     );
 
-  // Last, when nothing can keep it from being shown; on standard error, so that a log that is kept from standard output
-  // never holds it.
+  // Last, so that no later failure of the start hides the key. On standard error, so that the key does not get into a log
+  // that is collected from standard output.
   const firstKey = isEmbedded ? await createFirstKey(db, clock(), secureRandom) : null;
   if (firstKey) process.stderr.write(firstKeyMessage(firstKey, url));
 });

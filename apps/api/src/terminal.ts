@@ -1,13 +1,13 @@
-/** What the command line says, and how: to a person as tables, to a program as JSON. */
+/** Output of the command line: tables for people, JSON for programs, and error messages. */
 
 import { databaseFailure, describeError } from "@realtime-avatar/db/connection/errors";
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { ConfigError } from "@realtime-avatar/runtime/config";
 
-/** Arguments that make no sense: exit code 2. */
+/** Invalid arguments; exit code 2. */
 export class UsageError extends Error {}
 
-/** What each field of a request is called here. */
+/** The command-line option for each field of a request. */
 const OPTION_NAMES: Record<string, string> = {
   name: "--name",
   environment: "--environment",
@@ -34,11 +34,11 @@ export const usageError = (errors: readonly FieldError[]): UsageError =>
       .join("\n"),
   );
 
-/** Text that another wrote, made harmless to a terminal. */
+/** Escapes control and formatting characters in untrusted text, so that it cannot affect the terminal. */
 export const printable = (text: string): string =>
   text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 
-/** Rows under the names of their columns, each column as wide as its widest cell. */
+/** Formats rows as a table with column names; each column is as wide as its widest cell. */
 export const table = (names: readonly string[], rows: readonly (readonly (string | number | null)[])[]): string => {
   const cells = [names, ...rows.map((row) => row.map((cell) => printable(String(cell ?? "-"))))];
   const widths = names.map((_, column) => Math.max(...cells.map((row) => Bun.stringWidth(row[column] ?? ""))));
@@ -50,19 +50,19 @@ export const table = (names: readonly string[], rows: readonly (readonly (string
   return cells.map(line).join("\n");
 };
 
-/** One thing, a line for each of its fields. */
+/** Formats an object as a table with one line for each field. */
 export const fields = (value: object): string =>
   table(
     ["FIELD", "VALUE"],
     Object.entries(value).map(([name, field]) => [name, typeof field === "string" ? field : JSON.stringify(field)]),
   );
 
-/** Prints `value` as the one JSON value of standard output, or `words` for a person. */
-export const print = (options: { json?: boolean }, value: unknown, words: string): void => {
-  console.log(options.json ? JSON.stringify(value, null, 2) : words);
+/** Prints `value` as JSON with --json, otherwise `text`. */
+export const print = (options: { json?: boolean }, value: unknown, text: string): void => {
+  console.log(options.json ? JSON.stringify(value, null, 2) : text);
 };
 
-/** What to say of an error, and the exit code that it means. */
+/** The message and the exit code for an error. */
 export const explain = (error: unknown): { message: string; code: number } => {
   if (error instanceof UsageError) return { message: error.message, code: 2 };
   if (error instanceof ConfigError) return { message: error.message, code: 2 };
@@ -70,6 +70,6 @@ export const explain = (error: unknown): { message: string; code: number } => {
     return { message: usageError(error.extras.errors).message, code: 2 };
   }
   if (error instanceof Problem) return { message: error.detail, code: 1 };
-  if (databaseFailure(error)) return { message: `The database failed (${describeError(error)["code"]}).`, code: 1 };
-  return { message: error instanceof Error ? error.message : "Something went wrong.", code: 1 };
+  if (databaseFailure(error)) return { message: `Database error (${describeError(error)["code"]}).`, code: 1 };
+  return { message: error instanceof Error ? error.message : "Unknown error.", code: 1 };
 };

@@ -18,10 +18,10 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe("the worker", () => {
-  test("connects, says that there is nothing to prepare, answers health checks, and stops on SIGTERM", async () => {
+  test("connects, responds to health checks, and stops on SIGTERM", async () => {
     const worker = startProcess(bun(WORKER), { WORKER_PORT: "0", DATABASE_URL: database.url });
     const [, url] = await worker.waitFor(/"url":"(http:[^"]+)\/"/);
-    expect(worker.stdout()).toContain("there is nothing to prepare yet");
+    expect(worker.stdout()).toContain("no preparation jobs yet");
     const health = async (path: string) => {
       const answer = await fetch(url + path);
       return [answer.status, await answer.text()];
@@ -39,7 +39,7 @@ describe("the worker", () => {
     const folder = await temporaryFolder();
     const data = join(folder, "data");
     const first = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: data });
-    await first.waitFor(/nothing to prepare/);
+    await first.waitFor(/no preparation jobs/);
     const second = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: data });
     const [, url] = await second.waitFor(/"url":"(http:[^"]+)\/"/);
     first.kill("SIGTERM");
@@ -70,7 +70,7 @@ describe("the worker", () => {
     const source = join(REPOSITORY, WORKER);
     await runToEnd([process.execPath, "build", source, "--target=bun", `--outdir=${folder}`]);
     const worker = startProcess(bun(join(folder, "main.js")), { WORKER_PORT: "0", DATABASE_URL: database.url });
-    await worker.waitFor(/nothing to prepare/);
+    await worker.waitFor(/no preparation jobs/);
     worker.kill("SIGTERM");
     expect(await worker.exited).toBe(0);
     await rm(folder, { recursive: true });

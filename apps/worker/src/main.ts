@@ -1,6 +1,6 @@
 /**
- * The worker, which is to prepare avatars. There is nothing to prepare yet: it connects to the database, answers
- * health checks, and stops when told to.
+ * The worker, which will prepare avatars. Preparation does not exist yet: the worker connects to the database, responds to
+ * health checks, and stops on a signal.
  */
 import { openDatabase } from "@realtime-avatar/db/open";
 import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
@@ -9,7 +9,7 @@ import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 
-const answer = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
+const respond = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
 
 runProcess(async (atExit) => {
   const config = { ...readCommonConfig(process.env), port: readPort(process.env, "WORKER_PORT", 3001) };
@@ -21,14 +21,14 @@ runProcess(async (atExit) => {
     await database.close();
     log.info("stopped");
   });
-  const patience = { keepAliveMs: config.keepAliveMs, requestMs: config.database.deadlineMs };
-  const server = serve({ ...config, portVariable: "WORKER_PORT" }, patience, async ({ url }) => {
+  const timeouts = { keepAliveMs: config.keepAliveMs, requestMs: config.database.deadlineMs };
+  const server = serve({ ...config, portVariable: "WORKER_PORT" }, timeouts, async ({ url }) => {
     const { pathname } = new URL(url);
-    if (pathname === "/healthz") return answer(live());
-    if (pathname === "/readyz") return answer(await ready(database.db, isEnding()));
+    if (pathname === "/healthz") return respond(live());
+    if (pathname === "/readyz") return respond(await ready(database.db, isEnding()));
     return new Response(null, { status: 404 });
   });
   atExit(() => server.stop());
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
-  log.info({ url: server.url.href }, "the worker is connected; there is nothing to prepare yet");
+  log.info({ url: server.url.href }, "listening; the worker has no preparation jobs yet");
 });

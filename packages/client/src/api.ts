@@ -1,4 +1,4 @@
-/* Made from docs/openapi.json by `bun run openapi`. Not to be changed by hand. */
+/* Generated from docs/openapi.json by `bun run openapi`. Do not edit. */
 export interface paths {
   "/api/v1/api-keys": {
     parameters: {
@@ -9,17 +9,17 @@ export interface paths {
     };
     /**
      * List API keys
-     * @description Lists the keys that the calling key may know of, newest first.
+     * @description Lists the keys that the calling key may see, newest first.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     get: operations["listApiKeys"];
     put?: never;
     /**
      * Create an API key
-     * @description Creates a key that can do no more than the calling key. Its secret is shown only in this answer.
+     * @description Creates a key that can do no more than the calling key. Only this response contains its secret.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     post: operations["createApiKey"];
     delete?: never;
@@ -37,9 +37,9 @@ export interface paths {
     };
     /**
      * Read the calling key
-     * @description What the calling key is and may do: the first call of an integration.
+     * @description Returns the calling key, with its scopes and limits. Useful as the first call of an integration.
      *
-     *     Needs any valid key.
+     *     Requires any valid key.
      */
     get: operations["getCallingApiKey"];
     put?: never;
@@ -59,27 +59,27 @@ export interface paths {
     };
     /**
      * Read an API key
-     * @description Reads a key; never its secret.
+     * @description Returns a key without its secret.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     get: operations["getApiKey"];
     put?: never;
     post?: never;
     /**
      * Revoke an API key
-     * @description Ends the key and all that it has created, for good, on every replica, from the answer on.
+     * @description Revokes the key and its descendant keys permanently. Takes effect on every replica before the response is sent.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     delete: operations["revokeApiKey"];
     options?: never;
     head?: never;
     /**
      * Change an API key
-     * @description What is left out stays. A key widens only its descendants, never beyond what it can do itself, and narrows any key that it could create, except its ancestors.
+     * @description Changes the given fields. A key can widen only its descendants, and only up to what it can do itself. It can narrow its descendants and any key that it could create, except its ancestors.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     patch: operations["updateApiKey"];
     trace?: never;
@@ -95,9 +95,9 @@ export interface paths {
     put?: never;
     /**
      * Rotate an API key
-     * @description Gives the calling key, or a descendant of it, a new secret, shown only in this response. The old one works until the overlap ends; until then the key cannot rotate itself again, unless it calls with the old secret and the new one has never been used.
+     * @description Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then the key cannot rotate itself again, except with the old secret while the new one has never been used.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     post: operations["rotateApiKey"];
     delete?: never;
@@ -115,9 +115,9 @@ export interface paths {
     };
     /**
      * List avatars
-     * @description Lists avatars of the calling key's environment, newest first. Deleted ones only by `status=deleted`.
+     * @description Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`.
      *
-     *     Needs the scope `avatars:read`.
+     *     Requires the scope `avatars:read`.
      */
     get: operations["listAvatars"];
     put?: never;
@@ -125,7 +125,7 @@ export interface paths {
      * Create an avatar
      * @description Creates an avatar in the environment of the calling key. A new avatar is a draft.
      *
-     *     Needs the scope `avatars:write`.
+     *     Requires the scope `avatars:write`.
      */
     post: operations["createAvatar"];
     delete?: never;
@@ -143,27 +143,27 @@ export interface paths {
     };
     /**
      * Read an avatar
-     * @description Reads an avatar in whatever state it is, `deleted` too.
+     * @description Returns an avatar in any status, including `deleted`.
      *
-     *     Needs the scope `avatars:read`.
+     *     Requires the scope `avatars:read`.
      */
     get: operations["getAvatar"];
     put?: never;
     post?: never;
     /**
      * Delete an avatar
-     * @description The avatar stays, as `deleted`, and leaves the lists. To say it twice gives the same answer.
+     * @description Sets the status to `deleted`. The avatar can still be read, but lists omit it by default. Deleting it again has no effect.
      *
-     *     Needs the scope `avatars:write`.
+     *     Requires the scope `avatars:write`.
      */
     delete: operations["deleteAvatar"];
     options?: never;
     head?: never;
     /**
      * Change an avatar
-     * @description What is left out stays. `settings` and `metadata` are replaced whole.
+     * @description Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged.
      *
-     *     Needs the scope `avatars:write`.
+     *     Requires the scope `avatars:write`.
      */
     patch: operations["updateAvatar"];
     trace?: never;
@@ -177,9 +177,9 @@ export interface paths {
     };
     /**
      * Read the audit trail
-     * @description Lists what was done to keys and avatars that the calling key may know of, newest first.
+     * @description Lists the changes to keys and avatars that the calling key may see, newest first.
      *
-     *     Needs the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`.
      */
     get: operations["listAuditEvents"];
     put?: never;
@@ -201,7 +201,7 @@ export interface paths {
     put?: never;
     /**
      * Report a leaked key
-     * @description Revokes the key of a full secret, without credentials. A secret that its own key replaced by a rotation still revokes it for seven days. The response is the same for every key.
+     * @description Revokes the key to which a full secret belongs. Requires no credentials. For seven days, this also works with a secret that the key itself replaced by a rotation. The response is the same for every secret.
      */
     post: operations["reportLeakedKey"];
     delete?: never;
@@ -219,7 +219,7 @@ export interface paths {
     };
     /**
      * Explain a problem
-     * @description What the `type` of a problem leads to: when it is given, and what you can do. HTML for browsers.
+     * @description Explains a problem: when it occurs and what the caller can do. Its address is the `type` of the problem. Browsers get HTML.
      */
     get: operations["getProblemType"];
     put?: never;
@@ -235,21 +235,21 @@ export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
     ApiKey: {
-      /** @description The record, which a rotation leaves as it is. */
+      /** @description Id of the key. A rotation does not change it. */
       id: string;
-      /** @description The newest credential's public handle, which may stand in logs. */
+      /** @description Public identifier of the newest credential; safe to log. */
       keyId: string;
       tenantId: string;
-      /** @description What people call the key. */
+      /** @description Human-readable name. */
       name: string;
       /**
-       * @description Live and test are two worlds that do not see each other.
+       * @description Live and test resources are separate: a test key cannot see live resources.
        * @enum {string}
        */
       environment: "live" | "test";
-      /** @description What may be shown of the secret. */
+      /** @description The key without its secret; safe to show. */
       redactedKey: string;
-      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
       scopes: (
         | "*"
         | "api_keys:write"
@@ -261,44 +261,44 @@ export interface components {
         | "usage:write"
       )[];
       /**
-       * @description By the key itself, or by one that it descends from.
+       * @description A key is also `revoked` or `expired` when one of its ancestors is.
        * @enum {string}
        */
       status: "active" | "revoked" | "expired";
-      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
       spendLimitCreditMicros: number | null;
-      /** @description The tightest spend cap of the key and of its ancestors in the same environment, in credit micros; null is no cap. */
+      /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
-      /** @description From then on the key is refused; null is never. */
+      /** @description Time at which the key expires; null means never. */
       expiresAt: string | null;
-      /** @description The earliest expiry of the key and of its ancestors; null is never. */
+      /** @description The earliest expiry of the key and its ancestors; null means never. */
       effectiveExpiresAt: string | null;
-      /** @description The minute of its last use; null before the first. */
+      /** @description Time of the last use, to the minute; null before the first use. */
       lastUsedAt: string | null;
       /** Format: date-time */
       createdAt: string;
     };
     ApiKeyPage: {
       data: components["schemas"]["ApiKey"][];
-      /** @description Asks for the next page; null on the last one. */
+      /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
     ApiKeyWithSecret: {
-      /** @description The record, which a rotation leaves as it is. */
+      /** @description Id of the key. A rotation does not change it. */
       id: string;
-      /** @description The newest credential's public handle, which may stand in logs. */
+      /** @description Public identifier of the newest credential; safe to log. */
       keyId: string;
       tenantId: string;
-      /** @description What people call the key. */
+      /** @description Human-readable name. */
       name: string;
       /**
-       * @description Live and test are two worlds that do not see each other.
+       * @description Live and test resources are separate: a test key cannot see live resources.
        * @enum {string}
        */
       environment: "live" | "test";
-      /** @description What may be shown of the secret. */
+      /** @description The key without its secret; safe to show. */
       redactedKey: string;
-      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
       scopes: (
         | "*"
         | "api_keys:write"
@@ -310,23 +310,23 @@ export interface components {
         | "usage:write"
       )[];
       /**
-       * @description By the key itself, or by one that it descends from.
+       * @description A key is also `revoked` or `expired` when one of its ancestors is.
        * @enum {string}
        */
       status: "active" | "revoked" | "expired";
-      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
       spendLimitCreditMicros: number | null;
-      /** @description The tightest spend cap of the key and of its ancestors in the same environment, in credit micros; null is no cap. */
+      /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
-      /** @description From then on the key is refused; null is never. */
+      /** @description Time at which the key expires; null means never. */
       expiresAt: string | null;
-      /** @description The earliest expiry of the key and of its ancestors; null is never. */
+      /** @description The earliest expiry of the key and its ancestors; null means never. */
       effectiveExpiresAt: string | null;
-      /** @description The minute of its last use; null before the first. */
+      /** @description Time of the last use, to the minute; null before the first use. */
       lastUsedAt: string | null;
       /** Format: date-time */
       createdAt: string;
-      /** @description The full secret. It is in this answer and nowhere else: store it at once. */
+      /** @description The full secret. Only this response contains it: store it now. */
       apiKey: string;
     };
     AuditEvent: {
@@ -345,20 +345,20 @@ export interface components {
         | "avatar.updated"
         | "avatar.deleted";
       targetId: string;
-      /** @description The names of the fields that an update changed; never their values. */
+      /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
-      /** @description The key that acted; null when no key did. */
+      /** @description Id of the key that acted; null if the actor was not a key. */
       actorId: string | null;
-      /** @description The credential by which it acted. */
+      /** @description `keyId` of the credential that the actor used; null if the actor was not a key. */
       actorKeyId: string | null;
-      /** @description The `X-Request-Id` of the answer. */
+      /** @description The `X-Request-Id` of the response. */
       requestId: string;
       /** Format: date-time */
       createdAt: string;
     };
     AuditEventPage: {
       data: components["schemas"]["AuditEvent"][];
-      /** @description Asks for the next page; null on the last one. */
+      /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
     Avatar: {
@@ -366,31 +366,31 @@ export interface components {
       tenantId: string;
       /** @enum {string} */
       environment: "live" | "test";
-      /** @description What people call the avatar. */
+      /** @description Human-readable name. */
       displayName: string;
       /**
-       * @description What the avatar is built from.
+       * @description Kind of the source from which the avatar is built.
        * @enum {string}
        */
       sourceKind: "image" | "video";
-      /** @description The model that renders the avatar. */
+      /** @description Id of the model that renders the avatar. */
       modelId: string;
       /**
-       * @description A new avatar is a draft.
+       * @description A new avatar is a `draft`.
        * @enum {string}
        */
       status: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
       sourceAssetId: string | null;
       defaultVoiceId: string | null;
-      /** @description What was prepared for calls. */
+      /** @description Id of the data that was prepared for calls; null before the first preparation. */
       cacheManifestId: string | null;
-      /** @description Raised each time that it is prepared; 0 before. */
+      /** @description Incremented by each preparation; 0 before the first. */
       cacheVersion: number;
-      /** @description For the platform: at most 32768 bytes as compact JSON in UTF-8. */
+      /** @description Settings for the platform, at most 32768 bytes as compact JSON in UTF-8. */
       settings: {
         [key: string]: unknown;
       };
-      /** @description For you: at most 32768 bytes as compact JSON in UTF-8. */
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
       metadata: {
         [key: string]: unknown;
       };
@@ -401,18 +401,18 @@ export interface components {
     };
     AvatarPage: {
       data: components["schemas"]["Avatar"][];
-      /** @description Asks for the next page; null on the last one. */
+      /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
     CreateApiKey: {
-      /** @description What people call the key. */
+      /** @description Human-readable name. */
       name: string;
       /**
-       * @description Live and test are two worlds that do not see each other.
+       * @description Live and test resources are separate: a test key cannot see live resources.
        * @enum {string}
        */
       environment?: "live" | "test";
-      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
       scopes?: (
         | "*"
         | "api_keys:write"
@@ -423,30 +423,30 @@ export interface components {
         | "usage:read"
         | "usage:write"
       )[];
-      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
       spendLimitCreditMicros?: number | null;
-      /** @description From then on the key is refused; null is never. */
+      /** @description Time at which the key expires; null means never. */
       expiresAt?: string | null;
     };
     CreateAvatar: {
-      /** @description What people call the avatar. */
+      /** @description Human-readable name. */
       displayName: string;
       /**
-       * @description What the avatar is built from.
+       * @description Kind of the source from which the avatar is built.
        * @enum {string}
        */
       sourceKind: "image" | "video";
-      /** @description The model that renders the avatar. */
+      /** @description Id of the model that renders the avatar. */
       modelId?: string;
-      /** @description The image or video that it is built from. */
+      /** @description Id of the source image or video. */
       sourceAssetId?: string;
-      /** @description The voice of a call that names none. */
+      /** @description Id of the voice for calls that specify none. */
       defaultVoiceId?: string;
-      /** @description For the platform: at most 32768 bytes as compact JSON in UTF-8. */
+      /** @description Settings for the platform, at most 32768 bytes as compact JSON in UTF-8. */
       settings?: {
         [key: string]: unknown;
       };
-      /** @description For you: at most 32768 bytes as compact JSON in UTF-8. */
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
       metadata?: {
         [key: string]: unknown;
       };
@@ -456,7 +456,7 @@ export interface components {
       status: "accepted";
     };
     ProblemType: {
-      /** @description As in the problem. */
+      /** @description The `type` of the problem. */
       type: string;
       code:
         | "malformed_json"
@@ -484,9 +484,9 @@ export interface components {
         | "outcome_unknown";
       status: number;
       title: string;
-      /** @description When the problem is given. */
+      /** @description When the problem occurs. */
       meaning: string;
-      /** @description What you can do. */
+      /** @description What the caller can do. */
       remedy: string;
     };
     ReportLeakedKey: {
@@ -494,13 +494,13 @@ export interface components {
       apiKey: string;
     };
     RotateApiKey: {
-      /** @description How long the old secret still works. A key that rotates itself needs at least 60. */
+      /** @description How many seconds the old secret remains valid. At least 60 when a key rotates itself. */
       overlapSeconds?: number;
     };
     UpdateApiKey: {
-      /** @description What people call the key. */
+      /** @description Human-readable name. */
       name?: string;
-      /** @description What the key may do. `*` is every scope; no other implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
       scopes?: (
         | "*"
         | "api_keys:write"
@@ -511,30 +511,30 @@ export interface components {
         | "usage:read"
         | "usage:write"
       )[];
-      /** @description A hard cap on what the key and its descendants spend, in credit micros; null is no cap. */
+      /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
       spendLimitCreditMicros?: number | null;
-      /** @description From then on the key is refused; null is never. */
+      /** @description Time at which the key expires; null means never. */
       expiresAt?: string | null;
     };
     UpdateAvatar: {
-      /** @description What people call the avatar. */
+      /** @description Human-readable name. */
       displayName?: string;
-      /** @description The model that renders the avatar. */
+      /** @description Id of the model that renders the avatar. */
       modelId?: string;
       sourceAssetId?: string | null;
       defaultVoiceId?: string | null;
-      /** @description For the platform: at most 32768 bytes as compact JSON in UTF-8. */
+      /** @description Settings for the platform, at most 32768 bytes as compact JSON in UTF-8. */
       settings?: {
         [key: string]: unknown;
       };
-      /** @description For you: at most 32768 bytes as compact JSON in UTF-8. */
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
       metadata?: {
         [key: string]: unknown;
       };
       /** @enum {string} */
       status?: "ready" | "disabled";
     };
-    /** @description The body has more than 128 KiB. */
+    /** @description The body is larger than 128 KiB. */
     BodyTooLargeProblem: {
       /** @constant */
       type: "/problems/body_too_large";
@@ -551,7 +551,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key, or one that it descends from, has expired. */
+    /** @description The key or one of its ancestors has expired. */
     ExpiredApiKeyProblem: {
       /** @constant */
       type: "/problems/expired_api_key";
@@ -571,7 +571,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key can do more than the calling key, or would; or the calling key descends from it; or the operation is only for descendants of the calling key. */
+    /** @description The target key has, or would have, more permissions than the calling key; or it is an ancestor of the calling key; or the operation is allowed only for descendants of the calling key. */
     GrantExceedsCallerProblem: {
       /** @constant */
       type: "/problems/grant_exceeds_caller";
@@ -603,7 +603,7 @@ export interface components {
         allowed: unknown;
       }[];
     };
-    /** @description The `Idempotency-Key` belongs to a request with another body. */
+    /** @description The `Idempotency-Key` was used before, for a request with another body. */
     IdempotencyKeyReusedProblem: {
       /** @constant */
       type: "/problems/idempotency_key_reused";
@@ -623,7 +623,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key lacks the scope of the operation. */
+    /** @description The key does not hold the scope that the operation requires. */
     InsufficientScopeProblem: {
       /** @constant */
       type: "/problems/insufficient_scope";
@@ -662,7 +662,7 @@ export interface components {
         | "usage:write"
       )[];
     };
-    /** @description A defect of the service. */
+    /** @description A defect in the service. */
     InternalErrorProblem: {
       /** @constant */
       type: "/problems/internal_error";
@@ -699,7 +699,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The resource cannot make this move from its present state. */
+    /** @description The current status of the resource does not allow this change. */
     InvalidTransitionProblem: {
       /** @constant */
       type: "/problems/invalid_transition";
@@ -721,7 +721,7 @@ export interface components {
       currentStatus: string;
       allowedStatuses: string[];
     };
-    /** @description The body is empty, not UTF-8, not JSON, or nested more than 64 deep. */
+    /** @description The body is empty, not UTF-8, not JSON, or nested more than 64 levels deep. */
     MalformedJsonProblem: {
       /** @constant */
       type: "/problems/malformed_json";
@@ -741,7 +741,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key. */
+    /** @description The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
     MalformedRequestProblem: {
       /** @constant */
       type: "/problems/malformed_request";
@@ -781,7 +781,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description There is nothing at this address that the caller may know of. */
+    /** @description The resource does not exist, or the caller is not allowed to see it. */
     NotFoundProblem: {
       /** @constant */
       type: "/problems/not_found";
@@ -798,7 +798,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Perhaps executed: the database did not answer in time, or the connection to it was lost. */
+    /** @description The request may have been executed: the database did not respond in time, or the connection to it was lost. */
     OutcomeUnknownProblem: {
       /** @constant */
       type: "/problems/outcome_unknown";
@@ -818,7 +818,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The resource is not in the version that `If-Match` names. */
+    /** @description The version of the resource does not match `If-Match`. */
     PreconditionFailedProblem: {
       /** @constant */
       type: "/problems/precondition_failed";
@@ -835,7 +835,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The tenant has as many active API keys as it may have. */
+    /** @description The tenant has the maximum number of active API keys. */
     QuotaExceededProblem: {
       /** @constant */
       type: "/problems/quota_exceeded";
@@ -855,7 +855,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -872,7 +872,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made. */
+    /** @description The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource. */
     ReplayUnavailableProblem: {
       /** @constant */
       type: "/problems/replay_unavailable";
@@ -892,7 +892,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key, or one that it descends from, has been revoked; or a rotation has replaced this secret. */
+    /** @description The key or one of its ancestors was revoked, or a rotation replaced this secret. */
     RevokedApiKeyProblem: {
       /** @constant */
       type: "/problems/revoked_api_key";
@@ -912,7 +912,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The key was rotated, and the overlap in which its older secret still works has not ended; the header `Retry-After` says when it ends. */
+    /** @description The key was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is. */
     RotationInProgressProblem: {
       /** @constant */
       type: "/problems/rotation_in_progress";
@@ -932,7 +932,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again. */
+    /** @description The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again. */
     UnavailableProblem: {
       /** @constant */
       type: "/problems/unavailable";
@@ -952,7 +952,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The body is not announced as `application/json`, or has a `Content-Encoding`. */
+    /** @description The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`. */
     UnsupportedMediaTypeProblem: {
       /** @constant */
       type: "/problems/unsupported_media_type";
@@ -969,7 +969,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong. */
+    /** @description Fields, query parameters or headers do not meet their constraints; `errors` lists every failure. */
     ValidationFailedProblem: {
       /** @constant */
       type: "/problems/validation_failed";
@@ -1001,7 +1001,7 @@ export interface components {
     };
   };
   responses: {
-    /** @description `body_too_large`: The body has more than 128 KiB. */
+    /** @description `body_too_large`: The body is larger than 128 KiB. */
     BodyTooLarge: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1016,7 +1016,7 @@ export interface components {
         "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
       };
     };
-    /** @description `body_too_large`: The body has more than 128 KiB. */
+    /** @description `body_too_large`: The body is larger than 128 KiB. */
     BodyTooLargeWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1029,7 +1029,7 @@ export interface components {
         "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
       };
     };
-    /** @description `insufficient_scope`: The key lacks the scope of the operation. */
+    /** @description `insufficient_scope`: The key does not hold the scope that the operation requires. */
     InsufficientScope: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1046,9 +1046,9 @@ export interface components {
       };
     };
     /**
-     * @description `insufficient_scope`: The key lacks the scope of the operation.
+     * @description `insufficient_scope`: The key does not hold the scope that the operation requires.
      *
-     *     `grant_exceeds_caller`: The key can do more than the calling key, or would; or the calling key descends from it; or the operation is only for descendants of the calling key.
+     *     `grant_exceeds_caller`: The target key has, or would have, more permissions than the calling key; or it is an ancestor of the calling key; or the operation is allowed only for descendants of the calling key.
      */
     InsufficientScopeOrGrantExceedsCaller: {
       headers: {
@@ -1067,7 +1067,7 @@ export interface components {
           | components["schemas"]["GrantExceedsCallerProblem"];
       };
     };
-    /** @description `internal_error`: A defect of the service. */
+    /** @description `internal_error`: A defect in the service. */
     InternalError: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1082,7 +1082,7 @@ export interface components {
         "application/problem+json": components["schemas"]["InternalErrorProblem"];
       };
     };
-    /** @description `internal_error`: A defect of the service. */
+    /** @description `internal_error`: A defect in the service. */
     InternalErrorWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1095,7 +1095,7 @@ export interface components {
         "application/problem+json": components["schemas"]["InternalErrorProblem"];
       };
     };
-    /** @description `invalid_transition`: The resource cannot make this move from its present state. */
+    /** @description `invalid_transition`: The current status of the resource does not allow this change. */
     InvalidTransition: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1111,11 +1111,11 @@ export interface components {
       };
     };
     /**
-     * @description `invalid_transition`: The resource cannot make this move from its present state.
+     * @description `invalid_transition`: The current status of the resource does not allow this change.
      *
-     *     `rotation_in_progress`: The key was rotated, and the overlap in which its older secret still works has not ended; the header `Retry-After` says when it ends.
+     *     `rotation_in_progress`: The key was rotated, and its older secret is valid until the overlap ends; the `Retry-After` header says when that is.
      *
-     *     `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made.
+     *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
     InvalidTransitionOrRotationInProgressOrReplayUnavailable: {
       headers: {
@@ -1137,9 +1137,9 @@ export interface components {
       };
     };
     /**
-     * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 deep.
+     * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 levels deep.
      *
-     *     `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key.
+     *     `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.
      */
     MalformedJsonOrMalformedRequest: {
       headers: {
@@ -1158,9 +1158,9 @@ export interface components {
       };
     };
     /**
-     * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 deep.
+     * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 levels deep.
      *
-     *     `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key.
+     *     `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.
      */
     MalformedJsonOrMalformedRequestWithoutKey: {
       headers: {
@@ -1176,7 +1176,7 @@ export interface components {
           | components["schemas"]["MalformedRequestProblem"];
       };
     };
-    /** @description `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key. */
+    /** @description `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
     MalformedRequest: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1191,7 +1191,7 @@ export interface components {
         "application/problem+json": components["schemas"]["MalformedRequestProblem"];
       };
     };
-    /** @description `malformed_request`: The body ended before it was complete or took too long, the `Host` is empty or malformed, or the `Idempotency-Key` is not 1 to 255 visible ASCII characters, or holds an API key. */
+    /** @description `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
     MalformedRequestWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1209,9 +1209,9 @@ export interface components {
      *
      *     `invalid_api_key`: The API key is malformed or unknown.
      *
-     *     `revoked_api_key`: The key, or one that it descends from, has been revoked; or a rotation has replaced this secret.
+     *     `revoked_api_key`: The key or one of its ancestors was revoked, or a rotation replaced this secret.
      *
-     *     `expired_api_key`: The key, or one that it descends from, has expired.
+     *     `expired_api_key`: The key or one of its ancestors has expired.
      */
     MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey: {
       headers: {
@@ -1230,7 +1230,7 @@ export interface components {
           | components["schemas"]["ExpiredApiKeyProblem"];
       };
     };
-    /** @description `not_found`: There is nothing at this address that the caller may know of. */
+    /** @description `not_found`: The resource does not exist, or the caller is not allowed to see it. */
     NotFound: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1245,7 +1245,7 @@ export interface components {
         "application/problem+json": components["schemas"]["NotFoundProblem"];
       };
     };
-    /** @description `not_found`: There is nothing at this address that the caller may know of. */
+    /** @description `not_found`: The resource does not exist, or the caller is not allowed to see it. */
     NotFoundWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1258,7 +1258,7 @@ export interface components {
         "application/problem+json": components["schemas"]["NotFoundProblem"];
       };
     };
-    /** @description `precondition_failed`: The resource is not in the version that `If-Match` names. */
+    /** @description `precondition_failed`: The version of the resource does not match `If-Match`. */
     PreconditionFailed: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1274,9 +1274,9 @@ export interface components {
       };
     };
     /**
-     * @description `quota_exceeded`: The tenant has as many active API keys as it may have.
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys.
      *
-     *     `replay_unavailable`: The request was made before, with another secret of the calling key, which alone opens its answer; the header `Location`, where there is one, says what was made.
+     *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
     QuotaExceededOrReplayUnavailable: {
       headers: {
@@ -1295,7 +1295,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1311,7 +1311,7 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests of a key and its descendants, of a tenant, or reports of leaked keys; the header `Retry-After` says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1325,7 +1325,7 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again. */
+    /** @description `unavailable`: The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again. */
     Unavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1342,9 +1342,9 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again.
      *
-     *     `outcome_unknown`: Perhaps executed: the database did not answer in time, or the connection to it was lost.
+     *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
      */
     UnavailableOrOutcomeUnknown: {
       headers: {
@@ -1364,9 +1364,9 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: Certainly not executed: too many requests, or no database; the header `Retry-After` says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again.
      *
-     *     `outcome_unknown`: Perhaps executed: the database did not answer in time, or the connection to it was lost.
+     *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
      */
     UnavailableOrOutcomeUnknownWithoutKey: {
       headers: {
@@ -1383,7 +1383,7 @@ export interface components {
           | components["schemas"]["OutcomeUnknownProblem"];
       };
     };
-    /** @description `unsupported_media_type`: The body is not announced as `application/json`, or has a `Content-Encoding`. */
+    /** @description `unsupported_media_type`: The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`. */
     UnsupportedMediaType: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1398,7 +1398,7 @@ export interface components {
         "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
       };
     };
-    /** @description `unsupported_media_type`: The body is not announced as `application/json`, or has a `Content-Encoding`. */
+    /** @description `unsupported_media_type`: The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`. */
     UnsupportedMediaTypeWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1411,7 +1411,7 @@ export interface components {
         "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
       };
     };
-    /** @description `validation_failed`: Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong. */
+    /** @description `validation_failed`: Fields, query parameters or headers do not meet their constraints; `errors` lists every failure. */
     ValidationFailed: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1427,9 +1427,9 @@ export interface components {
       };
     };
     /**
-     * @description `validation_failed`: Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong.
+     * @description `validation_failed`: Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.
      *
-     *     `idempotency_key_reused`: The `Idempotency-Key` belongs to a request with another body.
+     *     `idempotency_key_reused`: The `Idempotency-Key` was used before, for a request with another body.
      */
     ValidationFailedOrIdempotencyKeyReused: {
       headers: {
@@ -1447,7 +1447,7 @@ export interface components {
           | components["schemas"]["IdempotencyKeyReusedProblem"];
       };
     };
-    /** @description `validation_failed`: Fields, parameters or headers do not meet their constraints; `errors` lists all that is wrong. */
+    /** @description `validation_failed`: Fields, query parameters or headers do not meet their constraints; `errors` lists every failure. */
     ValidationFailedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1462,56 +1462,56 @@ export interface components {
     };
   };
   parameters: {
-    /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+    /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
     RequestId: string;
-    /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+    /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
     Traceparent: string;
-    /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+    /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
     IdempotencyKey: string;
-    /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+    /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
     IfMatch: string;
-    /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
+    /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
     IfNoneMatch: string;
   };
   requestBodies: never;
   headers: {
     /**
-     * @description The request's id: your own, if it is well-formed, or else a new one, a UUIDv7.
+     * @description Id of the request: the one that you sent if it is well-formed, otherwise a new UUIDv7.
      * @example 01890a5d-ac96-774b-bcce-b302099a8057
      */
     "X-Request-Id": string;
     /**
-     * @description The trace, where there is one (W3C Trace Context).
+     * @description The trace of the request, if tracing is enabled (W3C Trace Context).
      * @example 00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01
      */
     traceparent: string;
     /**
-     * @description Nothing is kept by caches.
+     * @description Caches must not store the response.
      * @example no-store
      */
     "Cache-Control": "no-store";
     /**
-     * @description Nothing is guessed.
+     * @description Clients must not guess the media type.
      * @example nosniff
      */
     "X-Content-Type-Options": "nosniff";
     /**
-     * @description What the answer depends on.
+     * @description The request headers on which the response depends.
      * @example Accept
      */
     Vary: "Accept";
     /**
-     * @description What the page may load.
+     * @description The resources that the HTML page may load.
      * @example default-src 'none'
      */
     "Content-Security-Policy": string;
     /**
-     * @description Of the page.
+     * @description Isolates the HTML page from other origins.
      * @example same-origin
      */
     "Cross-Origin-Opener-Policy": "same-origin";
     /**
-     * @description Of the page.
+     * @description The HTML page sends no `Referer`.
      * @example no-referrer
      */
     "Referrer-Policy": "no-referrer";
@@ -1521,22 +1521,22 @@ export interface components {
      */
     ETag: string;
     /**
-     * @description Where the resource is that was made.
+     * @description Path of the created resource.
      * @example /api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q
      */
     Location: string;
     /**
-     * @description Where the resource is that was made or changed; on `replay_unavailable`.
+     * @description Path of the created or changed resource; on `replay_unavailable`.
      * @example /
      */
     LocationOfReplay: string;
     /**
-     * @description That the answer was given before.
+     * @description The response is a replay of an earlier one.
      * @example true
      */
     "Idempotent-Replayed": "true";
     /**
-     * @description How many seconds to wait.
+     * @description Seconds to wait before the next attempt.
      * @example 1
      */
     "Retry-After": string;
@@ -1551,17 +1551,17 @@ export interface components {
      */
     "WWW-Authenticate": string;
     /**
-     * @description Which scope is missing (RFC 6750); on `insufficient_scope`.
+     * @description The missing scope (RFC 6750); on `insufficient_scope`.
      * @example Bearer realm="realtime-avatar", error="insufficient_scope", scope="avatars:write"
      */
     ScopeChallenge: string;
     /**
-     * @description The limits of the key and of its tenant, where there are any.
+     * @description The rate limits of the key and of its tenant, if any.
      * @example "rate";q=50;w=1
      */
     "RateLimit-Policy": string;
     /**
-     * @description How the limits stand.
+     * @description The remaining requests and the seconds until the limit resets.
      * @example "rate";r=49;t=1
      */
     RateLimit: string;
@@ -1573,19 +1573,19 @@ export interface operations {
   listApiKeys: {
     parameters: {
       query?: {
-        /** @description Only those with this status. */
+        /** @description Include only items with this status. */
         status?: "active" | "revoked" | "expired";
-        /** @description Live and test are two worlds that do not see each other. */
+        /** @description Live and test resources are separate: a test key cannot see live resources. */
         environment?: "live" | "test";
-        /** @description How many in a page; 50 when left out. */
+        /** @description Maximum number of items in the page; default 50. */
         limit?: number;
-        /** @description The `nextCursor` of the page before. */
+        /** @description The `nextCursor` of the previous page. */
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1647,11 +1647,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1730,9 +1730,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -1789,13 +1789,13 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -1853,22 +1853,22 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
     };
     requestBody?: never;
     responses: {
-      /** @description The key as it is now. */
+      /** @description The key after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1920,15 +1920,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -1945,7 +1945,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The key as it is now. */
+      /** @description The key after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2000,15 +2000,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `key_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `key_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -2079,19 +2079,19 @@ export interface operations {
   listAvatars: {
     parameters: {
       query?: {
-        /** @description Only those with this status. */
+        /** @description Include only items with this status. */
         status?: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
-        /** @description What the avatar is built from. */
+        /** @description Kind of the source from which the avatar is built. */
         sourceKind?: "image" | "video";
-        /** @description How many in a page; 50 when left out. */
+        /** @description Maximum number of items in the page; default 50. */
         limit?: number;
-        /** @description The `nextCursor` of the page before. */
+        /** @description The `nextCursor` of the previous page. */
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2155,11 +2155,11 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description A key of your choice, such as `order-1734`: for 24 hours, the same request is executed once, and gets its first answer again. It must not hold an API key. */
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2240,15 +2240,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions that you have already, such as `"1"`: then the answer is 304. What is malformed is ignored. */
+        /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -2294,7 +2294,7 @@ export interface operations {
           "application/json": components["schemas"]["Avatar"];
         };
       };
-      /** @description You have this version already. */
+      /** @description You already have this version. */
       304: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2322,22 +2322,22 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
     };
     requestBody?: never;
     responses: {
-      /** @description The avatar as it is now. */
+      /** @description The avatar after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2391,15 +2391,15 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description The versions in which the change may be made, such as `"1"`; or `*`. What is malformed is refused. */
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description Such as `ava_01h455vb4pex5vsknk084sn02q`. What is malformed is not found. */
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
         id: string;
       };
       cookie?: never;
@@ -2418,7 +2418,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The avatar as it is now. */
+      /** @description The avatar after the request. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2474,7 +2474,7 @@ export interface operations {
   listAuditEvents: {
     parameters: {
       query?: {
-        /** @description Only those with this action. */
+        /** @description Include only items with this action. */
         action?:
           | "api_key.created"
           | "api_key.updated"
@@ -2484,19 +2484,19 @@ export interface operations {
           | "avatar.created"
           | "avatar.updated"
           | "avatar.deleted";
-        /** @description Only those with this targetId. */
+        /** @description Include only items with this targetId. */
         targetId?: string;
-        /** @description Only those with this actorKeyId. */
+        /** @description Include only items with this actorKeyId. */
         actorKeyId?: string;
-        /** @description How many in a page; 50 when left out. */
+        /** @description Maximum number of items in the page; default 50. */
         limit?: number;
-        /** @description The `nextCursor` of the page before. */
+        /** @description The `nextCursor` of the previous page. */
         cursor?: string;
       };
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2553,9 +2553,9 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path?: never;
@@ -2572,7 +2572,7 @@ export interface operations {
       };
     };
     responses: {
-      /** @description The report was taken, whatever came of it. */
+      /** @description The report was received. The response does not show whether a key was revoked. */
       202: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2603,13 +2603,13 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
-        /** @description An id of your own for the request, such as `checkout-1734`. One that is not well-formed, or looks like an API key, is replaced. */
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
-        /** @description The trace that the request is part of (W3C Trace Context). What is malformed is ignored. */
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
         traceparent?: components["parameters"]["Traceparent"];
       };
       path: {
-        /** @description The code. */
+        /** @description The code of the problem. */
         code:
           | "malformed_json"
           | "malformed_request"
@@ -2639,7 +2639,7 @@ export interface operations {
     };
     requestBody?: never;
     responses: {
-      /** @description What the problem means. */
+      /** @description The explanation of the problem. */
       200: {
         headers: {
           "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2659,8 +2659,8 @@ export interface operations {
            *       "code": "not_found",
            *       "status": 404,
            *       "title": "Not found",
-           *       "meaning": "There is nothing at this address that the caller may know of.",
-           *       "remedy": "Check the address and the id. A test key sees what is of the test environment alone; a key of another tenant sees nothing of yours."
+           *       "meaning": "The resource does not exist, or the caller is not allowed to see it.",
+           *       "remedy": "Check the address and the id. A test key sees only the test environment. No key sees resources of another tenant."
            *     }
            */
           "application/json": components["schemas"]["ProblemType"];

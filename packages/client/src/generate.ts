@@ -1,4 +1,4 @@
-/** Writes api.ts, the types of the API, from docs/openapi.json. A test fails while the file is not what this would write. */
+/** Generates api.ts, the types of the API, from docs/openapi.json. A test fails when the file is out of date. */
 import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
 
@@ -7,7 +7,7 @@ export const TYPES_FILE = join(import.meta.dir, "api.ts");
 
 export const generateTypes = async (): Promise<string> => {
   const types = astToString(await openapiTS(await Bun.file(DOCUMENT).json()));
-  return `/* Made from docs/openapi.json by \`bun run openapi\`. Not to be changed by hand. */\n${types}`;
+  return `/* Generated from docs/openapi.json by \`bun run openapi\`. Do not edit. */\n${types}`;
 };
 
 if (import.meta.main) await Bun.write(TYPES_FILE, await generateTypes());

@@ -1,7 +1,7 @@
 /**
- * A client of the Realtime Avatar Service. Paths, parameters, bodies and answers are typed by the service's own document
- * (`api.ts`); what is added here is what every caller needs: each POST is made once, what is safe to try again is tried
- * again, everything has a deadline, and whatever is no success is thrown. It needs nothing but web APIs.
+ * A client of the Realtime Avatar Service. The types of paths, parameters, bodies and responses come from the service's
+ * OpenAPI document (`api.ts`). The client adds an Idempotency-Key to each POST, retries what is safe to retry, applies
+ * timeouts, and throws everything that is not a success. It uses only web APIs.
  */
 import type { components, paths } from "./api.ts";
 
@@ -13,20 +13,20 @@ export type ApiKeyWithSecret = Schemas["ApiKeyWithSecret"];
 export type AuditEvent = Schemas["AuditEvent"];
 export type Avatar = Schemas["Avatar"];
 
-/** What the service says of a request that has not succeeded (RFC 9457), told apart by its `code`. */
+/** An error response of the service (RFC 9457); `code` discriminates the types. */
 export type Problem = Extract<Schemas[keyof Schemas], { requestId: string; retryable: boolean }>;
 export type ProblemCode = Problem["code"];
 
-/** A problem that was thrown: an `Error` with the members of the problem. `error.code` narrows it. */
+/** A thrown problem: an `Error` with the members of the problem. `error.code` narrows its type. */
 export type ApiProblem = Error & Problem;
 
-/** The members that problems have; an answer's others could be those of an `Error`. */
+/** The known members of problems. Others are not copied: they could overwrite those of `Error`. */
 const MEMBERS =
   "type title status detail code requestId retryable errors requiredScope grantedScopes currentStatus allowedStatuses".split(
     " ",
   );
 
-/** `error instanceof ApiProblem` is true of every problem that the service answers with. */
+/** `error instanceof ApiProblem` holds for every problem that the service returns. */
 export const ApiProblem = class ApiProblem extends Error {
   override readonly name = "ApiProblem";
   constructor(problem: Problem) {
@@ -36,12 +36,12 @@ export const ApiProblem = class ApiProblem extends Error {
 } as unknown as { new (problem: Problem): ApiProblem; readonly prototype: ApiProblem };
 
 /**
- * What was sent: by which `X-Request-Id`, and by which `Idempotency-Key` if it was a POST. It may have been executed; sent
- * again with this key, it is not executed twice.
+ * The `X-Request-Id` of a request, and the `Idempotency-Key` of a POST. The request may have been executed; if it is sent
+ * again with the same `Idempotency-Key`, it is not executed twice.
  */
 export type Sent = { readonly requestId: string; readonly idempotencyKey: string | null };
 
-/** An answer that is neither a success nor a problem of the service: 304, or whatever stands between has to say. */
+/** A response that is neither a success nor a problem of the service: 304, or a response of a proxy. */
 export class UnexpectedAnswer extends Error implements Sent {
   override readonly name = "UnexpectedAnswer";
   readonly requestId: string;
@@ -50,45 +50,45 @@ export class UnexpectedAnswer extends Error implements Sent {
     readonly response: Response,
     { requestId, idempotencyKey }: Sent,
   ) {
-    super(`The answer to request ${requestId} has the status ${response.status}, and is none of the service.`);
+    super(`The response to request ${requestId} is not one of the service (status ${response.status}).`);
     this.requestId = requestId;
     this.idempotencyKey = idempotencyKey;
   }
 }
 
-/** No answer came: not in time, or not at all. */
+/** No response, or none in time. */
 export class NoAnswer extends Error implements Sent {
   override readonly name = "NoAnswer";
   readonly requestId: string;
   readonly idempotencyKey: string | null;
   constructor(cause: unknown, { requestId, idempotencyKey }: Sent) {
-    super(`No answer came to request ${requestId}.`, { cause });
+    super(`No response to request ${requestId}.`, { cause });
     this.requestId = requestId;
     this.idempotencyKey = idempotencyKey;
   }
 }
 
 export type ClientOptions = {
-  /** Where the service is, for example `https://avatars.example.org`. */
+  /** Base URL of the service, for example `https://avatars.example.org`. */
   baseUrl: string;
-  /** The full secret. A live key is refused in a browser, where everybody could read it. */
+  /** The full secret. A live key is rejected in a browser, where every visitor could read it. */
   apiKey: string;
-  /** How long a call may take, with all of its attempts, in milliseconds. */
+  /** Timeout of a call with all its attempts, in milliseconds. */
   timeoutMs?: number;
-  /** How long one attempt may take, in milliseconds. */
+  /** Timeout of one attempt, in milliseconds. */
   attemptTimeoutMs?: number;
-  /** How often a call is tried at most. */
+  /** Maximum number of attempts of a call. */
   maxAttempts?: number;
   fetch?: (request: Request) => Promise<Response>;
 };
 
-/** The wait before the second attempt, which each further one doubles, and at most; in milliseconds. */
+/** The base of the exponential backoff, which doubles with each attempt, and its maximum. */
 const BACKOFF_MS = 200;
 const MAX_BACKOFF_MS = 5_000;
 
 const API_KEY = /^rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/;
 
-/** Workers of a browser have no document, but say that they are of one. */
+/** Web workers have no `document`, but the user agent of a browser. */
 const isBrowser = (): boolean => {
   const { document, navigator } = globalThis as { document?: object; navigator?: { userAgent?: string } };
   return document !== undefined || /^Mozilla\//.test(navigator?.userAgent ?? "");
@@ -108,17 +108,17 @@ const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
     else signal.addEventListener("abort", stop, { once: true });
   });
 
-/** What `Retry-After` asks for, in milliseconds: seconds, or a date (RFC 9110 §10.2.3). */
+/** `Retry-After` (seconds or a date, RFC 9110 §10.2.3) in milliseconds; 0 without one. */
 const retryAfterMs = ({ headers }: Response): number => {
   const text = headers.get("retry-after") ?? "";
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - Date.now();
   return Math.max(0, milliseconds || 0);
 };
 
-/** Random, so that those who failed together do not come back together; more after each attempt. */
+/** Exponential backoff with jitter, so that clients that failed together do not retry together. */
 const backoffMs = (attempt: number): number => Math.random() * Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** attempt);
 
-/** Whether a body is a problem of the service, as opposed to one of whatever stands between. */
+/** Whether a body is a problem of the service, not an error of a proxy. */
 const isProblem = (body: unknown, response: Response): body is Problem => {
   const { code, detail, requestId, retryable, status } = Object(body);
   const isText = [code, detail, requestId].every((member) => typeof member === "string");
@@ -135,9 +135,9 @@ const readJson = (type: string, { headers }: Response, body: ArrayBuffer): unkno
 };
 
 /**
- * Sends a request, for so many milliseconds, and reads all of the answer: what breaks off half-way was none. Nothing here
- * leans on `AbortSignal.any` or `AbortSignal.timeout`: on Node 20 the garbage collector takes them away while they are
- * waited for. The request that was sent is held to the end, for the same reason.
+ * Sends a request and reads the whole response, within `milliseconds`; an incomplete response is an error. Does not use
+ * `AbortSignal.any` or `AbortSignal.timeout`, which Node 20 can garbage-collect while they are awaited. For the same reason
+ * `sent` stays referenced until the end.
  */
 const attempt = async (
   request: Request,
@@ -145,13 +145,13 @@ const attempt = async (
   milliseconds: number,
 ): Promise<{ response: Response; body: ArrayBuffer }> => {
   const controller = new AbortController();
-  // A redirection is not followed: it would take the key to somebody else.
+  // Do not follow redirects: they would send the key to another server.
   const sent = new Request(request.clone() as Request, { signal: controller.signal, redirect: "manual" });
   const giveUp = (): void => controller.abort(request.signal.reason);
-  const timer = setTimeout(() => controller.abort(new Error("There was no time left.")), milliseconds);
+  const timer = setTimeout(() => controller.abort(new Error("The request timed out.")), milliseconds);
   request.signal.addEventListener("abort", giveUp);
   let stop = (): void => {};
-  // Whatever `fetch` does about its signal.
+  // Rejects on abort even if `fetch` ignores its signal.
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(controller.signal.reason);
   });
@@ -167,16 +167,16 @@ const attempt = async (
   }
 };
 
-/** A success: the body, and the response with its headers. */
+/** A successful response: the parsed body, and the response with its headers. */
 export type Answer<Success> = { data: Success; response: Response };
 
-/** Makes attempts until one succeeds; throws what the last one came to. */
-const trying = (options: ClientOptions) => {
+/** Returns a function that retries a request until it succeeds, and throws the error of the last attempt. */
+const createSender = (options: ClientOptions) => {
   const { timeoutMs = 30_000, attemptTimeoutMs = 12_000, maxAttempts = 5 } = options;
   const { fetch = (request: Request): Promise<Response> => globalThis.fetch(request) } = options;
   for (const [name, value] of Object.entries({ timeoutMs, attemptTimeoutMs, maxAttempts })) {
     if (!(Number.isInteger(value) && value > 0 && value < 2 ** 31))
-      throw new TypeError(`${name} must be a whole number.`);
+      throw new TypeError(`${name} must be a positive whole number.`);
   }
   return async (request: Request): Promise<Answer<unknown>> => {
     const { headers, method } = request;
@@ -184,33 +184,33 @@ const trying = (options: ClientOptions) => {
     if (!headers.has("x-request-id")) headers.set("x-request-id", crypto.randomUUID());
     const idempotencyKey = method === "POST" ? headers.get("idempotency-key") : null;
     const sent: Sent = { requestId: headers.get("x-request-id") ?? "", idempotencyKey };
-    // Whatever became of the first attempt, another does nothing twice.
-    const isRepeatable = method === "GET" || idempotencyKey !== null;
+    // Whether another attempt is safe, even if an earlier one was executed.
+    const isRetrySafe = method === "GET" || idempotencyKey !== null;
     const end = Date.now() + timeoutMs;
 
     for (let attempts = 1; ; attempts++) {
       let failure: Error;
-      let mayTryAgain: boolean;
+      let isRetryable: boolean;
       let waitMs = backoffMs(attempts);
       try {
         const { response, body } = await attempt(request, fetch, Math.min(attemptTimeoutMs, end - Date.now()));
-        // A browser hides a redirection behind the status 0.
+        // For a redirect, a browser shows the status 0.
         const { headers, status } = response;
-        const whole = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
+        const completeResponse = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
         const data = readJson("application/json", response, body);
-        if (whole.ok && data !== undefined) return { data, response: whole };
+        if (completeResponse.ok && data !== undefined) return { data, response: completeResponse };
         const problem = readJson("application/problem+json", response, body);
-        const isOurs = isProblem(problem, response);
-        failure = isOurs ? new ApiProblem(problem) : new UnexpectedAnswer(whole, sent);
-        mayTryAgain = isOurs ? problem.retryable : isRepeatable && [502, 503, 504].includes(status);
+        const isFromService = isProblem(problem, response);
+        failure = isFromService ? new ApiProblem(problem) : new UnexpectedAnswer(completeResponse, sent);
+        isRetryable = isFromService ? problem.retryable : isRetrySafe && [502, 503, 504].includes(status);
         waitMs += retryAfterMs(response);
       } catch (error) {
-        // Who called has given up.
+        // The caller aborted the request.
         if (request.signal.aborted) throw request.signal.reason;
         failure = new NoAnswer(error, sent);
-        mayTryAgain = isRepeatable;
+        isRetryable = isRetrySafe;
       }
-      if (!mayTryAgain || attempts >= maxAttempts || Date.now() + waitMs >= end) throw failure;
+      if (!isRetryable || attempts >= maxAttempts || Date.now() + waitMs >= end) throw failure;
       await sleep(waitMs, request.signal);
     }
   };
@@ -222,8 +222,8 @@ type PathsWith<Of extends Method> = {
 }[keyof paths];
 type Operation<Path extends keyof paths, Of extends Method> = paths[Path][Of & keyof paths[Path]];
 
-type Params<Of> = Of extends { parameters: infer Given } ? Omit<Given, "cookie"> : never;
-/** What a call is given: what it is about, and nothing that would change where or how it is sent. */
+type Params<Of> = Of extends { parameters: infer Parameters } ? Omit<Parameters, "cookie"> : never;
+/** The options of a call. None of them can change the address or how the request is sent. */
 type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of extends {
   parameters: { path: object };
 }
@@ -244,7 +244,7 @@ type Call<Of extends Method> = <Path extends PathsWith<Of>>(
 ) => Promise<Answer<SuccessOf<Operation<Path, Of>>>>;
 
 type Page = { data: unknown[]; nextCursor: string | null };
-/** The lists: what is read page by page. */
+/** The paths of lists, which are read page by page. */
 type ListPath = {
   [Path in PathsWith<"get">]: SuccessOf<Operation<Path, "get">> extends Page ? Path : never;
 }[PathsWith<"get">];
@@ -256,50 +256,50 @@ export type RealtimeAvatarClient = {
   POST: Call<"post">;
   PATCH: Call<"patch">;
   DELETE: Call<"delete">;
-  /** Everything in a list, newest first; pages are asked for as they are needed, `limit` at a time. */
+  /** All items of a list, newest first. Pages of `limit` items are requested as needed. */
   list<Path extends ListPath>(path: Path, query?: Omit<Query<Path>, "cursor">): AsyncGenerator<Item<Path>, void>;
 };
 
-/** Any call, as it is made. */
-type Plain = {
+/** The untyped options of any call. */
+type AnyInit = {
   params?: { path?: object; query?: object; header?: Record<string, string | undefined> };
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
 };
 
-/** The address of a call; neither its path nor what is filled into it leads elsewhere. */
+/** The URL of a call. Neither the path nor its parameters can lead to another host or path. */
 const addressOf = (
   baseUrl: string,
   path: string,
-  { path: parts = {}, query = {} }: NonNullable<Plain["params"]>,
+  { path: parts = {}, query = {} }: NonNullable<AnyInit["params"]>,
 ): URL => {
-  if (!path.startsWith("/")) throw new TypeError("A path begins with a slash.");
-  const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
+  if (!path.startsWith("/")) throw new TypeError("A path must start with a slash.");
+  const filledPath = path.replace(/\{(\w+)\}/g, (_, name: string) => {
     const value = String((parts as Record<string, unknown>)[name] ?? "");
-    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must be more than dots.`);
+    if (/^\.{0,2}$/.test(value)) throw new TypeError(`${name} must not be empty, "." or "..".`);
     return encodeURIComponent(value);
   });
-  const url = new URL(baseUrl.replace(/\/$/, "") + filled);
+  const url = new URL(baseUrl.replace(/\/$/, "") + filledPath);
   for (const [name, value] of Object.entries(query)) if (value != null) url.searchParams.set(name, String(value));
   return url;
 };
 
 /**
- * Makes a client. Its calls throw an `ApiProblem`, an `UnexpectedAnswer` or a `NoAnswer`, or the reason of the `signal`
- * that they were given. Throws a `TypeError` when `apiKey` is no key, or is a live one in a browser; it never says which.
+ * Creates a client. Its calls throw an `ApiProblem`, an `UnexpectedAnswer`, a `NoAnswer`, or the reason of the caller's
+ * `signal`. Throws a `TypeError` when `apiKey` is malformed, or is a live key in a browser; the message never contains the key.
  */
 export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
   const { apiKey, baseUrl } = options;
   const [, environment] = API_KEY.exec(apiKey) ?? [];
   if (environment === undefined) throw new TypeError("apiKey must be a full API key: rta_live_… or rta_test_….");
   if (environment === "live" && isBrowser()) {
-    throw new TypeError("A live API key must not be used in a browser, where everybody can read it.");
+    throw new TypeError("A live API key must not be used in a browser, where every visitor can read it.");
   }
-  const send = trying(options);
+  const send = createSender(options);
   const call =
     (method: string) =>
-    async (path: string, { params = {}, body, headers, signal }: Plain = {}): Promise<Answer<unknown>> => {
+    async (path: string, { params = {}, body, headers, signal }: AnyInit = {}): Promise<Answer<unknown>> => {
       const all = new Headers(headers);
       for (const [name, value] of Object.entries(params.header ?? {})) if (value != null) all.set(name, value);
       all.set("authorization", `Bearer ${apiKey}`);

@@ -229,7 +229,7 @@ describe.skipIf(!BROWSER)("in a browser", () => {
         const source = ${JSON.stringify(`(() => { ${attempt} postMessage(outcomes); })()`)};
         new Worker(URL.createObjectURL(new Blob([source]))).onmessage = ({ data }) => resolve(data);
       })`);
-      const refused = "A live API key must not be used in a browser, where everybody can read it.";
+      const refused = "A live API key must not be used in a browser, where every visitor can read it.";
       expect(onPage).toEqual([refused, "made"]);
       expect(inWorker).toEqual([refused, "made"]);
     } finally {

@@ -1,11 +1,12 @@
-/** For tests: a running service, and a gateway before it on which calls go wrong. */
+/** For tests: a running service, and a gateway in front of it that injects failures. */
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
 import { bun, startProcess } from "@realtime-avatar/runtime/testing";
 
 /**
- * What becomes of a call: it goes through; it is answered by the gateway itself, with this status; it is executed, and its
- * answer is lost, or breaks off half-way, or never comes, or never ends.
+ * The outcome of a call. "pass": forwarded unchanged. Object: the gateway itself responds. The others are executed by the
+ * service, but the response is lost with the connection ("lost"), is cut off half-way ("half"), is never sent ("hang"), or
+ * never ends ("drip").
  */
 export type Fate =
   | "pass"
@@ -17,15 +18,15 @@ export type Fate =
 
 export type Gateway = {
   url: string;
-  /** What becomes of the next calls, one after the other; then they go through. */
+  /** The outcomes of the next calls, in order; after them, calls pass. */
   fates: Fate[];
-  /** The calls so far. */
+  /** The calls received so far. */
   calls: { method: string; path: string; headers: Record<string, string | string[] | undefined> }[];
   close(): void;
 };
 
 export const startGateway = async (upstream: string): Promise<Gateway> => {
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     const { method = "", url = "", headers } = request;
     gateway.calls.push({ method, path: url, headers });
     const fate = gateway.fates.shift() ?? "pass";
@@ -35,16 +36,16 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
         .end(fate.body ?? "<h1>Gateway</h1>");
       return;
     }
-    const onward = forward(upstream + url, { method, headers }, (executed) => {
+    const upstreamRequest = forward(upstream + url, { method, headers }, (upstreamResponse) => {
       const chunks: Buffer[] = [];
-      executed
+      upstreamResponse
         .on("data", (chunk: Buffer) => chunks.push(chunk))
         .on("end", () => {
           const body = Buffer.concat(chunks);
           if (fate === "lost") request.socket.destroy();
           if (fate === "lost" || fate === "hang") return;
-          response.writeHead(executed.statusCode ?? 500, {
-            ...executed.headers,
+          response.writeHead(upstreamResponse.statusCode ?? 500, {
+            ...upstreamResponse.headers,
             "content-length": String(body.length),
           });
           if (fate === "pass") response.end(body);
@@ -52,10 +53,10 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
           else response.write(body.subarray(0, body.length / 2), () => request.socket.destroy());
         });
     });
-    onward.on("error", () => request.socket.destroy());
-    request.pipe(onward);
+    upstreamRequest.on("error", () => request.socket.destroy());
+    request.pipe(upstreamRequest);
   };
-  const server = createServer(answer);
+  const server = createServer(handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const gateway: Gateway = {
     url: `http://127.0.0.1:${(server.address() as { port: number }).port}`,
@@ -72,14 +73,14 @@ export const startGateway = async (upstream: string): Promise<Gateway> => {
 export type Service = {
   url: string;
   database: TestDatabase;
-  /** A new live key with these scopes. */
+  /** Creates a live key with these scopes and returns its secret. */
   key(scopes?: ["*"] | ["avatars:read"]): Promise<string>;
-  /** How many avatars have this name. */
+  /** Number of avatars with this name. */
   count(displayName: string): Promise<number>;
   close(): Promise<void>;
 };
 
-/** The service as it is shipped, in a process of its own. */
+/** Starts the service in a process of its own. */
 export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
   const database = await testDatabase();
   const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url, ...variables });

@@ -1,15 +1,15 @@
 /**
- * The secret of an API key: how it is made, read, stored and compared.
+ * The secret of an API key: generation, parsing, storage and comparison.
  *
  *     rta_live_<keyId>_<secret><checksum>
  *
- * - `keyId`, 16 base62 characters: public, the handle by which a stored key is found. It may stand in logs.
- * - `secret`, 43 base62 characters: 256 bits, known to the holder alone.
- * - `checksum`, 6 base62 characters: CRC-32 of all before it. Junk is refused without asking the database, and a
- *   secret scanner can tell a key from a look-alike. It is public, and no defence against a determined flood.
+ * - `keyId`, 16 base62 characters: public identifier for the look-up; safe to log.
+ * - `secret`, 43 base62 characters: 256 random bits, known only to the holder.
+ * - `checksum`, 6 base62 characters: CRC-32 of everything before it. It rejects malformed keys without a database query,
+ *   and lets a secret scanner recognize keys without false positives. It is public, so it is no defence against a flood.
  *
- * At rest stands only the SHA-256 of the whole. A slow hash defends guessable passwords; 256 random bits cannot be
- * guessed (OWASP ASVS 5.0 §6.5.2, §11), so it would only give an attacker a way to burn our processor.
+ * Only the SHA-256 digest of the full key is stored. A slow hash protects guessable passwords; 256 random bits cannot be
+ * guessed (OWASP ASVS 5.0 §6.5.2, §11), so a slow hash would only let an attacker waste our processor time.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { RandomBytes } from "./id.ts";
@@ -28,7 +28,7 @@ const API_KEY = new RegExp(
 
 const KEY_ID = new RegExp(`^[${DIGITS}]{${KEY_ID_LENGTH}}$`);
 
-/** Whether `text` may be the public handle of a credential. */
+/** Whether `text` is a well-formed `keyId`. */
 export const isKeyId = (text: string): boolean => KEY_ID.test(text);
 
 const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
@@ -37,50 +37,50 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return value;
 });
 
-/** CRC-32 (ISO-HDLC: the one of zip and PNG) of ASCII text, as six base62 digits, most significant first. */
+/** CRC-32 (ISO-HDLC, as in zip and PNG) of ASCII text, as six base62 digits, most significant first. */
 export const checksum = (text: string): string => {
   let crc = 0xffffffff;
   for (let index = 0; index < text.length; index++) {
     crc = (crc >>> 8) ^ (CRC_TABLE[(crc ^ text.charCodeAt(index)) & 0xff] as number);
   }
-  let rest = ~crc >>> 0;
+  let remainder = ~crc >>> 0;
   let digits = "";
   for (let index = 0; index < CHECKSUM_LENGTH; index++) {
-    digits = DIGITS[rest % 62] + digits;
-    rest = Math.floor(rest / 62);
+    digits = DIGITS[remainder % 62] + digits;
+    remainder = Math.floor(remainder / 62);
   }
   return digits;
 };
 
-/** The form of a key that may be shown: all but the secret. */
+/** The key without its secret; safe to show. */
 export const redactedKey = (environment: Environment, keyId: string): string => `rta_${environment}_${keyId}_****`;
 
 /**
- * A full secret that has passed the format and the checksum. It prints as its redacted form wherever text, JSON or
- * an inspection is made of it; only `reveal` gives the secret.
+ * A full secret whose format and checksum are valid. Conversion to text or JSON and inspection give its redacted form; only
+ * `reveal` returns the secret.
  */
 export class ApiKeySecret {
   readonly environment: Environment;
   readonly keyId: string;
   readonly #text: string;
 
-  /** Use `parseApiKey` or `generateApiKey`: they prove the format. */
+  /** Use `parseApiKey` or `generateApiKey`, which guarantee the format. */
   private constructor(text: string, environment: Environment, keyId: string) {
     this.#text = text;
     this.environment = environment;
     this.keyId = keyId;
   }
 
-  /** Reads a full secret; `null` when the format or the checksum is wrong. Touches nothing but `text`. */
+  /** Parses a full secret; `null` when the format or the checksum is wrong. No I/O. */
   static parse(text: string): ApiKeySecret | null {
     const match = API_KEY.exec(text);
     if (!match) return null;
-    const [, environment, keyId, sum] = match;
-    if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== sum) return null;
+    const [, environment, keyId, actualChecksum] = match;
+    if (checksum(text.slice(0, -CHECKSUM_LENGTH)) !== actualChecksum) return null;
     return new ApiKeySecret(text, environment as Environment, keyId as string);
   }
 
-  /** The full secret. For the one answer that hands it over, and for its digest. */
+  /** The full secret. Only for the response that returns it, for its digest, and to derive keys from it. */
   reveal(): string {
     return this.#text;
   }
@@ -98,10 +98,10 @@ export class ApiKeySecret {
   }
 }
 
-/** Reads a full secret; `null` when the format or the checksum is wrong. */
+/** Parses a full secret; `null` when the format or the checksum is wrong. */
 export const parseApiKey = (text: string): ApiKeySecret | null => ApiKeySecret.parse(text);
 
-/** `length` base62 characters, each equally likely: bytes of 248 and above are drawn again (no modulo bias). */
+/** `length` base62 characters, uniformly distributed: bytes from 248 up are rejected, to avoid modulo bias. */
 const randomBase62 = (length: number, random: RandomBytes): string => {
   let text = "";
   while (text.length < length) {
@@ -110,28 +110,28 @@ const randomBase62 = (length: number, random: RandomBytes): string => {
   return text;
 };
 
-/** Makes a new secret. */
+/** Generates a new secret. */
 export const generateApiKey = (environment: Environment, random: RandomBytes): ApiKeySecret => {
   const body = `rta_${environment}_${randomBase62(KEY_ID_LENGTH, random)}_${randomBase62(SECRET_LENGTH, random)}`;
   return parseApiKey(body + checksum(body)) as ApiKeySecret;
 };
 
-/** What is stored of a secret: SHA-256 of the whole, 32 bytes. It binds the environment and the `keyId`. */
+/** SHA-256 of the full secret, 32 bytes: what the database stores. It also covers the environment and the `keyId`. */
 export const digestApiKey = (secret: ApiKeySecret): Uint8Array => createHash("sha256").update(secret.reveal()).digest();
 
-/** Whether `digest` is that of `secret`, in a time that does not depend on where they differ. */
+/** Whether `digest` is the digest of `secret`. Compares in constant time. */
 export const verifyApiKey = (secret: ApiKeySecret, digest: Uint8Array): boolean => {
-  const own = digestApiKey(secret);
-  return own.length === digest.length && timingSafeEqual(own, digest);
+  const expected = digestApiKey(secret);
+  return expected.length === digest.length && timingSafeEqual(expected, digest);
 };
 
-/** A key, the beginning of one, or one that has lost its fixed prefix. */
+/** A key, the beginning of a key, or a key without its fixed prefix. */
 const LOOKS_LIKE_A_KEY =
   /rta_(live|test)_([0-9A-Za-z]{0,16})[0-9A-Za-z_]*|(?:live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{16,}/gi;
 
-/** Replaces whatever looks like a key, or like the beginning of one, by its public part. */
+/** Replaces each text that looks like a key, or like the beginning of one, with its redacted form. */
 export const maskApiKeys = (text: string): string =>
-  // The plain search comes first: nearly no text has a key in it, and this runs on every log line.
+  // The cheap search comes first: this runs on every log line, and almost none contains a key.
   /(?:live|test)_/i.test(text)
     ? text.replace(LOOKS_LIKE_A_KEY, (_, environment?: string, keyId?: string) =>
         environment === undefined ? "****" : `rta_${environment}_${keyId}_****`,

@@ -548,7 +548,7 @@ describe("updatedApiKey", () => {
     for (const work of [() => update(key, { name: "x" }), () => rotatedApiKey(key, {}, OPERATOR, random)]) {
       const { code, extras, detail } = problemOf(work);
       expect([code, extras]).toEqual(["invalid_transition", { currentStatus: status, allowedStatuses: [] }]);
-      expect(detail).toBe(`It is ${status}; from there it can be made nothing else.`);
+      expect(detail).toBe(`Status is \`${status}\`; allowed transitions: none.`);
     }
     // To revoke it again is no change, and no error.
     expect(revocableApiKey(key, OPERATOR, always)).toBe(key);

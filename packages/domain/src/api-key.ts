@@ -1,4 +1,4 @@
-/** API keys: what a request may ask for, what a key may grant, what is stored and what is shown. */
+/** API keys: request and response schemas, the stored record, and the rules for granting and managing keys. */
 import { type Static, Type } from "@sinclair/typebox";
 import {
   type ApiKeySecret,
@@ -16,22 +16,25 @@ import { Count, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
 import { API_KEY_STATUSES, API_KEY_TRANSITIONS, type ApiKeyStatus, invalidTransition } from "./state.ts";
 
-/** A key has at most so many ancestors. */
+/** Maximum number of ancestors of a key. */
 export const MAX_LINEAGE = 8;
 
-/** What a new key and a present one share. */
+/** Fields that requests and responses share. */
 const fields = {
-  name: Text({ minLength: 1, maxLength: 120, description: "What people call the key." }),
-  environment: OneOf(ENVIRONMENTS, { description: "Live and test are two worlds that do not see each other." }),
+  name: Text({ minLength: 1, maxLength: 120, description: "Human-readable name." }),
+  environment: OneOf(ENVIRONMENTS, {
+    description: "Live and test resources are separate: a test key cannot see live resources.",
+  }),
   scopes: Type.Array(OneOf(SCOPES), {
     minItems: 1,
     maxItems: 16,
-    description: "What the key may do. `*` is every scope; no other implies another. Duplicates are stored once.",
+    description:
+      "The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once.",
   }),
   spendLimitCreditMicros: Nullable(Count(), {
-    description: "A hard cap on what the key and its descendants spend, in credit micros; null is no cap.",
+    description: "Hard spend cap of the key and its descendants, in credit micros; null means no cap.",
   }),
-  expiresAt: Nullable(DateTime(), { description: "From then on the key is refused; null is never." }),
+  expiresAt: Nullable(DateTime(), { description: "Time at which the key expires; null means never." }),
 };
 
 export const CreateApiKey = Type.Object(
@@ -57,14 +60,14 @@ export const UpdateApiKey = Type.Object(
 );
 export type UpdateApiKey = Static<typeof UpdateApiKey>;
 
-/** A rotation leaves the old secret valid for at most a week. */
+/** The old secret remains valid for at most one week. */
 export const RotateApiKey = Type.Object(
   {
     overlapSeconds: Type.Optional(
       Count({
         minimum: 0,
         maximum: 604_800,
-        description: "How long the old secret still works. A key that rotates itself needs at least 60.",
+        description: "How many seconds the old secret remains valid. At least 60 when a key rotates itself.",
       }),
     ),
   },
@@ -72,10 +75,10 @@ export const RotateApiKey = Type.Object(
 );
 export type RotateApiKey = Static<typeof RotateApiKey>;
 
-/** A key that rotates itself keeps its old secret for at least so long: a lost answer would lock it out. */
+/** Minimum overlap when a key rotates itself: without it, a lost response would lock the caller out. */
 export const MIN_OWN_OVERLAP_SECONDS = 60;
 
-/** A secret that somebody has found where it should not be. */
+/** A report that a secret has leaked. */
 export const ReportLeakedKey = Type.Object(
   { apiKey: Text({ minLength: 1, maxLength: 512, description: "The full secret that was found." }) },
   { additionalProperties: false },
@@ -84,42 +87,46 @@ export type ReportLeakedKey = Static<typeof ReportLeakedKey>;
 
 export const ApiKey = Type.Object(
   {
-    id: Text({ minLength: 1, maxLength: 64, description: "The record, which a rotation leaves as it is." }),
+    id: Text({ minLength: 1, maxLength: 64, description: "Id of the key. A rotation does not change it." }),
     keyId: Text({
       minLength: KEY_ID_LENGTH,
       maxLength: KEY_ID_LENGTH,
-      description: "The newest credential's public handle, which may stand in logs.",
+      description: "Public identifier of the newest credential; safe to log.",
     }),
     tenantId: Text({ minLength: 1, maxLength: 64 }),
     name: fields.name,
     environment: fields.environment,
-    redactedKey: Text({ minLength: 1, maxLength: 64, description: "What may be shown of the secret." }),
+    redactedKey: Text({ minLength: 1, maxLength: 64, description: "The key without its secret; safe to show." }),
     scopes: fields.scopes,
-    status: OneOf(API_KEY_STATUSES, { description: "By the key itself, or by one that it descends from." }),
+    status: OneOf(API_KEY_STATUSES, {
+      description: "A key is also `revoked` or `expired` when one of its ancestors is.",
+    }),
     spendLimitCreditMicros: fields.spendLimitCreditMicros,
     effectiveSpendLimitCreditMicros: Nullable(Count(), {
       description:
-        "The tightest spend cap of the key and of its ancestors in the same environment, in credit micros; null is no cap.",
+        "The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap.",
     }),
     expiresAt: fields.expiresAt,
     effectiveExpiresAt: Nullable(DateTime(), {
-      description: "The earliest expiry of the key and of its ancestors; null is never.",
+      description: "The earliest expiry of the key and its ancestors; null means never.",
     }),
-    lastUsedAt: Nullable(DateTime(), { description: "The minute of its last use; null before the first." }),
+    lastUsedAt: Nullable(DateTime(), {
+      description: "Time of the last use, to the minute; null before the first use.",
+    }),
     createdAt: DateTime(),
   },
   { additionalProperties: false },
 );
 export type ApiKey = Static<typeof ApiKey>;
 
-/** The answer of a creation or a rotation: the one place where the full secret is shown. */
+/** The response of a creation or a rotation, the only responses that contain the full secret. */
 export const ApiKeyWithSecret = Type.Object(
   {
     ...ApiKey.properties,
     apiKey: Text({
       minLength: 1,
       maxLength: 128,
-      description: "The full secret. It is in this answer and nowhere else: store it at once.",
+      description: "The full secret. Only this response contains it: store it now.",
     }),
   },
   { additionalProperties: false },
@@ -133,34 +140,34 @@ export const API_KEY_LIST = listOf("key", {
 });
 export const ApiKeyPage = Page(ApiKey);
 
-/** The limits of a key that its ancestors share. */
+/** The limits of a key that also apply to its descendants. */
 export type Limits = {
-  /** Hard cap in credit micros; `null` is no cap. */
+  /** Hard cap in credit micros; `null` means no cap. */
   spendLimitCreditMicros: number | null;
-  /** `null` is never. */
+  /** `null` means never. */
   expiresAt: Date | null;
 };
 
-/** What a key may do, and hence the most that it may grant. */
+/** What a key may do, which is also the most that it may grant. */
 export type Grant = Limits & {
   environment: Environment;
-  /** Without duplicates, 1 to 16. */
+  /** 1 to 16 scopes without duplicates. */
   scopes: readonly Scope[];
 };
 
-/** The key that grants: what it may do, its own record, and its ancestors. */
+/** A key that creates or manages other keys: its grant, its id and its ancestors. */
 export type Grantor = Grant & {
   /** `null` for the operator. */
   id: ApiKeyId | null;
-  /** Ids of its ancestors, eldest first. */
+  /** Ids of its ancestors, the root first. */
   lineage: readonly ApiKeyId[];
-  /** The tightest limits of its ancestors. The spend cap counts only ancestors in the key's own environment. */
+  /** The tightest limits of its ancestors. For the spend cap, only ancestors in the same environment count. */
   inheritedLimits: Limits;
 };
 
 const NO_LIMITS: Limits = { spendLimitCreditMicros: null, expiresAt: null };
 
-/** The tighter of two limits on each axis. */
+/** For each limit, the tighter of the two values. */
 const tighter = (a: Limits, b: Limits): Limits => ({
   spendLimitCreditMicros:
     a.spendLimitCreditMicros === null || b.spendLimitCreditMicros === null
@@ -172,7 +179,7 @@ const tighter = (a: Limits, b: Limits): Limits => ({
       : new Date(Math.min(a.expiresAt.getTime(), b.expiresAt.getTime())),
 });
 
-/** The limits that hold for a key: its own and those of its ancestors, whichever is tighter. */
+/** The limits that apply to a key: for each, the tighter of its own and those of its ancestors. */
 export const effectiveLimits = (key: Limits & Pick<Grantor, "inheritedLimits">): Limits =>
   tighter({ spendLimitCreditMicros: key.spendLimitCreditMicros, expiresAt: key.expiresAt }, key.inheritedLimits);
 
@@ -182,7 +189,7 @@ const limitsInherited = (creator: Grantor, environment: Environment): Limits => 
   return { expiresAt, spendLimitCreditMicros: environment === creator.environment ? spendLimitCreditMicros : null };
 };
 
-/** Whoever runs the service may grant anything, and is no key's ancestor. */
+/** The operator of the service: may grant anything, and is not an ancestor of any key. */
 export const OPERATOR: Grantor = {
   id: null,
   environment: "live",
@@ -192,19 +199,19 @@ export const OPERATOR: Grantor = {
   inheritedLimits: NO_LIMITS,
 };
 
-/** The environments whose keys a key may see and manage. Live and test are two worlds, but that live keys manage both. */
+/** The environments whose keys a key may see and manage: live keys manage both, test keys only test. */
 export const managedEnvironments = (environment: Environment): Environment[] =>
   environment === "live" ? ["live", "test"] : ["test"];
 
 const earlierOrSame = (time: Date | null, limit: Date | null): boolean =>
   limit === null || (time !== null && time.getTime() <= limit.getTime());
 
-/** The expiry that a request asks for, which has met its schema. */
+/** Parses the `expiresAt` of a validated request. */
 const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
 
 /**
- * Every reason why `caller` may not give `grant` to a key, on any of the axes scopes, environment, spend cap and expiry;
- * each names its field and what the caller may give. An empty list when it may.
+ * Compares `grant` with what `caller` may grant: scopes, environment, spend cap and expiry. Returns one error for each field
+ * that exceeds the caller, with the values that are allowed; an empty list when none does.
  */
 const excesses = (caller: Grant, grant: Grant): FieldError[] => {
   const refusals: FieldError[] = [];
@@ -212,11 +219,11 @@ const excesses = (caller: Grant, grant: Grant): FieldError[] => {
     refusals.push({ pointer: `#/${field}`, code: "exceeds_caller", detail, allowed });
   };
   if (!grant.scopes.every((scope) => permits(caller.scopes, scope))) {
-    const detail = "Each scope must be held by the calling key; omitted, the default scopes are asked for.";
+    const detail = "The calling key must hold each scope. If omitted, the default scopes are requested.";
     refuse("scopes", detail, caller.scopes);
   }
   if (grant.environment === "live" && caller.environment !== "live") {
-    refuse("environment", "A test key creates only test keys.", ["test"]);
+    refuse("environment", "A test key can create only test keys.", ["test"]);
   }
   const cap = caller.spendLimitCreditMicros;
   if (cap !== null && (grant.spendLimitCreditMicros === null || grant.spendLimitCreditMicros > cap)) {
@@ -230,11 +237,12 @@ const excesses = (caller: Grant, grant: Grant): FieldError[] => {
 };
 
 /**
- * What a key that `caller` creates with `request` may do, or every reason why it may not be created: a key never
- * creates a key that can do more than itself, on any of the axes scopes, environment, expiry and spend cap. What the
- * request leaves out becomes the default scopes, `test`, and the caller's own expiry and cap.
+ * The grant of a key that `caller` creates with `request`, or every reason to refuse it. A key never creates a key that can
+ * do more than itself: scopes, environment, expiry and spend cap are compared. Defaults for omitted fields: the default
+ * scopes, `test`, and the expiry and cap of the caller.
  *
- * `request` has met `CreateApiKey`. Whether its expiry lies in the future is not judged here: there is no clock.
+ * `request` must be a valid `CreateApiKey`. There is no clock here, so the caller of this function checks that the expiry is
+ * in the future.
  */
 export const attenuate = (
   caller: Grant & Pick<Grantor, "lineage">,
@@ -250,55 +258,55 @@ export const attenuate = (
   };
   const refusals = excesses(caller, grant);
   if (caller.lineage.length >= MAX_LINEAGE) {
-    const detail = `A key has at most ${MAX_LINEAGE} ancestors; the calling key cannot create keys.`;
+    const detail = `A key can have at most ${MAX_LINEAGE} ancestors, so the calling key cannot create keys.`;
     refusals.push({ pointer: "#", code: "lineage_too_deep", detail, allowed: null });
   }
   return refusals.length > 0 ? { refusals } : { grant };
 };
 
-/** A key as it is stored: the record, with the public handle of its newest credential. It is valid only while each of its ancestors is. */
+/** A key as stored: the record, with the `keyId` of its newest credential. It is valid only while all its ancestors are. */
 export type ApiKeyRecord = Grantor & {
   id: ApiKeyId;
   tenantId: TenantId;
   keyId: string;
   name: string;
   status: ApiKeyStatus;
-  /** Raised by every change; the ETag. */
+  /** Incremented by every change; the value of the ETag. */
   version: number;
-  /** To the minute; null when it has not been used yet. */
+  /** To the minute; null before the first use. */
   lastUsedAt: Date | null;
   createdAt: Date;
 };
 
-/** Throws when the expiry that a request asks for does not lie in the future. */
+/** Throws the problem `validation_failed` when `expiresAt` is not after `judgedAt`. */
 const checkFuture = (expiresAt: string | null | undefined, judgedAt: Date): void => {
   const expiry = expiryOf(expiresAt ?? null);
   if (expiry && expiry.getTime() <= judgedAt.getTime()) {
-    throw validationFailed([{ pointer: "#/expiresAt", code: "not_in_future", detail: "Must lie in the future." }]);
+    throw validationFailed([{ pointer: "#/expiresAt", code: "not_in_future", detail: "Must be in the future." }]);
   }
 };
 
 /**
- * Makes a key that `creator` grants by `request`, which has met `CreateApiKey`. `judgedAt` is the time by which its
- * expiry is judged, `now` the time of its creation. Throws the problem `validation_failed` when the expiry does not
- * lie in the future, and `grant_exceeds_caller` with every refusal when the grant is more than the creator has.
+ * Creates a key with the grant that `creator` gives by `request`, a valid `CreateApiKey`. `judgedAt` is the time with which
+ * the expiry is compared, `now` the creation time. Throws the problem `validation_failed` when the expiry is not in the
+ * future, and `grant_exceeds_caller` with every refusal when the grant exceeds the creator's.
  */
 export const issueApiKey = (
   request: CreateApiKey,
   creator: Grantor,
-  of: { tenantId: TenantId; judgedAt: Date; now: Date; random: RandomBytes },
+  { tenantId, judgedAt, now, random }: { tenantId: TenantId; judgedAt: Date; now: Date; random: RandomBytes },
 ): { record: ApiKeyRecord; secret: ApiKeySecret } => {
-  checkFuture(request.expiresAt, of.judgedAt);
+  checkFuture(request.expiresAt, judgedAt);
   const attenuated = attenuate(creator, request);
   if ("refusals" in attenuated) {
     const detail = "The new key would be able to do more than the calling key.";
     throw new Problem("grant_exceeds_caller", detail, { errors: attenuated.refusals });
   }
-  const secret = generateApiKey(attenuated.grant.environment, of.random);
+  const secret = generateApiKey(attenuated.grant.environment, random);
   const record: ApiKeyRecord = {
     ...attenuated.grant,
-    id: newId("key", of.now, of.random),
-    tenantId: of.tenantId,
+    id: newId("key", now, random),
+    tenantId,
     keyId: secret.keyId,
     name: request.name,
     status: "active",
@@ -306,106 +314,107 @@ export const issueApiKey = (
     inheritedLimits: limitsInherited(creator, attenuated.grant.environment),
     version: 1,
     lastUsedAt: null,
-    createdAt: of.now,
+    createdAt: now,
   };
   return { record, secret };
 };
 
 /**
- * The key that the path names, if `caller` may know of it: `target` was looked up in the caller's own tenant. Throws the
- * problem `not_found`, in the same words whether the key does not exist, or is live and the caller is not.
+ * Returns `target`, which was looked up in the tenant of `caller`, if the caller may see it. Throws the problem `not_found`,
+ * with the same text whether the key does not exist or is a live key and the caller a test key.
  */
 export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): ApiKeyRecord => {
   if (target && managedEnvironments(caller.environment).includes(target.environment)) return target;
   throw notFound();
 };
 
-const OUT_OF_REACH = "The key is out of the reach of the calling key.";
+const MANAGEMENT_REFUSED = "The calling key is not allowed to manage this key.";
 
 const refuseGrant = (detail: string, errors: readonly FieldError[]): void => {
   if (errors.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors });
 };
 
-/** A refusal that concerns the place of the key in the lineage rather than one of its fields. */
+/** A refusal because of the lineage of the key rather than one of its fields. */
 const lineageRefusal = (code: string, detail: string): FieldError => ({ pointer: "#", code, detail, allowed: null });
-const IS_ANCESTOR = lineageRefusal("is_ancestor", "The calling key descends from this key.");
-const NOT_DESCENDANT = lineageRefusal("not_descendant", "Must be a key that descends from the calling key.");
+const IS_ANCESTOR = lineageRefusal("is_ancestor", "This key is an ancestor of the calling key.");
+const NOT_DESCENDANT = lineageRefusal("not_descendant", "Must be a descendant of the calling key.");
 
 const isSelf = (caller: Grantor, target: ApiKeyRecord): boolean => caller.id === target.id;
 
 const isDescendant = (caller: Grantor, target: ApiKeyRecord): boolean =>
   caller.id === null || target.lineage.includes(caller.id);
 
-/** The reasons why `target` is neither `caller` nor one of its descendants. */
+/** The refusal of a `target` that is not a descendant of `caller`; an empty list when it is one. */
 const foreignRefusals = (caller: Grantor, target: ApiKeyRecord): FieldError[] => {
   if (isDescendant(caller, target)) return [];
   return [caller.lineage.includes(target.id) ? IS_ANCESTOR : NOT_DESCENDANT];
 };
 
-/** What a key may do under the limits of its whole lineage. */
+/** The key with its effective limits in place of its own. */
 const effectiveGrant = <Key extends Grantor>(key: Key): Key => ({ ...key, ...effectiveLimits(key) });
 
 /**
- * Refuses to narrow or revoke a key out of the reach of `caller`. In reach are its descendants, whatever became of the
- * caller since it created them, and every key that the caller could itself create, except its ancestors: a key that
- * revokes its ancestors could end its own owner.
+ * Throws when `caller` may not narrow or revoke `target`. It may do so for its descendants, even if it has itself been
+ * narrowed since it created them, and for every key that it could create itself, except its ancestors: otherwise a key could
+ * revoke the keys of its own owner.
  */
 const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
   if (isDescendant(caller, target)) return;
   const refusals = excesses(caller, target);
   if (caller.lineage.includes(target.id)) refusals.push(IS_ANCESTOR);
-  refuseGrant(OUT_OF_REACH, refusals);
+  refuseGrant(MANAGEMENT_REFUSED, refusals);
 };
 
 /**
- * Refuses a new secret for any key but `caller` itself and its descendants, and for a descendant that can do more than
- * the caller: a stolen key that could give a sibling a new secret would outlive its own revocation. Effective limits
- * are compared, since those are what a key can use.
+ * Throws when `caller` may not rotate `target`. It may rotate itself and its descendants, except a descendant that can do
+ * more than itself: a stolen key that could rotate a sibling would get a secret that outlives its own revocation. Compares
+ * effective limits, because they decide what a key can do.
  */
 const checkRotation = (caller: Grantor, target: ApiKeyRecord): void => {
   const lineage = isSelf(caller, target) ? [] : foreignRefusals(caller, target);
-  refuseGrant(OUT_OF_REACH, [...excesses(effectiveGrant(caller), effectiveGrant(target)), ...lineage]);
+  refuseGrant(MANAGEMENT_REFUSED, [...excesses(effectiveGrant(caller), effectiveGrant(target)), ...lineage]);
 };
 
-/** Whether `after` can do more than `before`, on any axis. */
+/** Whether `after` exceeds `before` in any field. */
 const isWider = (before: Grant, after: Grant): boolean => excesses(before, after).length > 0;
 
 /**
- * Refuses to widen any key but a descendant of `caller`, and beyond what the caller can do. A limit that the request
- * leaves as it is counts as the effective one.
+ * Throws when `caller` may not widen `target`. It may widen only its descendants, and only up to what it can do itself. For a
+ * limit that the request does not change, the effective limit is compared.
  */
 const checkWidening = (caller: Grantor, target: ApiKeyRecord, after: ApiKeyRecord, request: UpdateApiKey): void => {
   const effective = effectiveLimits(target);
-  const wanted = {
+  const requested = {
     ...after,
     spendLimitCreditMicros:
       request.spendLimitCreditMicros === undefined ? effective.spendLimitCreditMicros : after.spendLimitCreditMicros,
     expiresAt: request.expiresAt === undefined ? effective.expiresAt : after.expiresAt,
   };
-  const refusals = excesses(effectiveGrant(caller), wanted);
-  // A key that widens itself exceeds itself: the fields say enough.
+  const refusals = excesses(effectiveGrant(caller), requested);
+  // A key that widens itself exceeds itself: the errors of the fields are enough.
   if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));
   refuseGrant("The key would be able to do more than the calling key.", refusals);
 };
 
-/** Throws the problem `invalid_transition` when `target` is revoked or expired: then nothing about it changes. */
+/** Throws the problem `invalid_transition` when the key is revoked or expired: such a key cannot be changed. */
 const checkActive = ({ status }: ApiKeyRecord): void => {
   if (status !== "active") throw invalidTransition(status, API_KEY_TRANSITIONS[status]);
 };
 
 /**
- * The key `found` as `request`, which has met `UpdateApiKey`, changes it, and the names of the fields that differ then.
- * A key widens only its descendants, and narrows what is in its reach. Throws the problems `validation_failed`,
- * `not_found`, `grant_exceeds_caller`, `precondition_failed` and `invalid_transition`, checked in this order.
+ * Applies `request`, a valid `UpdateApiKey`, to the key `stored`. Returns the key before and after, and the names of the
+ * changed fields. See `checkWidening` and `checkNarrowing` for what `caller` may change. Throws the problems
+ * `validation_failed`, `not_found`, `grant_exceeds_caller`, `precondition_failed` and `invalid_transition`, checked in this
+ * order.
  */
 export const updatedApiKey = (
-  found: ApiKeyRecord | null,
+  stored: ApiKeyRecord | null,
   request: UpdateApiKey,
   caller: Grantor,
-  of: { judgedAt: Date; matches: MatchesVersion },
+  { judgedAt, matches }: { judgedAt: Date; matches: MatchesVersion },
 ): { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: string[] } => {
-  checkFuture(request.expiresAt, of.judgedAt);
-  const target = visibleApiKey(caller, found);
+  checkFuture(request.expiresAt, judgedAt);
+  const target = visibleApiKey(caller, stored);
   const { name = target.name, scopes = target.scopes } = request;
   const { spendLimitCreditMicros: cap = target.spendLimitCreditMicros } = request;
   const record: ApiKeyRecord = {
@@ -418,7 +427,7 @@ export const updatedApiKey = (
   };
   if (isWider(target, record)) checkWidening(caller, target, record, request);
   else checkNarrowing(caller, target);
-  checkVersion(target, of.matches);
+  checkVersion(target, matches);
   checkActive(target);
   const before = presentApiKey(target);
   const after = presentApiKey(record);
@@ -429,24 +438,25 @@ export const updatedApiKey = (
 };
 
 /**
- * The key `found` with a new credential, and how long the old one stays valid. `request` has met `RotateApiKey`. Throws
- * the problems `not_found`, `validation_failed`, `grant_exceeds_caller` and `invalid_transition`, checked in this order.
- * Whether an overlap is under way is found by the statement that rotates, under its locks.
+ * Gives the key `stored` a new credential. Returns the key before and after, the new secret, and how long the old one stays
+ * valid. The request is a valid `RotateApiKey`. Throws the problems `not_found`, `validation_failed`, `grant_exceeds_caller`
+ * and `invalid_transition`, checked in this order. The SQL statement that rotates checks under its locks whether an earlier
+ * overlap has ended.
  */
 export const rotatedApiKey = (
-  found: ApiKeyRecord | null,
+  stored: ApiKeyRecord | null,
   { overlapSeconds = 0 }: RotateApiKey,
   caller: Grantor & { credentialKeyId?: string },
   random: RandomBytes,
 ): { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number } => {
-  const target = visibleApiKey(caller, found);
-  // With the older secret of an overlap, the end of that overlap stands, and `overlapSeconds` is ignored.
-  const isWithOlder = caller.credentialKeyId !== undefined && caller.credentialKeyId !== target.keyId;
-  if (isSelf(caller, target) && !isWithOlder && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
+  const target = visibleApiKey(caller, stored);
+  // With the older secret of an overlap, that overlap keeps its end, and `overlapSeconds` is ignored.
+  const usesOlderSecret = caller.credentialKeyId !== undefined && caller.credentialKeyId !== target.keyId;
+  if (isSelf(caller, target) && !usesOlderSecret && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
     const error = {
       pointer: "#/overlapSeconds",
       code: "too_short_for_own_key",
-      detail: `A key that rotates itself needs at least ${MIN_OWN_OVERLAP_SECONDS}: if the response were lost, it would be locked out.`,
+      detail: `Must be at least ${MIN_OWN_OVERLAP_SECONDS} when a key rotates itself; otherwise a lost response would lock the caller out.`,
     };
     throw validationFailed([error]);
   }
@@ -458,17 +468,21 @@ export const rotatedApiKey = (
 };
 
 /**
- * The key `found`, if `caller` may revoke it; one that is not active any more stays as it is. Throws the problems
- * `not_found`, `grant_exceeds_caller` and `precondition_failed`, judged in this order.
+ * Returns the key `stored` if `caller` may revoke it, whatever its status: to revoke a key that is not active has no effect.
+ * Throws the problems `not_found`, `grant_exceeds_caller` and `precondition_failed`, checked in this order.
  */
-export const revocableApiKey = (found: ApiKeyRecord | null, caller: Grantor, matches: MatchesVersion): ApiKeyRecord => {
-  const target = visibleApiKey(caller, found);
+export const revocableApiKey = (
+  stored: ApiKeyRecord | null,
+  caller: Grantor,
+  matches: MatchesVersion,
+): ApiKeyRecord => {
+  const target = visibleApiKey(caller, stored);
   checkNarrowing(caller, target);
   checkVersion(target, matches);
   return target;
 };
 
-/** The API key as the API shows it. */
+/** The API representation of a key. */
 export const presentApiKey = (record: ApiKeyRecord): ApiKey => {
   const effective = effectiveLimits(record);
   return {
@@ -489,7 +503,7 @@ export const presentApiKey = (record: ApiKeyRecord): ApiKey => {
   };
 };
 
-/** The API key as the answer of its creation or rotation shows it, secret and all. */
+/** The API representation of a key with its secret, for the response of a creation or a rotation. */
 export const presentApiKeyWithSecret = (record: ApiKeyRecord, secret: ApiKeySecret): ApiKeyWithSecret => ({
   ...presentApiKey(record),
   apiKey: secret.reveal(),

@@ -1,4 +1,4 @@
-/** The audit trail: what was done, by whom, to what, and when. */
+/** The audit trail: the action, the actor, the target and the time of each change. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment, KEY_ID_LENGTH } from "./api-key-secret.ts";
 import type { ApiKeyId, AuditEventId, TenantId } from "./id.ts";
@@ -30,11 +30,13 @@ export const AuditEvent = Type.Object(
     changedFields: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
       minItems: 0,
       maxItems: 16,
-      description: "The names of the fields that an update changed; never their values.",
+      description: "Names of the fields that an update changed; never their values.",
     }),
-    actorId: Nullable(Id, { description: "The key that acted; null when no key did." }),
-    actorKeyId: Nullable(KeyId, { description: "The credential by which it acted." }),
-    requestId: Text({ minLength: 1, maxLength: 128, description: "The `X-Request-Id` of the answer." }),
+    actorId: Nullable(Id, { description: "Id of the key that acted; null if the actor was not a key." }),
+    actorKeyId: Nullable(KeyId, {
+      description: "`keyId` of the credential that the actor used; null if the actor was not a key.",
+    }),
+    requestId: Text({ minLength: 1, maxLength: 128, description: "The `X-Request-Id` of the response." }),
     createdAt: DateTime(),
   },
   { additionalProperties: false },
@@ -49,24 +51,24 @@ export const AUDIT_EVENT_LIST = listOf("aud", {
 });
 export const AuditEventPage = Page(AuditEvent);
 
-/** An audit event as it is stored. */
+/** An audit event as stored. */
 export type AuditEventRecord = {
   id: AuditEventId;
   tenantId: TenantId;
-  /** That of the target. */
+  /** The environment of the target. */
   environment: Environment;
   action: AuditAction;
   targetId: string;
-  /** Names of the fields that an update changed, in no order; never their values. */
+  /** Names of the fields that an update changed, in no particular order; never their values. */
   changedFields: readonly string[];
-  /** Record and credential of the key that acted; null when no key did. */
+  /** Record id and credential of the key that acted; null if the actor was not a key. */
   actorId: ApiKeyId | null;
   actorKeyId: string | null;
   requestId: string;
   createdAt: Date;
 };
 
-/** The event as the API shows it. */
+/** The API representation of an audit event. */
 export const presentAuditEvent = (record: AuditEventRecord): AuditEvent => ({
   id: record.id,
   tenantId: record.tenantId,

@@ -1,4 +1,4 @@
-/** Avatars: what a request may ask for, what is stored and what is shown. */
+/** Avatars: request and response schemas, the stored record, and the allowed changes of status. */
 import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS, type Environment } from "./api-key-secret.ts";
 import type { AvatarId, TenantId } from "./id.ts";
@@ -10,23 +10,23 @@ import { AVATAR_STATUSES, AVATAR_TRANSITIONS, type AvatarStatus, invalidTransiti
 export const SOURCE_KINDS = ["image", "video"] as const;
 export type SourceKind = (typeof SOURCE_KINDS)[number];
 
-/** `settings` and `metadata` have at most so many bytes each, as compact JSON in UTF-8. */
+/** Maximum size of `settings` and of `metadata`, as compact JSON in UTF-8. */
 const MAX_JSON_BYTES = 32 * 1024;
 
-/** What a new avatar and a present one share. */
+/** Fields that requests and responses share. */
 const fields = {
-  displayName: Text({ minLength: 1, maxLength: 160, description: "What people call the avatar." }),
-  sourceKind: OneOf(SOURCE_KINDS, { description: "What the avatar is built from." }),
-  modelId: Text({ minLength: 1, maxLength: 160, description: "The model that renders the avatar." }),
-  sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "The image or video that it is built from." }),
-  defaultVoiceId: Text({ minLength: 8, maxLength: 160, description: "The voice of a call that names none." }),
+  displayName: Text({ minLength: 1, maxLength: 160, description: "Human-readable name." }),
+  sourceKind: OneOf(SOURCE_KINDS, { description: "Kind of the source from which the avatar is built." }),
+  modelId: Text({ minLength: 1, maxLength: 160, description: "Id of the model that renders the avatar." }),
+  sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "Id of the source image or video." }),
+  defaultVoiceId: Text({ minLength: 8, maxLength: 160, description: "Id of the voice for calls that specify none." }),
   settings: JsonObject({
     "x-maxBytes": MAX_JSON_BYTES,
-    description: `For the platform: at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
+    description: `Settings for the platform, at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
   }),
   metadata: JsonObject({
     "x-maxBytes": MAX_JSON_BYTES,
-    description: `For you: at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
+    description: `Your own data, at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
   }),
 };
 
@@ -44,8 +44,11 @@ export const CreateAvatar = Type.Object(
 );
 export type CreateAvatar = Static<typeof CreateAvatar>;
 
-/** Whoever may write an avatar switches it between these; the other moves are made by what prepares it. */
-const SWITCHED = ["ready", "disabled"] as const satisfies readonly AvatarStatus[];
+/** The statuses that a caller can set. The worker that prepares the avatar makes the other transitions. */
+const SETTABLE_STATUSES = ["ready", "disabled"] as const satisfies readonly AvatarStatus[];
+
+const isSettable = (status: AvatarStatus): status is (typeof SETTABLE_STATUSES)[number] =>
+  SETTABLE_STATUSES.some((settable) => settable === status);
 
 export const UpdateAvatar = Type.Object(
   {
@@ -55,7 +58,7 @@ export const UpdateAvatar = Type.Object(
     defaultVoiceId: Type.Optional(Nullable(fields.defaultVoiceId)),
     settings: Type.Optional(fields.settings),
     metadata: Type.Optional(fields.metadata),
-    status: Type.Optional(OneOf(SWITCHED)),
+    status: Type.Optional(OneOf(SETTABLE_STATUSES)),
   },
   { additionalProperties: false, minProperties: 1 },
 );
@@ -69,11 +72,13 @@ export const Avatar = Type.Object(
     displayName: fields.displayName,
     sourceKind: fields.sourceKind,
     modelId: fields.modelId,
-    status: OneOf(AVATAR_STATUSES, { description: "A new avatar is a draft." }),
+    status: OneOf(AVATAR_STATUSES, { description: "A new avatar is a `draft`." }),
     sourceAssetId: Nullable(fields.sourceAssetId),
     defaultVoiceId: Nullable(fields.defaultVoiceId),
-    cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 }), { description: "What was prepared for calls." }),
-    cacheVersion: Count({ description: "Raised each time that it is prepared; 0 before." }),
+    cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 }), {
+      description: "Id of the data that was prepared for calls; null before the first preparation.",
+    }),
+    cacheVersion: Count({ description: "Incremented by each preparation; 0 before the first." }),
     settings: fields.settings,
     metadata: fields.metadata,
     createdAt: DateTime(),
@@ -90,48 +95,48 @@ export const AVATAR_LIST = listOf("ava", {
 });
 export const AvatarPage = Page(Avatar);
 
-/** The states of the avatars that a list shows: deleted ones only when they are asked for. */
-export const listedStatuses = (asked: AvatarStatus | undefined): AvatarStatus[] =>
-  asked === undefined ? AVATAR_STATUSES.filter((status) => status !== "deleted") : [asked];
+/** The statuses that a list includes: `filter` alone, or every status except `deleted` when there is no filter. */
+export const listedStatuses = (filter: AvatarStatus | undefined): AvatarStatus[] =>
+  filter === undefined ? AVATAR_STATUSES.filter((status) => status !== "deleted") : [filter];
 
 /**
- * The states in which an avatar can be changed as `update` asks: to switch it, it must stand at the other end of the
- * switch; to change anything else, it must not have come to its end.
+ * The statuses in which an avatar accepts `update`. To set `status`, the avatar must have the other settable status; other
+ * fields can be changed in every status that is not terminal.
  */
 export const updatableStatuses = ({ status }: UpdateAvatar): AvatarStatus[] =>
   status === undefined
     ? AVATAR_STATUSES.filter((from) => AVATAR_TRANSITIONS[from].length > 0)
-    : statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, status).filter((from) => SWITCHED.some((end) => end === from));
+    : statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, status).filter((from) => isSettable(from));
 
-/** What whoever may write an avatar can make of one that is in state `from`. */
+/** The statuses to which a caller can change an avatar in status `from`: `deleted` and the settable ones. */
 export const writableStatuses = (from: AvatarStatus): AvatarStatus[] =>
   AVATAR_TRANSITIONS[from].filter(
-    (to) => to === "deleted" || SWITCHED.some((end) => end === to && updatableStatuses({ status: end }).includes(from)),
+    (to) => to === "deleted" || (isSettable(to) && updatableStatuses({ status: to }).includes(from)),
   );
 
-/** The states in which an avatar can be deleted. */
+/** The statuses in which an avatar can be deleted. */
 export const DELETABLE_STATUSES: readonly AvatarStatus[] = statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "deleted");
 
 /**
- * The answer to a change that was not made, since the avatar is not in a version or a state that allows it: a deletion that
- * finds it deleted has nothing to do. Throws the problems `precondition_failed` and `invalid_transition`, judged in this
- * order.
+ * The outcome of a change that was not executed, because the version or the status of `avatar` does not allow it. Returns
+ * the avatar when it was to be deleted and is deleted already. Otherwise throws the problem `precondition_failed` or
+ * `invalid_transition`, checked in this order.
  */
 export const unchangedAvatar = (
-  found: AvatarRecord,
-  asked: { status?: AvatarStatus },
+  avatar: AvatarRecord,
+  change: { status?: AvatarStatus },
   matches: MatchesVersion,
 ): AvatarRecord => {
-  checkVersion(found, matches);
-  if (asked.status === "deleted" && found.status === "deleted") return found;
-  throw invalidTransition(found.status, writableStatuses(found.status));
+  checkVersion(avatar, matches);
+  if (change.status === "deleted" && avatar.status === "deleted") return avatar;
+  throw invalidTransition(avatar.status, writableStatuses(avatar.status));
 };
 
-/** An avatar as it is stored. */
+/** An avatar as stored. */
 export type AvatarRecord = {
   id: AvatarId;
   tenantId: TenantId;
-  /** That of the key that created it. */
+  /** The environment of the key that created it. */
   environment: Environment;
   displayName: string;
   sourceKind: SourceKind;
@@ -143,23 +148,23 @@ export type AvatarRecord = {
   cacheVersion: number;
   settings: JsonObject;
   metadata: JsonObject;
-  /** Raised by every change; the ETag. */
+  /** Incremented by every change; the value of the ETag. */
   version: number;
   createdAt: Date;
   updatedAt: Date;
 };
 
-/** A new avatar: a draft, since nothing has prepared it yet. `request` has met `CreateAvatar`. */
+/** A new avatar from `request`, a valid `CreateAvatar`. It is a draft until it has been prepared. */
 export const newAvatar = (
   request: CreateAvatar,
-  of: { id: AvatarId; tenantId: TenantId; environment: Environment; defaultModelId: string; now: Date },
+  context: { id: AvatarId; tenantId: TenantId; environment: Environment; defaultModelId: string; now: Date },
 ): AvatarRecord => ({
-  id: of.id,
-  tenantId: of.tenantId,
-  environment: of.environment,
+  id: context.id,
+  tenantId: context.tenantId,
+  environment: context.environment,
   displayName: request.displayName,
   sourceKind: request.sourceKind,
-  modelId: request.modelId ?? of.defaultModelId,
+  modelId: request.modelId ?? context.defaultModelId,
   status: "draft",
   sourceAssetId: request.sourceAssetId ?? null,
   defaultVoiceId: request.defaultVoiceId ?? null,
@@ -168,11 +173,11 @@ export const newAvatar = (
   settings: request.settings ?? {},
   metadata: request.metadata ?? {},
   version: 1,
-  createdAt: of.now,
-  updatedAt: of.now,
+  createdAt: context.now,
+  updatedAt: context.now,
 });
 
-/** The avatar as the API shows it. */
+/** The API representation of an avatar. */
 export const presentAvatar = (record: AvatarRecord): Avatar => ({
   id: record.id,
   tenantId: record.tenantId,

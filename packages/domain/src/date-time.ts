@@ -1,11 +1,11 @@
 /**
- * RFC 3339 date-times, checked against the calendar. `new Date(text)` will not do: it takes 30 February for
- * 2 March, 24:00 for the next day, and refuses leap seconds.
+ * RFC 3339 date-times, checked against the calendar. `new Date(text)` is not strict enough: it reads 30 February as
+ * 2 March and 24:00 as the next day, and it rejects leap seconds.
  */
 
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
-/** The last moment that RFC 3339 can write in UTC, to the millisecond. */
+/** The latest time that RFC 3339 can express in UTC, in milliseconds since the epoch. */
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -16,8 +16,8 @@ const daysInMonth = (year: number, month: number): number => {
 };
 
 /**
- * Reads an RFC 3339 date-time; `null` when it is none. Fractions of a second are cut to the millisecond. A leap
- * second is accepted where one can be, at 23:59:60 UTC, and becomes the second after it, as in POSIX time.
+ * Parses an RFC 3339 date-time; `null` when `text` is not one. Fractions of a second are truncated to milliseconds. A leap
+ * second is accepted only where one can occur, at 23:59:60 UTC, and becomes the following second, as in POSIX time.
  */
 export const parseDateTime = (text: string): Date | null => {
   const match = DATE_TIME.exec(text);
@@ -29,7 +29,7 @@ export const parseDateTime = (text: string): Date | null => {
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return null;
 
   const offset = (match[8] === "-" ? -1 : 1) * (offsetHour * 60 + offsetMinute);
-  // Date.UTC reads the years 0 to 99 as 1900 to 1999, setUTCFullYear does not.
+  // Date.UTC reads the years 0 to 99 as 1900 to 1999; setUTCFullYear does not.
   const midnight = new Date(0).setUTCFullYear(year, month - 1, day);
   const startOfMinute = midnight + (hour * 60 + minute - offset) * MINUTE;
   if (second === 60 && (startOfMinute + MINUTE) % DAY !== 0) return null;

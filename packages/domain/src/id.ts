@@ -1,7 +1,7 @@
 /**
- * Identifiers: TypeIDs (github.com/jetify-com/typeid, spec 0.3), that is a prefix, `_`, and a UUIDv7
- * (RFC 9562 §5.7) in 26 characters of lower-case Crockford base32. They sort by creation time, bytewise. Request ids are
- * the UUIDv7 alone, in its usual form, which other tools recognize.
+ * Ids are TypeIDs (github.com/jetify-com/typeid, spec 0.3): a prefix, `_`, and a UUIDv7 (RFC 9562 §5.7) in 26 characters
+ * of lower-case Crockford base32. Bytewise order is creation order. Request ids are plain UUIDv7 in the usual hexadecimal
+ * form, which other tools recognize.
  */
 
 /** `count` bytes from a cryptographically secure source. */
@@ -17,18 +17,18 @@ export type AuditEventId = Id<"aud">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
-/** The part after the prefix: its first character, which holds the three top bits, and the others, as regular expressions. */
+/** Regular expressions for the suffix: its first character, which encodes only three bits, and each other character. */
 export const ID_CHARACTERS = ["[0-7]", "[0-9a-hjkmnp-tv-z]"] as const;
 export const ID_SUFFIX_LENGTH = 26;
 
-/** Every two characters, by the ten bits that they stand for. */
+/** Pairs of base32 characters, indexed by the ten bits that they encode. */
 const PAIRS = Array.from({ length: 1024 }, (_, bits) => `${ALPHABET[bits >> 5]}${ALPHABET[bits & 31]}`);
 
-/** Writes a 16-byte UUID as a TypeID. */
+/** Encodes a 16-byte UUID as a TypeID. */
 export const typeId = <Prefix extends IdPrefix>(prefix: Prefix, uuid: Uint8Array): Id<Prefix> => {
   let suffix = "";
   let pending = 0;
-  // 128 bits are padded with two zero bits in front, to fill 26 characters of five bits.
+  // Two leading zero bits pad the 128 bits to 26 characters of five bits.
   let pendingBits = 2;
   for (let index = 0; index < 16; index++) {
     pending = (pending << 8) | (uuid[index] as number);
@@ -42,18 +42,18 @@ export const typeId = <Prefix extends IdPrefix>(prefix: Prefix, uuid: Uint8Array
   return `${prefix}_${suffix}`;
 };
 
-/** The newest id that was made with a source of randomness: its millisecond, and its random bits in three pieces. */
+/** The newest UUID from one source of randomness: its time, and its random bits in three parts. */
 type Newest = { milliseconds: number; high: number; middle: number; low: number };
 const newest = new WeakMap<RandomBytes, Newest>();
 
-/** Where the UUID of the id that is being made is put together. */
+/** Buffer for the UUID under construction; reused by every call. */
 const view = new DataView(new ArrayBuffer(16));
 const uuid = new Uint8Array(view.buffer);
 
 /**
- * A new UUIDv7 for `now`, 16 bytes, which the next call overwrites. UUIDs that are made with one source of randomness sort
- * in the order in which they are made, within a millisecond too: there, the 74 random bits of the one before grow by a
- * random step (RFC 9562 §6.2, method 2).
+ * A new UUIDv7 for `now`, 16 bytes, which the next call overwrites. UUIDs from one source of randomness sort in creation
+ * order. Within one millisecond, the 74 random bits of the previous UUID are increased by a random amount (RFC 9562 §6.2,
+ * method 2).
  */
 const nextUuid = (now: Date, random: RandomBytes): Uint8Array => {
   uuid.set(random(10), 6);
@@ -78,14 +78,14 @@ const nextUuid = (now: Date, random: RandomBytes): Uint8Array => {
   return uuid;
 };
 
-/** A new id for an object that comes into being at `now`. Ids of one source of randomness sort as they are made. */
+/** A new id for an object created at `now`. Ids from one source of randomness sort in creation order. */
 export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random: RandomBytes): Id<Prefix> =>
   typeId(prefix, nextUuid(now, random));
 
-/** Each byte as two hexadecimal digits. */
+/** The two hexadecimal digits of each byte. */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
 
-/** A new request id: a UUIDv7 such as `01890a5d-ac96-774b-bcce-b302099a8057`, in one order with the ids of `newId`. */
+/** A new request id: a UUIDv7 such as `01890a5d-ac96-774b-bcce-b302099a8057`, sortable together with the ids of `newId`. */
 export const newRequestId = (now: Date, random: RandomBytes): string => {
   let text = "";
   for (const [index, byte] of nextUuid(now, random).entries()) {
@@ -97,6 +97,6 @@ export const newRequestId = (now: Date, random: RandomBytes): string => {
 
 const SUFFIX = new RegExp(`^${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}$`);
 
-/** Whether `value` is a well-formed id of this kind. */
+/** Whether `value` is a well-formed id with this prefix. */
 export const isId = <Prefix extends IdPrefix>(prefix: Prefix, value: unknown): value is Id<Prefix> =>
   typeof value === "string" && value.startsWith(`${prefix}_`) && SUFFIX.test(value.slice(prefix.length + 1));

@@ -1,6 +1,6 @@
 /**
- * Exactly-once requests: how two bodies are told to be the same, and how the answer that shows a secret is kept so that
- * nobody but its caller can read it again.
+ * Idempotency of POST requests: comparison of request bodies, and encryption of stored responses that contain a secret, so
+ * that only the original caller can decrypt them.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:crypto";
 import type { ApiKeySecret } from "./api-key-secret.ts";
@@ -9,10 +9,10 @@ import type { RandomBytes } from "./id.ts";
 /** 1 to 255 visible ASCII characters. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 
-/** Whether `text` may be an `Idempotency-Key`. */
+/** Whether `text` is a well-formed `Idempotency-Key`. */
 export const isIdempotencyKey = (text: string): boolean => IDEMPOTENCY_KEY.test(text);
 
-/** A JSON value in one of its spellings: members sorted by name, nothing between the tokens (as in RFC 8785). */
+/** Canonical JSON: members sorted by name, no white space (as in RFC 8785). */
 const canonical = (value: unknown): string => {
   if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
@@ -20,7 +20,7 @@ const canonical = (value: unknown): string => {
   return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
 };
 
-/** SHA-256 of a body as a JSON value: order of members and white space do not matter, values do. 32 bytes. */
+/** SHA-256 of the canonical JSON of `body`, 32 bytes: independent of white space and of the order of members. */
 export const hashBody = (body: unknown): Uint8Array => createHash("sha256").update(canonical(body)).digest();
 
 /** The first byte of a sealed response. Format 1 did not authenticate the headers. */
@@ -28,53 +28,56 @@ const FORMAT = 2;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
-/** The parts of a stored response that stand beside its sealed body, and are authenticated with it. */
+/** The unencrypted part of a stored response, authenticated together with its sealed body. */
 export type SealedHead = {
   status: number;
   location: string | null;
   etag: string;
-  /** SHA-256 of the request's body as a JSON value. */
+  /** `hashBody` of the request's body. */
   bodyHash: Uint8Array;
 };
 
-/** What a sealed response belongs to: the caller's full secret, its `Idempotency-Key`, and method and path. */
+/** The request of a sealed response: the caller's full secret, the `Idempotency-Key`, and method and path. */
 export type SealContext = { secret: ApiKeySecret; idempotencyKey: string; request: string };
 
-/** The key of one secret and one request: without either it cannot be derived. */
+/**
+ * The encryption key for one secret and one request; both are needed to derive it. The text is part of the stored format:
+ * with another one, stored responses cannot be opened.
+ */
 const sealingKey = ({ secret, idempotencyKey, request }: SealContext, format: number): Uint8Array =>
   new Uint8Array(
     hkdfSync("sha256", secret.reveal(), idempotencyKey, `realtime-avatar answer ${format} ${request}`, 32),
   );
 
-const authenticated = ({ status, location, etag, bodyHash }: SealedHead): Uint8Array =>
+const authenticatedData = ({ status, location, etag, bodyHash }: SealedHead): Uint8Array =>
   Buffer.from(JSON.stringify([status, location, etag, Buffer.from(bodyHash).toString("hex")]));
 
 /**
- * Seals a response body with AES-256-GCM under a key that HKDF-SHA-256 (RFC 5869) derives from the caller's full secret
- * and the Idempotency-Key: a byte of format, the nonce, the tag, and the text. The sealed body is bound to `head` as
- * well: with another status, `Location`, `ETag` or body hash beside it, it does not open.
+ * Seals a response body with AES-256-GCM. HKDF-SHA-256 (RFC 5869) derives the key from the caller's full secret and the
+ * Idempotency-Key. Layout: format byte, nonce, tag, ciphertext. `head` is authenticated as well: with another status,
+ * `Location`, `ETag` or body hash, the body cannot be opened.
  */
 export const sealResponse = (body: string, head: SealedHead, context: SealContext, random: RandomBytes): Uint8Array => {
   const nonce = random(NONCE_BYTES);
-  const cipher = createCipheriv("aes-256-gcm", sealingKey(context, FORMAT), nonce).setAAD(authenticated(head));
-  const text = Buffer.concat([cipher.update(body, "utf8"), cipher.final()]);
-  return Buffer.concat([Uint8Array.of(FORMAT), nonce, cipher.getAuthTag(), text]);
+  const cipher = createCipheriv("aes-256-gcm", sealingKey(context, FORMAT), nonce).setAAD(authenticatedData(head));
+  const ciphertext = Buffer.concat([cipher.update(body, "utf8"), cipher.final()]);
+  return Buffer.concat([Uint8Array.of(FORMAT), nonce, cipher.getAuthTag(), ciphertext]);
 };
 
 /**
- * The body that was sealed; `null` when it was sealed for another secret, request or head, or has been changed since.
- * Format 1 is still read: responses of it are stored for a day after the upgrade.
+ * Opens a sealed response body; `null` when the secret, the request or the head differs, or the sealed bytes were changed.
+ * Format 1 is still supported, because responses in it remain stored for one day after the upgrade.
  */
 export const openResponse = (sealed: Uint8Array, head: SealedHead, context: SealContext): string | null => {
-  const textAt = 1 + NONCE_BYTES + TAG_BYTES;
+  const ciphertextOffset = 1 + NONCE_BYTES + TAG_BYTES;
   const [format] = sealed;
-  if (sealed.length < textAt || (format !== 1 && format !== FORMAT)) return null;
+  if (sealed.length < ciphertextOffset || (format !== 1 && format !== FORMAT)) return null;
   const nonce = sealed.subarray(1, 1 + NONCE_BYTES);
   const decipher = createDecipheriv("aes-256-gcm", sealingKey(context, format), nonce, { authTagLength: TAG_BYTES });
-  if (format !== 1) decipher.setAAD(authenticated(head));
-  decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, textAt));
+  if (format !== 1) decipher.setAAD(authenticatedData(head));
+  decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, ciphertextOffset));
   try {
-    return Buffer.concat([decipher.update(sealed.subarray(textAt)), decipher.final()]).toString("utf8");
+    return Buffer.concat([decipher.update(sealed.subarray(ciphertextOffset)), decipher.final()]).toString("utf8");
   } catch {
     return null;
   }

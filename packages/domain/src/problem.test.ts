@@ -31,7 +31,7 @@ test("each code has its status", () => {
 });
 
 test("a problem carries its status, and its message is its code alone", () => {
-  const problem = new Problem("not_found", "There is nothing here.");
+  const problem = new Problem("not_found", "Not here.");
   expect(problem.status).toBe(404);
   expect(problem.message).toBe("not_found");
 });

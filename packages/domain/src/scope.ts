@@ -1,4 +1,4 @@
-/** What a key may do. `*` stands for every scope; no other scope implies another. */
+/** The scopes of API keys. `*` includes every scope; no other scope implies another. */
 
 export const SCOPES = [
   "*",
@@ -12,8 +12,9 @@ export const SCOPES = [
 ] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** What a key receives when its creator names no scopes: enough to use avatars, nothing that changes the account. */
+/** The scopes of a key whose creator specifies none: enough to use avatars, nothing that changes the account. */
 export const DEFAULT_SCOPES = ["realtime:write", "credits:read", "avatars:read"] as const satisfies readonly Scope[];
 
-/** Whether a key that holds `held` may do what needs `needed`. `*` is held only by who holds `*`. */
-export const permits = (held: readonly Scope[], needed: Scope): boolean => held.includes("*") || held.includes(needed);
+/** Whether `granted` includes `required`. Only `*` includes `*`. */
+export const permits = (granted: readonly Scope[], required: Scope): boolean =>
+  granted.includes("*") || granted.includes(required);

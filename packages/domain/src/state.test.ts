@@ -47,8 +47,11 @@ test("the states before another are those that lead to it", () => {
   expect(statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, "draft")).toEqual([]);
 });
 
-test("a move that is refused names the state that was found, and those that can be asked for", () => {
+test("a refused transition names the current status and the allowed transitions", () => {
   const { code, detail, extras } = invalidTransition("ready", ["disabled", "deleted"]);
-  expect([code, detail]).toEqual(["invalid_transition", "It is ready; from there it can be made disabled or deleted."]);
+  expect([code, detail]).toEqual([
+    "invalid_transition",
+    "Status is `ready`; allowed transitions: `disabled`, `deleted`.",
+  ]);
   expect(extras).toEqual({ currentStatus: "ready", allowedStatuses: ["disabled", "deleted"] });
 });

@@ -1,4 +1,4 @@
-/** State machines as tables: for each state, the states it may move to. What is not listed is refused. */
+/** State machines as tables: for each status, the statuses to which it can change. Any other transition is refused. */
 import { Problem } from "./problem.ts";
 
 export const API_KEY_TRANSITIONS = {
@@ -22,16 +22,17 @@ export const AVATAR_STATUSES = Object.keys(AVATAR_TRANSITIONS) as AvatarStatus[]
 
 type Transitions<State extends string> = Readonly<Record<State, readonly State[]>>;
 
-/** Whether `table` lets an object move from one state to another. Staying where it is, is no move. */
+/** Whether `table` allows the transition. A status has no transition to itself. */
 export const canTransition = <State extends string>(table: Transitions<State>, from: State, to: State): boolean =>
   table[from].includes(to);
 
-/** The states from which `table` lets an object move to `to`. */
+/** The states from which `table` allows a transition to `to`. */
 export const statesBefore = <State extends string>(table: Transitions<State>, to: State): State[] =>
   (Object.keys(table) as State[]).filter((from) => canTransition(table, from, to));
 
-/** The problem of an object that was found in a state from which it cannot be moved as was asked, but to `allowed`. */
-export const invalidTransition = (found: string, allowed: readonly string[]): Problem => {
-  const detail = `It is ${found}; from there it can be made ${allowed.join(" or ") || "nothing else"}.`;
-  return new Problem("invalid_transition", detail, { currentStatus: found, allowedStatuses: allowed });
+/** The problem of a transition that the current status does not allow. `allowed` lists the transitions that it does. */
+export const invalidTransition = (current: string, allowed: readonly string[]): Problem => {
+  const transitions = allowed.map((status) => `\`${status}\``).join(", ") || "none";
+  const detail = `Status is \`${current}\`; allowed transitions: ${transitions}.`;
+  return new Problem("invalid_transition", detail, { currentStatus: current, allowedStatuses: allowed });
 };

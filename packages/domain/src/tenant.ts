@@ -1,4 +1,4 @@
-/** Tenants: the owners of keys and avatars. Whoever runs the service makes them; no API route does. */
+/** Tenants: the owners of keys and avatars. Only the operator creates them; there is no API route for it. */
 import { type Static, Type } from "@sinclair/typebox";
 import type { TenantId } from "./id.ts";
 import { Text } from "./schema.ts";

@@ -1,8 +1,8 @@
-/** For tests: randomness that is the same every time. */
+/** For tests: deterministic sources of random bytes. */
 import { createHash } from "node:crypto";
 import type { RandomBytes } from "./id.ts";
 
-/** A generator that yields 0, 1, 2, … 255, 0, …: for fixed vectors that another language can repeat. */
+/** A generator that yields 0, 1, 2, … 255, 0, …: for test vectors that another language can reproduce. */
 export const countingBytes = (): RandomBytes => {
   let next = 0;
   return (count) => Uint8Array.from({ length: count }, () => next++ % 256);

@@ -1,4 +1,4 @@
-/** What the service may hold as text. Lengths are Unicode code points, as in JSON Schema and in PostgreSQL. */
+/** Rules for text. Lengths count Unicode code points, as in JSON Schema and PostgreSQL. */
 
 /** The number of code points in a well-formed string. */
 export const codePointLength = (text: string): number => {
@@ -9,7 +9,7 @@ export const codePointLength = (text: string): number => {
   return length;
 };
 
-/** PostgreSQL can hold neither U+0000 nor half of a surrogate pair. */
+/** Whether PostgreSQL can store `text`: it accepts neither U+0000 nor an unpaired surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
 
 /** The number of bytes of a well-formed string in UTF-8. */
@@ -17,7 +17,7 @@ export const utf8Length = (text: string): number => {
   let length = text.length;
   for (let index = 0; index < text.length; index++) {
     const unit = text.charCodeAt(index);
-    // A surrogate pair is two units and four bytes: one more byte for each of its halves.
+    // A surrogate pair has two UTF-16 units and four bytes: one extra byte for each unit.
     if (unit > 0x7f) length += unit > 0x7ff && (unit & 0xf800) !== 0xd800 ? 2 : 1;
   }
   return length;

@@ -1,17 +1,17 @@
-/** For tests: a real browser, where the machine has one. */
+/** For tests: starts a real browser, if one is installed. */
 import { type Browser, chromium } from "playwright-core";
 
 export type { Browser, Page } from "playwright-core";
 
-/** The browser's program; undefined where there is none. */
+/** Path of the browser's executable; undefined if none is installed. */
 export const BROWSER = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find(Boolean);
 
-/** Starts it without a window; what it keeps of its own goes into `home`. */
+/** Starts the browser headless, with `home` as its home directory. */
 export const launchBrowser = (home: string): Promise<Browser> =>
   chromium.launch({
     executablePath: BROWSER as string,
     env: { HOME: home, PATH: process.env["PATH"] ?? "" },
-    // Root, as in a container, has no sandbox; the others keep the browser from asking hosts of its own.
+    // The sandbox does not work as root, as in a container. The other flags prevent the browser's own network requests.
     args: [
       "--no-sandbox",
       "--disable-gpu",

@@ -1,10 +1,10 @@
 /**
- * Reading configuration from the environment. A value of the wrong form stops the start: the error names the
- * variable and the form that it wants, never the value, which may be a secret.
+ * Reads configuration from environment variables. An invalid value prevents the start. The error names the variable and its
+ * expected form, never the value, which may be a secret.
  */
 import type { DatabaseConfig } from "@realtime-avatar/db/open";
 
-/** The variables of a process. */
+/** The environment variables of a process. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
 export class ConfigError extends Error {
@@ -14,7 +14,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** The variable's value by `parse`, which answers `undefined` to a wrong form. Unset or empty is `fallback`. */
+/** The variable's value as parsed by `parse`, or `fallback` if unset or empty. Throws when `parse` returns `undefined`. */
 export const readVariable = <Value>(
   variables: Variables,
   name: string,
@@ -29,7 +29,7 @@ export const readVariable = <Value>(
   return value;
 };
 
-/** A TCP port; 0 is any free one. */
+/** A TCP port; 0 selects any free port. */
 export const readPort = (variables: Variables, name: string, fallback: number): number =>
   readVariable(variables, name, fallback, "a port number from 0 to 65535", (text) =>
     /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
@@ -53,18 +53,18 @@ const readBoolean = (variables: Variables, name: string, fallback: boolean): boo
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** What every process of the service reads. */
+/** The configuration that all processes share. */
 export type CommonConfig = {
   host: string;
   database: DatabaseConfig;
   logLevel: LogLevel;
-  /** How long a connection may be idle before it is closed. */
+  /** Idle time after which a connection is closed. */
   keepAliveMs: number;
-  /** How long a process goes on serving, unready, after SIGTERM. */
+  /** How long a process keeps serving requests after SIGTERM, while it reports that it is not ready. */
   shutdownGraceMs: number;
 };
 
-/** A postgres:// URL with at least one host. It may name several, which is no URL to `new URL`. */
+/** A postgres:// URL with at least one host. `new URL` does not accept several hosts. */
 const DATABASE_URL = /^postgres(ql)?:\/\/([^\s/@]*@)?[^\s/@?#]+(\/\S*)?$/;
 
 export const readCommonConfig = (variables: Variables): CommonConfig => ({

@@ -1,14 +1,14 @@
-/** The two questions that whoever runs a process asks it: does it live, and can it work? */
+/** Health checks of a process: liveness and readiness. */
 
 import { DatabaseError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { isReadOnly } from "@realtime-avatar/db/open";
 
-/** How long the database may take to answer before the process calls itself unready. */
+/** Timeout of the database check; after it the process is not ready. */
 const DEADLINE_MS = 2000;
 
-/** An answer to one of the questions; anything but `ok` is 503. */
+/** The result of a check; every status except `ok` is sent as 503. */
 export type Health =
   | { status: "ok" }
   | {
@@ -18,7 +18,7 @@ export type Health =
 
 export const healthStatus = ({ status }: Health): 200 | 503 => (status === "ok" ? 200 : 503);
 
-/** The process lives; it asks nobody else. */
+/** Liveness: the process runs. Checks no dependency. */
 export const live = (): Health => ({ status: "ok" });
 
 const unavailable = (reason: Extract<Health, { reason: string }>["reason"]): Health => ({
@@ -32,19 +32,19 @@ const check = async (db: Db): Promise<Health> => {
     if (await isReadOnly(limited)) return unavailable("database_read_only");
     return (await isMigrated(limited)) ? { status: "ok" } : unavailable("migrations_pending");
   } catch (error) {
-    // A new connection to such a server is refused before its first statement.
+    // The pool rejects a connection to a read-only server or a standby before the first statement.
     const isRefused = error instanceof DatabaseError && ["READ_ONLY", "STANDBY"].includes(error.code);
     return unavailable(isRefused ? "database_read_only" : "database_unreachable");
   }
 };
 
-/** The checks that are under way: whoever asks meanwhile gets the same answer, so that asking often costs nothing. */
+/** Checks in progress. Concurrent callers share one, so that frequent checks stay cheap. */
 const checks = new WeakMap<Db, Promise<Health>>();
 
-/** The process can work, and is going to: the database answers, its schema is up to date, and nobody has ended it. */
+/** Readiness: the database responds and is writable, its schema is current, and the process is not shutting down. */
 export const ready = async (db: Db, isEnding: boolean): Promise<Health> => {
   if (isEnding) return { status: "unavailable", reason: "shutting_down" };
-  const checking = checks.get(db) ?? check(db).finally(() => checks.delete(db));
-  checks.set(db, checking);
-  return checking;
+  const pendingCheck = checks.get(db) ?? check(db).finally(() => checks.delete(db));
+  checks.set(db, pendingCheck);
+  return pendingCheck;
 };

@@ -1,14 +1,14 @@
-/** How a process starts and ends. */
+/** Start and shutdown of a process. */
 import { readFileSync } from "node:fs";
 import { onNpmEnd } from "./npm.ts";
 
-/** Called with what has to be closed at the end, by which signal; the last to be registered is closed first. */
+/** Registers a function that shutdown calls with the signal, or null without one; the last registered runs first. */
 export type AtExit = (close: (signal: NodeJS.Signals | null) => Promise<unknown>) => void;
 
-/** So often it is looked whether the npm that has started the process has ended. */
-const LOOK_MS = 1000;
+/** Interval of the check whether the npm process that started this one still runs. */
+const NPM_POLL_MS = 1000;
 
-/** Whether the process was started so that it outlives its terminal, by nohup. Only Linux tells. */
+/** Whether SIGHUP was ignored at the start, as with nohup, so that the process outlives its terminal. Linux only. */
 const ignoresHangUp = (): boolean => {
   try {
     const [, ignored = "0"] = /^SigIgn:\s+([0-9a-f]+)/m.exec(readFileSync("/proc/self/status", "utf8")) ?? [];
@@ -19,10 +19,10 @@ const ignoresHangUp = (): boolean => {
 };
 
 /**
- * Runs `start`. If it throws, closes what it has registered, says why in one line on standard error, and exits with 1.
- * On SIGTERM, SIGINT or SIGHUP (a terminal that closes), and when the npm that has started it ends, waits for the start
- * to be over, closes everything, and exits with 0, or with 1 if that fails. Further signals change nothing: Ctrl-C
- * reaches a process twice when a script runner passes it on.
+ * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits with
+ * code 1. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and when the npm process that started it ends, waits until
+ * `start` is complete, runs the registered functions, and exits with code 0, or 1 if one of them fails. Further signals are
+ * ignored: Ctrl-C reaches a process twice when a script runner forwards it.
  */
 export const runProcess = (start: (atExit: AtExit) => Promise<void>): void => {
   const closing: Parameters<AtExit>[0][] = [];
@@ -45,22 +45,22 @@ export const runProcess = (start: (atExit: AtExit) => Promise<void>): void => {
         () => process.exit(1),
       );
   };
-  // What no code of ours waits for, such as the driver's answer to a server that talks nonsense, ends nothing. The words of
-  // an error may hold anything: its name and code will do.
+  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process. An error
+  // message can contain anything, so only the name and the code are printed.
   process.on("unhandledRejection", (reason) => {
     const { name = "unknown", code = "none" } = reason instanceof Error ? (reason as Error & { code?: string }) : {};
-    console.error(`An error that nobody waited for: ${name} (code ${code}).`);
+    console.error(`Unhandled rejection: ${name} (code ${code}).`);
   });
   process.on("SIGTERM", stop);
   process.on("SIGINT", stop);
   if (!ignoresHangUp()) process.on("SIGHUP", stop);
-  onNpmEnd(LOOK_MS, () => stop("SIGTERM"));
+  onNpmEnd(NPM_POLL_MS, () => stop("SIGTERM"));
 };
 
 /**
- * Whether the process is ending. Once it is told to, by SIGTERM or SIGHUP, it goes on serving for `graceMs`, so that whoever sends
- * it requests learns first that it is not ready any more; SIGINT, from a terminal, ends it without the wait. To be
- * registered last: nothing is closed before.
+ * Returns a function that tells whether the process is shutting down. After SIGTERM or SIGHUP the process keeps serving for
+ * `graceMs`, so that load balancers see that it is not ready before it closes; SIGINT, from a terminal, skips the wait.
+ * Call this last, so that shutdown runs it first.
  */
 export const endingGracefully = (atExit: AtExit, graceMs: number): (() => boolean) => {
   let isEnding = false;

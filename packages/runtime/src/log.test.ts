@@ -150,7 +150,7 @@ describe("a reader that stalls", () => {
         .map((line) => JSON.parse(line) as Record<string, unknown>);
       const told = lines.filter(({ level }) => level === 40);
       expect(told).toEqual([
-        expect.objectContaining({ dropped, msg: "log lines were dropped: their reader had stalled" }),
+        expect.objectContaining({ dropped, msg: "log lines were dropped because their reader had stalled" }),
       ]);
       expect(lines.filter(({ msg }) => msg === "a line")).toHaveLength(LINES + 1000 - dropped);
       expect(lines.at(-1)).toMatchObject({ msg: "the last line" });

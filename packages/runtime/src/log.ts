@@ -1,4 +1,4 @@
-/** The log: JSON lines on standard output, or words when that is a terminal. */
+/** The log: JSON lines on standard output, or readable text when that is a terminal. */
 import { Writable } from "node:stream";
 import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
 import pino, { type Logger } from "pino";
@@ -7,39 +7,41 @@ import type { LogLevel } from "./config.ts";
 
 export type { Logger };
 
-/** Where finished lines go. */
+/** The destination of formatted lines. */
 export type LogSink = {
   write(line: string): void;
-  /** Sets what is called after lines were dropped, as soon as lines are taken again: with how many were. */
-  onResume?(tell: (dropped: number) => void): void;
+  /** Sets a listener that is called with the number of dropped lines, as soon as lines are accepted again. */
+  onResume?(listener: (dropped: number) => void): void;
 };
 
-/** A stream such as `process.stdout`. `write` is false while the text waits in the stream; then comes a `drain`. */
+/** A stream such as `process.stdout`. `write` returns false when the stream buffers the text; a `drain` event follows. */
 export type LogStream = {
   write(text: string): boolean;
   on(event: "drain" | "error", listener: () => void): unknown;
 };
 
 export type LogOutput = Required<LogSink> & {
-  /** How many lines were dropped since the start. */
+  /** Number of lines dropped since the start. */
   dropped(): number;
-  /** Waits until the reader has all lines, for a second at most: to be called before the process ends. */
+  /** Waits until all lines are written, at most one second. Call it before the process exits. */
   drained(): Promise<void>;
 };
 
-/** So many characters wait for a reader at most, one or two bytes each: some seconds of a busy service. */
-const MAX_WAITING = 4 * 1024 * 1024;
-/** So long a process that ends waits for the reader of its log. */
+/** Maximum number of buffered characters, one or two bytes each: some seconds of a busy service. */
+const MAX_BUFFERED_CHARACTERS = 4 * 1024 * 1024;
+/** How long shutdown waits until the log is written. */
 const DRAIN_MS = 1000;
 
 /**
- * Hands lines to `stream` together, at the end of each turn of the event loop: one by one, each would cost a system call
- * on the way of its request. What is left when the process ends goes then, but for an end by a signal that nobody handles.
+ * Buffers lines and writes them to `stream` together at the end of each turn of the event loop, because a system call for
+ * each line would delay its request. Buffered lines are also written when the process exits, unless an unhandled signal ends
+ * it.
  *
- * A reader that stalls neither blocks the process nor makes it grow. Bun writes to pipes and sockets without waiting, and
- * keeps what they do not take, without a limit. So nothing more is given to the stream until it has drained; lines wait
- * here, up to a limit, and beyond it they are dropped and counted. When the reader is gone, all are: the service outlives
- * it. (Files and terminals are written synchronously: a terminal that is paused pauses the process.)
+ * A reader that stalls neither blocks the process nor makes its memory grow. Bun writes to pipes and sockets without
+ * blocking, and buffers without limit what they do not accept. Therefore nothing is written to a stream before it has
+ * drained; lines wait here up to a limit, and further lines are dropped and counted. When the reader is gone, all lines are
+ * dropped, and the service keeps running. (Files and terminals are written synchronously: a paused terminal pauses the
+ * process.)
  */
 export const inTurns = (stream: LogStream): LogOutput => {
   let lines = "";
@@ -47,8 +49,8 @@ export const inTurns = (stream: LogStream): LogOutput => {
   let isStalled = false;
   let isGone = false;
   let dropped = 0;
-  let droppedBefore = 0;
-  let tell: (dropped: number) => void = () => {};
+  let reportedDropped = 0;
+  let notifyDropped: (dropped: number) => void = () => {};
 
   const flush = (): void => {
     isScheduled = false;
@@ -59,11 +61,11 @@ export const inTurns = (stream: LogStream): LogOutput => {
   };
   stream.on("drain", () => {
     isStalled = false;
-    // First what was kept, then the number of what came after it.
+    // First write the buffered lines, then report how many were dropped after them.
     flush();
-    const now = dropped - droppedBefore;
-    droppedBefore = dropped;
-    if (now > 0) tell(now);
+    const newlyDropped = dropped - reportedDropped;
+    reportedDropped = dropped;
+    if (newlyDropped > 0) notifyDropped(newlyDropped);
   });
   stream.on("error", () => {
     isGone = true;
@@ -74,7 +76,7 @@ export const inTurns = (stream: LogStream): LogOutput => {
   process.on("exit", flush);
   return {
     write: (line) => {
-      if (isGone || lines.length + line.length > MAX_WAITING) {
+      if (isGone || lines.length + line.length > MAX_BUFFERED_CHARACTERS) {
         dropped++;
         return;
       }
@@ -84,7 +86,7 @@ export const inTurns = (stream: LogStream): LogOutput => {
       setImmediate(flush);
     },
     onResume: (listener) => {
-      tell = listener;
+      notifyDropped = listener;
     },
     dropped: () => dropped,
     drained: async () => {
@@ -95,9 +97,9 @@ export const inTurns = (stream: LogStream): LogOutput => {
   };
 };
 
-/** What turns lines of JSON into words, and hands these to `write`. */
-const inWords = (write: (line: string) => void) => {
-  // A stream of our own process: pino's transports are worker threads, which a bundle cannot start.
+/** A destination that formats JSON lines as readable text and passes them to `write`. */
+const prettyDestination = (write: (line: string) => void) => {
+  // A stream in this process: pino's transports are worker threads, which a bundle cannot start.
   const destination = new Writable({
     decodeStrings: false,
     write: (line, _encoding, done) => {
@@ -109,13 +111,13 @@ const inWords = (write: (line: string) => void) => {
 };
 
 /**
- * Makes a log. No code of ours logs a secret; should one slip into a message or a stack all the same, it is masked
- * here, in the finished line.
+ * Creates a log. Our code does not log secrets. As a second line of defence, API keys are masked here in each formatted line,
+ * for example in the text of an error.
  */
 export const createLog = (level: LogLevel, sink: LogSink = process.stdout, isTerminal = false): Logger => {
   const write = (line: string): void => sink.write(maskApiKeys(line));
   const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  const log = pino(options, isTerminal ? inWords(write) : { write });
-  sink.onResume?.((dropped) => log.warn({ dropped }, "log lines were dropped: their reader had stalled"));
+  const log = pino(options, isTerminal ? prettyDestination(write) : { write });
+  sink.onResume?.((dropped) => log.warn({ dropped }, "log lines were dropped because their reader had stalled"));
   return log;
 };

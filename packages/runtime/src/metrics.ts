@@ -1,13 +1,13 @@
 /**
- * What a process measures of itself, for Prometheus. Loaded only where it is asked for: `await import` it. The labels are
- * bounded: routes as patterns, known methods, statuses, codes; never an id, an address or anything that a caller chose.
+ * Prometheus metrics. Loaded only when metrics are configured: use `await import`. The labels have a bounded set of values:
+ * route patterns, known methods, statuses and codes; never an id, an address or anything that a caller chooses.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Watcher } from "@realtime-avatar/db/connection/watcher";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { LogOutput } from "./log.ts";
 
-/** Of a request that has been answered; its duration in milliseconds. It has no route when it met none. */
+/** A request whose response is complete. `route` is undefined when no route matched. */
 export type Answered = {
   method: string;
   route: string | undefined;
@@ -17,15 +17,15 @@ export type Answered = {
 };
 
 export type Metrics = {
-  /** To be told of what the database does. */
+  /** Receives the events of the database. */
   watcher: Watcher;
-  /** Has the state of a pool shown. */
+  /** Adds the metrics of a pool. */
   show(db: Pick<Db, "stats">): void;
-  /** Has it shown how many lines of the log were dropped. */
+  /** Adds the number of dropped log lines. */
   showLog(output: Pick<LogOutput, "dropped">): void;
   requestBegins(): void;
   requestEnds(answered: Answered): void;
-  /** Answers `GET /metrics`. */
+  /** Serves `GET /metrics`. */
   fetch(request: Request): Promise<Response>;
   stop(): void;
 };
@@ -33,10 +33,10 @@ export type Metrics = {
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
-/** So often it is looked how late the event loop is. */
-const LAG_MS = 100;
+/** Interval of the timer that measures the lag of the event loop. */
+const LAG_TIMER_MS = 100;
 
-/** Names are those of OpenTelemetry's semantic conventions where there are any, and of Prometheus' own clients. */
+/** Metric names follow OpenTelemetry's semantic conventions where they exist, and Prometheus' own clients. */
 export const createMetrics = (version: string): Metrics => {
   const registry = new Registry();
   const registers = [registry];
@@ -52,55 +52,55 @@ export const createMetrics = (version: string): Metrics => {
   };
   const requests = new Histogram({
     name: "http_server_request_duration_seconds",
-    help: "How long requests took.",
+    help: "Duration of requests.",
     labelNames: ["http_request_method", "http_route", "http_response_status_code"] as const,
     buckets: SECONDS,
     registers,
   });
   let active = 0;
-  gauge("http_server_active_requests", "Requests that are under way.", () => active);
+  gauge("http_server_active_requests", "Requests in progress.", () => active);
   const problems = new Counter({
     name: "realtime_avatar_problems_total",
-    help: "Requests that were answered with a problem.",
+    help: "Responses that are problems, by code.",
     labelNames: ["code"] as const,
     registers,
   });
   const statements = new Histogram({
     name: "realtime_avatar_database_statement_duration_seconds",
-    help: "How long statements were at the database.",
+    help: "Duration of database statements.",
     labelNames: ["outcome"] as const,
     buckets: SECONDS,
     registers,
   });
   const batches = new Histogram({
     name: "realtime_avatar_database_batch_size",
-    help: "How many of a kind went as one statement.",
+    help: "Number of inputs in one batch.",
     labelNames: ["kind"] as const,
     buckets: SIZES,
     registers,
   });
   const redone = new Counter({
     name: "realtime_avatar_database_batches_redone_total",
-    help: "Batches that the database refused, and that were done again one by one.",
+    help: "Batches that failed and were executed again one input at a time.",
     labelNames: ["kind"] as const,
     registers,
   });
   const lag = new Histogram({
     name: "realtime_avatar_event_loop_lag_seconds",
-    help: `How late a timer of ${LAG_MS} ms fires.`,
+    help: `Delay of a timer of ${LAG_TIMER_MS} ms.`,
     buckets: SECONDS,
     registers,
   });
-  let due = performance.now() + LAG_MS;
+  let due = performance.now() + LAG_TIMER_MS;
   const timer = setInterval(() => {
     const now = performance.now();
     lag.observe(Math.max(0, now - due) / 1000);
-    due = now + LAG_MS;
-  }, LAG_MS);
+    due = now + LAG_TIMER_MS;
+  }, LAG_TIMER_MS);
 
-  // Those of Prometheus' own clients that come out right on Bun; the library's defaults do not.
+  // The standard process metrics that are correct on Bun. The library's default metrics are not.
   gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
-  gauge("process_start_time_seconds", "When the process started, since the epoch.", () =>
+  gauge("process_start_time_seconds", "Start time of the process, since the epoch.", () =>
     Math.round(performance.timeOrigin / 1000),
   );
   const counter = (name: string, help: string, collect: () => number): void => {
@@ -114,7 +114,7 @@ export const createMetrics = (version: string): Metrics => {
       },
     });
   };
-  counter("process_cpu_seconds_total", "Processor time, of the user and of the system.", () => {
+  counter("process_cpu_seconds_total", "User and system processor time.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
@@ -132,7 +132,7 @@ export const createMetrics = (version: string): Metrics => {
     show: (db) => {
       const connections = new Gauge({
         name: "realtime_avatar_database_connections",
-        help: "Connections to the database: open, of these busy, of these hanging; and how many there may be.",
+        help: "Database connections by state: open, busy and hanging ones among them, and the maximum.",
         labelNames: ["state"] as const,
         registers,
         collect() {
@@ -141,7 +141,7 @@ export const createMetrics = (version: string): Metrics => {
       });
       const waiting = new Gauge({
         name: "realtime_avatar_database_waiting",
-        help: "Statements that wait for a connection, and what waits to be gathered.",
+        help: "Statements that wait for a connection, and inputs that wait for a batch.",
         labelNames: ["queue"] as const,
         registers,
         collect() {
@@ -152,7 +152,7 @@ export const createMetrics = (version: string): Metrics => {
     showLog: (output) =>
       counter(
         "realtime_avatar_log_lines_dropped_total",
-        "Lines of the log that were dropped because nobody read them.",
+        "Log lines dropped because their reader had stalled.",
         output.dropped,
       ),
     requestBegins: () => {

@@ -1,4 +1,4 @@
-/** Notices that the npm that has started this process is gone: `npx bun start` leaves a shell and a runner in between. */
+/** Detects the end of the npm process that started this one. With `npx bun start`, a shell and a runner are in between. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
@@ -19,28 +19,28 @@ const processOf = (pid: number): Process | null => {
   }
 };
 
-/** npm names its process "npm exec ..." or "npm run ..."; before that it is a script of that name. */
+/** Matches npm: its process title is "npm exec ..." or "npm run ..."; before it sets that, a script of that name. */
 const NPM = /(^|[\s/])(npm|npx)(-cli\.js)?(\s|$)/;
-/** npm is at most so far up: npm, a shell, Bun's runner, and this process. */
-const GENERATIONS = 6;
+/** Maximum number of ancestors to search; usual are npm, a shell and Bun's runner. */
+const MAX_ANCESTORS = 6;
 
-/** The ancestors of this process from its parent up to npm; none if npm has not started it. */
+/** The pids of the ancestors of this process from its parent up to npm; empty if npm did not start it. */
 const chainToNpm = (): number[] => {
-  // npm says so to what it starts. Without that, no process is looked at.
+  // npm sets this variable for its children. Without it, no process is inspected.
   if (!process.env["npm_config_user_agent"]?.startsWith("npm/")) return [];
   const chain: number[] = [];
-  for (let pid = process.ppid; pid > 1 && chain.length < GENERATIONS; ) {
-    const found = processOf(pid);
-    if (!found) return [];
+  for (let pid = process.ppid; pid > 1 && chain.length < MAX_ANCESTORS; ) {
+    const ancestor = processOf(pid);
+    if (!ancestor) return [];
     chain.push(pid);
-    if (NPM.test(found.command)) return chain;
-    pid = found.parent;
+    if (NPM.test(ancestor.command)) return chain;
+    pid = ancestor.parent;
   }
   return [];
 };
 
-/** A process whose parent has ended has another one, even while nobody has waited for that parent. */
-const isWhole = (chain: readonly number[]): boolean =>
+/** Whether every process of the chain still runs. When one ends, its child gets another parent, even if it is a zombie. */
+const isIntact = (chain: readonly number[]): boolean =>
   chain.every((pid, index) => {
     const child = chain[index - 1];
     if (child === undefined) return process.ppid === pid;
@@ -53,16 +53,16 @@ const isWhole = (chain: readonly number[]): boolean =>
   });
 
 /**
- * Calls `ended` once, when the npm that has started this process has ended, or a process between the two; within
- * `lookMs` milliseconds. Does nothing where npm has not started this process, and does not keep the process alive.
+ * Calls `onEnd` once, at most `pollMs` milliseconds after the end of the npm process that started this one, or of a process
+ * between the two. Does nothing if npm did not start this process. Does not keep the process alive.
  */
-export const onNpmEnd = (lookMs: number, ended: () => void): void => {
+export const onNpmEnd = (pollMs: number, onEnd: () => void): void => {
   const chain = chainToNpm();
   if (chain.length === 0) return;
-  const looking = setInterval(() => {
-    if (isWhole(chain)) return;
-    clearInterval(looking);
-    ended();
-  }, lookMs);
-  looking.unref();
+  const timer = setInterval(() => {
+    if (isIntact(chain)) return;
+    clearInterval(timer);
+    onEnd();
+  }, pollMs);
+  timer.unref();
 };

@@ -1,19 +1,19 @@
-/** Listens for HTTP. */
+/** The HTTP server. */
 
 /**
- * Bun's own limit would answer a large body with a bare 413 before anyone asked for credentials: it is set out of the
- * way, and the application counts the bytes. A body that nobody reads is thrown away as it comes.
+ * Disables Bun's own limit, which would respond to a large body with a bare 413 before authentication. The application
+ * counts the bytes itself. Bun discards a body that the application does not read as it arrives.
  */
 const NO_BODY_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export type Address = {
   host: string;
   port: number;
-  /** The variable that names the port, for the error when it cannot be had. */
+  /** The environment variable for the port, for the error when the server cannot listen. */
   portVariable: string;
 };
 
-/** A path with more segments than this is handed on as one that no route has. */
+/** A path with more segments than this matches no route. */
 const MAX_SEGMENTS = 10;
 
 /** One pattern for each number of segments: `/`, `/:s0`, `/:s0/:s1` and so on. An empty segment matches none of them. */
@@ -21,14 +21,14 @@ const PATTERNS = Array.from({ length: MAX_SEGMENTS + 1 }, (_, count) =>
   count === 0 ? "/" : Array.from({ length: count }, (_, index) => `/:s${index}`).join(""),
 );
 
-/** The characters of a segment (`pchar` of RFC 3986 §3.3) without percent-escapes, and none that is `.` or `..`. */
+/** Segments of `pchar` (RFC 3986 §3.3) without percent-escapes; `.` and `..` are not allowed. */
 const NORMAL_PATH = /^(?:\/|(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@-]+)+)$/;
 
 /**
- * The path of a request target when it is in its normal form; null otherwise: with dot segments, empty segments,
- * backslashes or percent-escapes. No path of ours needs an escape. `target` is the path with its query, in which Bun has
- * resolved dot segments and backslashes already; `segments` are those of the target as it was sent, percent-decoded, from
- * Bun's router, which does not resolve anything. Where the two differ, something was resolved or escaped.
+ * The path of a request target if it was sent in its normal form; null if it has dot segments, empty segments, backslashes or
+ * percent-escapes (no route needs one). `target` is the path with its query, in which Bun has already resolved dot segments
+ * and backslashes. `segments` come from Bun's router: percent-decoded, but otherwise as sent. If the two differ, the path was
+ * not in its normal form.
  */
 export const normalPath = (target: string, segments: readonly string[]): string | null => {
   const query = target.indexOf("?");
@@ -37,21 +37,21 @@ export const normalPath = (target: string, segments: readonly string[]): string 
 };
 
 const SCHEME = "http://";
-/** Where a request goes whose `Host` is absent or unusable: Bun gives only the path then. */
+/** The origin of a request whose `Host` is absent or invalid; for these, Bun's `url` is only the path. */
 const LOCAL = `${SCHEME}localhost`;
-/** An address whose path no route has: an empty segment. */
-const NOWHERE = `${LOCAL}//`;
+/** A URL that matches no route, because of its empty segment. */
+const UNROUTABLE = `${LOCAL}//`;
 
 /**
- * Gives `request` an absolute `url`, by which an application can route: one that no route has when the path was not sent
- * in its normal form. `segments` is null for a path that Bun's router does not know.
+ * Gives `request` an absolute `url` for routing. If the path was not sent in its normal form, the URL matches no route.
+ * `segments` is null for a path that Bun's router does not match.
  */
 const routable = (request: Request, segments: readonly string[] | null): Request => {
   const { url } = request;
   const start = url.startsWith("/") ? 0 : url.indexOf("/", SCHEME.length);
   const isNormal = start !== -1 && segments !== null && normalPath(url.slice(start), segments) !== null;
   if (isNormal && start > 0) return request;
-  return Object.defineProperty(request, "url", { value: isNormal ? LOCAL + url : NOWHERE });
+  return Object.defineProperty(request, "url", { value: isNormal ? LOCAL + url : UNROUTABLE });
 };
 
 export type Patience = {
@@ -62,10 +62,9 @@ export type Patience = {
 };
 
 /**
- * Serves `fetch` at an address. Throws when the address cannot be had. A connection is closed when it has been idle for
- * too long; one on which nothing has been asked yet, after twelve seconds, which Bun sees to. A request whose path is not
- * in its normal form comes with a `url` that no route has. `onFailure` answers when `fetch` itself fails, that is when
- * the error handling of the application does.
+ * Serves `fetch` at an address. Throws when it cannot listen there. Idle connections are closed; Bun closes a connection
+ * without a first request after twelve seconds. A request whose path is not in its normal form has a `url` that matches no
+ * route. `onFailure` creates the response when `fetch` throws, which means that the application's error handling failed.
  */
 export const serve = (
   address: Address,
@@ -80,12 +79,12 @@ export const serve = (
       hostname: address.host,
       port: address.port,
       development: false,
-      // Otherwise two processes could share a port without knowing, and a key of one would be tried on the other.
+      // Otherwise two processes could share a port unnoticed, and one would receive API keys meant for the other.
       reusePort: false,
-      // To Bun, a request that waits for its answer is idle as well.
+      // Bun also counts a request that waits for its response as idle.
       idleTimeout: Math.ceil(Math.max(keepAliveMs, requestMs) / 1000),
       maxRequestBodySize: NO_BODY_LIMIT,
-      // Bun's router alone shows the path as it was sent. All that it decides is which of the two is called.
+      // Only Bun's router exposes the path as sent. It is used for nothing else: the application does the routing.
       routes: Object.fromEntries(PATTERNS.map((pattern) => [pattern, routed])),
       fetch: (request) => fetch(routable(request, null)),
       error: onFailure,

@@ -1,4 +1,4 @@
-/** For tests: processes of the service, started as an operator starts them. Preload this file, so that it can clean up. */
+/** For tests: starts processes of the service as an operator does. Preload this file, so that it can end them after the tests. */
 import { afterAll } from "bun:test";
 import { closeSync, constants, openSync, readSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -8,34 +8,34 @@ import { join } from "node:path";
 export const REPOSITORY = join(import.meta.dir, "../../..");
 
 export type RunningProcess = {
-  /** Everything written so far. */
+  /** All output so far. */
   stdout(): string;
   stderr(): string;
-  /** Waits until standard output or standard error matches, and answers with the match. */
+  /** Waits until standard output or standard error matches, and returns the match. */
   waitFor(pattern: RegExp): Promise<RegExpMatchArray>;
   pid: number;
   kill(signal: NodeJS.Signals): void;
-  /** The exit code; 128 and more after a signal. */
+  /** The exit code; 128 plus the signal number after a signal. */
   exited: Promise<number>;
 };
 
-/** A test that fails half-way must not leave its processes behind. */
+/** Processes to end after the tests, so that a failed test leaves none behind. */
 const running = new Set<Bun.Subprocess>();
 afterAll(async () => {
   for (const child of running) child.kill("SIGTERM");
   await Promise.all([...running].map((child) => child.exited));
 });
 
-/** The environment of a process: nothing of the tests' own but what a program needs to be found and run. */
+/** The environment of a process: of the tests' own variables only those that a program needs to run. */
 const environmentOf = (variables: Record<string, string>): Record<string, string> => {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables };
 };
 
-/** Starts a program at the root of the repository, with the given environment alone. */
+/** Starts a program in the root of the repository, with only the given environment variables. */
 export const startProcess = (command: readonly string[], variables: Record<string, string> = {}): RunningProcess => {
   const child = Bun.spawn([...command], {
-    // No `.env` of the developer's has a say in the tests.
+    // The developer's `.env` must not affect the tests.
     env: environmentOf(variables),
     cwd: REPOSITORY,
     stdin: "ignore",
@@ -63,7 +63,8 @@ export const startProcess = (command: readonly string[], variables: Record<strin
       for (;;) {
         const match = text.stdout.match(pattern) ?? text.stderr.match(pattern);
         if (match) return match;
-        if (hasExited) throw new Error(`it ended before it said ${pattern}:\n${text.stdout}\n${text.stderr}`);
+        if (hasExited)
+          throw new Error(`the process exited before its output matched ${pattern}:\n${text.stdout}\n${text.stderr}`);
         await Bun.sleep(5);
       }
     },
@@ -73,7 +74,7 @@ export const startProcess = (command: readonly string[], variables: Record<strin
   };
 };
 
-/** Runs a program to its end. */
+/** Runs a program until it exits. */
 export const runToEnd = async (
   command: readonly string[],
   variables: Record<string, string> = {},
@@ -82,24 +83,24 @@ export const runToEnd = async (
   return { code: await exited, stdout: stdout(), stderr: stderr() };
 };
 
-/** A program of the repository under Bun; `--no-env-file`, so that no `.env` has a say. */
+/** The command for a program of the repository under Bun, without the developer's `.env`. */
 export const bun = (file: string, ...args: string[]): string[] => [process.execPath, "--no-env-file", file, ...args];
 
-/** A pipe that is read only when the test reads it. */
+/** A pipe that is read only when the test calls `read`. */
 export type TestPipe = {
-  /** The file descriptor to be given to a process as its standard output. */
+  /** The file descriptor to use as the standard output of a process. */
   writer: number;
-  /** What is in the pipe: empty when there is nothing at the moment, null at its end. */
+  /** The content of the pipe: empty when there is none at the moment, null at the end. */
   read(): string | null;
-  /** Closes the test's own copy of `writer`: to be called once the process has it, or the pipe has no end. */
+  /** Closes the test's own copy of `writer`. Call it once the process has started; otherwise the pipe never ends. */
   closeWriter(): void;
-  /** Closes the reading end, as a reader does that ends. */
+  /** Closes the reading end, like a reader that exits. */
   closeReader(): void;
-  /** Closes what is still open of it, and removes it. */
+  /** Closes both ends and removes the pipe. */
   remove(): Promise<void>;
 };
 
-/** Opens a named pipe: unlike one of `Bun.spawn`, nothing reads it ahead. */
+/** Opens a named pipe. Unlike the pipes of `Bun.spawn`, nothing reads it in advance. */
 export const openPipe = async (): Promise<TestPipe> => {
   const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-pipe-"));
   const path = join(folder, "pipe");

@@ -1,6 +1,6 @@
 /**
- * OpenTelemetry's own variables (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables), which the SDK
- * leaves to us but for those of its exporter. Nothing of OpenTelemetry is loaded to read them.
+ * OpenTelemetry's own variables (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables). The SDK reads only
+ * those of its exporter; the others are read here, without loading OpenTelemetry.
  */
 import { existsSync } from "node:fs";
 import { ConfigError, readVariable, type Variables } from "./config.ts";
@@ -11,9 +11,9 @@ export type SamplerName = (typeof SAMPLERS)[number];
 export type TracingConfig = {
   serviceName: string;
   sampler: SamplerName;
-  /** Whether a request that comes with a decision of its caller's follows it. */
+  /** Whether the sampling decision of the caller, if any, is followed. */
   isParentBased: boolean;
-  /** Of the traces that begin here, the part that is kept by `traceidratio`. */
+  /** Share of new traces that the sampler `traceidratio` keeps, from 0 to 1. */
   ratio: number;
   batch: {
     maxQueueSize?: number;
@@ -33,7 +33,7 @@ const BATCH = {
 const PROTOCOLS = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
 const ENDPOINTS = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
 
-const PAIRS = "a list of name=value, percent-encoded, with commas between";
+const PAIRS = "a comma-separated list of percent-encoded name=value pairs";
 const arePairs = (text: string): boolean => {
   try {
     return text.split(",").every((pair) => /^\s*[^=\s]+\s*=/.test(decodeURIComponent(pair)));
@@ -42,8 +42,8 @@ const arePairs = (text: string): boolean => {
   }
 };
 
-/** What the exporter would pass over in silence if it could not read it. */
-const EXPORTER: readonly [part: string, form: string, isRight: (text: string) => boolean][] = [
+/** The variables of the exporter that it silently ignores if they are invalid. */
+const EXPORTER: readonly [part: string, form: string, isValid: (text: string) => boolean][] = [
   ["HEADERS", PAIRS, arePairs],
   ["TIMEOUT", "a number of milliseconds", (text) => /^[1-9]\d{0,6}$/.test(text)],
   ["COMPRESSION", "gzip or none", (text) => text === "gzip" || text === "none"],
@@ -52,27 +52,27 @@ const EXPORTER: readonly [part: string, form: string, isRight: (text: string) =>
   ["CLIENT_CERTIFICATE", "a file", existsSync],
 ];
 
-/** How to trace; null when no endpoint is given, or tracing is switched off. Throws a `ConfigError`. */
+/** The tracing configuration; null when no endpoint is set or tracing is disabled. Throws a `ConfigError`. */
 export const readTracingConfig = (variables: Variables, serviceName: string): TracingConfig | null => {
   const isDisabled = variables["OTEL_SDK_DISABLED"]?.toLowerCase() === "true";
   if (isDisabled || variables["OTEL_TRACES_EXPORTER"] === "none") return null;
-  let isAsked = false;
+  let hasEndpoint = false;
   for (const name of ENDPOINTS) {
-    // The exporter would fall back to its default in silence.
+    // The exporter would silently use its default.
     const isUrl = (text: string): true | undefined =>
       /^https?:$/.test(URL.parse(text)?.protocol ?? "") ? true : undefined;
-    isAsked = readVariable(variables, name, false, "an http:// or https:// URL", isUrl) || isAsked;
+    hasEndpoint = readVariable(variables, name, false, "an http:// or https:// URL", isUrl) || hasEndpoint;
   }
-  if (!isAsked) return null;
+  if (!hasEndpoint) return null;
   const oneOf = (name: string, ...allowed: string[]): void => {
     readVariable(variables, name, "", allowed.join(" or "), (text) => (allowed.includes(text) ? text : undefined));
   };
   oneOf("OTEL_TRACES_EXPORTER", "otlp");
   oneOf("OTEL_PROPAGATORS", "tracecontext", "tracecontext,baggage");
   for (const name of PROTOCOLS) oneOf(name, "http/protobuf");
-  for (const [part, form, isRight] of EXPORTER) {
+  for (const [part, form, isValid] of EXPORTER) {
     for (const name of [`OTEL_EXPORTER_OTLP_${part}`, `OTEL_EXPORTER_OTLP_TRACES_${part}`]) {
-      readVariable(variables, name, true, form, (text) => (isRight(text) ? true : undefined));
+      readVariable(variables, name, true, form, (text) => (isValid(text) ? true : undefined));
     }
   }
   readVariable(variables, "OTEL_RESOURCE_ATTRIBUTES", true, PAIRS, (text) => (arePairs(text) ? true : undefined));
@@ -80,7 +80,7 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
     variables,
     "OTEL_TRACES_SAMPLER",
     "parentbased_always_on",
-    "a sampler of OpenTelemetry's",
+    "the name of an OpenTelemetry sampler",
     (text) => (SAMPLERS.some((name) => text === name || text === `parentbased_${name}`) ? text : undefined),
   );
   const batch: TracingConfig["batch"] = {};
@@ -90,7 +90,7 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
     );
     if (count !== null) batch[option] = count;
   }
-  // The SDK would throw, in its own words.
+  // Otherwise the SDK would throw an error that does not name the variable.
   if ((batch.maxExportBatchSize ?? 512) > (batch.maxQueueSize ?? 2048)) {
     throw new ConfigError("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "at most OTEL_BSP_MAX_QUEUE_SIZE");
   }

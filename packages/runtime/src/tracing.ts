@@ -1,7 +1,7 @@
 /**
- * Traces, as OpenTelemetry has them, over OTLP. Loaded only where it is asked for: `await import` it. A span holds what a
- * line of the log does, less the tenant and the key; contexts are handed on by hand, since a hook into every promise of the
- * process would cost each request.
+ * OpenTelemetry traces, exported by OTLP. Loaded only when tracing is configured: use `await import`. A span has the fields of
+ * a log line except the tenant and the key. Contexts are passed explicitly, because async hooks would slow down every
+ * request.
  */
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, trace } from "@opentelemetry/api";
 import { setGlobalErrorHandler, W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -23,11 +23,11 @@ import type { SamplerName, TracingConfig } from "./tracing-config.ts";
 export type RequestSpan = {
   traceId: string;
   spanId: string;
-  /** The header `traceparent` for whoever goes on from here (W3C Trace Context §3.2). */
+  /** The `traceparent` header for the response (W3C Trace Context §3.2). */
   traceparent: string;
-  /** Adds a span for part of the work; undefined when nobody will see it. */
+  /** Adds a child span for a database operation; undefined when the trace is not sampled. */
   recordSpan: RecordSpan | undefined;
-  end(of: {
+  end(outcome: {
     method: string;
     route: string | undefined;
     status: number;
@@ -37,9 +37,9 @@ export type RequestSpan = {
 };
 
 export type Tracing = {
-  /** Begins the span of a request, the child of that which its `traceparent` names. */
+  /** Starts the span of a request, as a child of the span in its `traceparent`. */
   begin(request: Request): RequestSpan;
-  /** Sends what is left, for so long at most, in milliseconds. */
+  /** Exports the remaining spans; waits at most `milliseconds`. */
   stop(milliseconds: number): Promise<void>;
 };
 
@@ -54,12 +54,12 @@ const HEADERS = {
   keys: (headers: Headers) => [...headers.keys()],
 };
 
-/** `warn` is told, in words without a value, when traces cannot be sent. */
+/** Starts tracing. `warn` is called when an export fails; its message contains no data of the error. */
 export const startTracing = (config: TracingConfig, version: string, warn: (message: string) => void): Tracing => {
   setGlobalErrorHandler((error) => {
-    // The rest of the error can hold what the collector has answered, and that what it was sent.
+    // The rest of the error can contain the collector's response, which can repeat the data sent to it.
     const { name = "Error", code } = error as { name?: string; code?: string | number };
-    warn(`traces were not sent: ${name} ${code ?? ""}`.trimEnd());
+    warn(`failed to export traces: ${name} ${code ?? ""}`.trimEnd());
   });
   const root = SAMPLERS[config.sampler](config.ratio);
   const provider = new TracerProvider({
@@ -99,7 +99,7 @@ export const startTracing = (config: TracingConfig, version: string, warn: (mess
             "realtime_avatar.request_id": requestId,
           });
           if (problem !== undefined) span.setAttribute("realtime_avatar.problem", problem);
-          // What the caller has done wrong is no error of the server's (semantic conventions, HTTP spans, "Status").
+          // A 4xx status is not an error of a server span (semantic conventions, HTTP spans, "Status").
           if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
           span.end();
         },
@@ -107,11 +107,11 @@ export const startTracing = (config: TracingConfig, version: string, warn: (mess
     },
     stop: async (milliseconds) => {
       let timer: Timer | undefined;
-      const late = new Promise<void>((resolve) => {
+      const timeout = new Promise<void>((resolve) => {
         timer = setTimeout(resolve, milliseconds);
       });
-      const sent = provider.shutdown().catch(() => warn("the last traces were not sent"));
-      await Promise.race([sent, late]);
+      const exported = provider.shutdown().catch(() => warn("failed to export the last traces"));
+      await Promise.race([exported, timeout]);
       clearTimeout(timer);
     },
   };

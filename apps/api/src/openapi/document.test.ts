@@ -70,7 +70,7 @@ describe("the document", () => {
 
   test("cannot be made while a route does not describe itself", () => {
     const { routes } = new Elysia().get("/api/v1/new", () => "undescribed");
-    expect(() => openApiDocument(routes)).toThrow("GET /api/v1/new is not described");
+    expect(() => openApiDocument(routes)).toThrow("GET /api/v1/new has no OpenAPI description");
   });
 
   test("has an operation for each route of the API, and each id once", () => {

@@ -1,4 +1,4 @@
-/** One example of each body, for the document of the API. Each meets its schema, which a test sees to. */
+/** One example of each body, for the OpenAPI document. A test checks that each is valid. */
 import type {
   ApiKey,
   ApiKeyWithSecret,
@@ -12,7 +12,7 @@ import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
-/** Well-formed, and nobody's. */
+/** Well-formed, but not the secret of any key. */
 const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
 const time = "2026-11-20T12:00:00.000Z";
 
@@ -69,7 +69,7 @@ const auditEvent: AuditEvent = {
 
 const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 
-/** By the name that the schema has in the document. */
+/** By the name of the schema in the document. */
 export const EXAMPLES = {
   ApiKey: apiKey,
   ApiKeyPage: page(apiKey),
@@ -106,7 +106,7 @@ export const EXAMPLES = {
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
 };
 
-/** What an example of a problem has beside its code and its words. */
+/** The additional members of problem examples. */
 export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {
   insufficient_scope: { requiredScope: "avatars:write", grantedScopes: ["avatars:read"] },
   grant_exceeds_caller: {

@@ -1,6 +1,6 @@
 /**
- * What a route says of itself beside its method, its path and its scope. The document of the API is made of it
- * (`openapi.ts`), so that a route cannot be there without being described.
+ * The OpenAPI description of a route, apart from its method, path and scope. `document.ts` generates the document from it and
+ * fails when a route has none.
  */
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { Scope } from "@realtime-avatar/domain/scope";
@@ -10,21 +10,21 @@ export type Operation = {
   operationId: string;
   summary: string;
   description: string;
-  /** What its body meets; none when it takes no body. */
+  /** The schema of the body; absent when the operation takes none. */
   body?: TSchema;
-  /** The query parameters that it takes; none when it takes none. */
+  /** The schema of the query parameters; absent when the operation takes none. */
   query?: TObject;
-  /** Whether `If-None-Match` can spare the answer its body. */
+  /** Whether the operation supports `If-None-Match`. */
   isConditional?: true;
   success: { status: 200 | 201 | 202; description: string; schema: TSchema };
-  /** Whether a browser, which asks for it, is answered by a page instead. */
+  /** Whether a browser gets an HTML page, by its `Accept` header. */
   isPage?: true;
-  /** The problems of this operation alone: those of its kind follow from its method, its scope and what it takes. */
+  /** The problems specific to this operation. The others follow from its method, scope, body and parameters. */
   problems?: readonly ProblemCode[];
 };
 
-/** What Elysia keeps with a route; `scope` is put there by the macro that demands it. */
+/** The `detail` that Elysia keeps with a route. The macro that checks the scope adds `scope`. */
 export type RouteDetail = Partial<Operation> & { scope?: Scope | "any" };
 
-/** Describes a route, as the `detail` of its options. Elysia types it as its own description. */
-export const operation = (described: Operation): object => described;
+/** The `detail` option of a route. Returns `object` because Elysia has its own type for descriptions. */
+export const operation = (description: Operation): object => description;

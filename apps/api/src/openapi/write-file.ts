@@ -1,4 +1,4 @@
-/** Writes docs/openapi.json anew: `bun run openapi`. A test fails while the file is not what the service serves. */
+/** Writes docs/openapi.json: `bun run openapi`. A test fails when the file differs from what the service serves. */
 import { join } from "node:path";
 import { createApp } from "../app.ts";
 import { readConfig } from "../config.ts";
@@ -7,7 +7,7 @@ import { openApiDocument } from "./document.ts";
 
 export const OPENAPI_FILE = join(import.meta.dir, "../../../../docs/openapi.json");
 
-/** The document. Nothing is served here: an application without a database can list its routes. */
+/** The document. The application only lists its routes here, which needs no database. */
 export const describeApi = () =>
   openApiDocument(createApp({ config: readConfig({}) } as unknown as Dependencies).routes);
 

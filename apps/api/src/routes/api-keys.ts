@@ -82,7 +82,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           operationId: "createApiKey",
           summary: "Create an API key",
           description:
-            "Creates a key that can do no more than the calling key. Its secret is shown only in this answer.",
+            "Creates a key that can do no more than the calling key. Only this response contains its secret.",
           body: CreateApiKey,
           success: { status: 201, description: "The key, with its secret.", schema: ApiKeyWithSecret },
           problems: ["grant_exceeds_caller", "quota_exceeded"],
@@ -101,7 +101,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "listApiKeys",
           summary: "List API keys",
-          description: "Lists the keys that the calling key may know of, newest first.",
+          description: "Lists the keys that the calling key may see, newest first.",
           query: API_KEY_LIST.query,
           success: { status: 200, description: "A page of keys.", schema: ApiKeyPage },
         }),
@@ -120,7 +120,8 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "getCallingApiKey",
           summary: "Read the calling key",
-          description: "What the calling key is and may do: the first call of an integration.",
+          description:
+            "Returns the calling key, with its scopes and limits. Useful as the first call of an integration.",
           success: { status: 200, description: "The calling key.", schema: ApiKey },
         }),
       },
@@ -139,7 +140,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "getApiKey",
           summary: "Read an API key",
-          description: "Reads a key; never its secret.",
+          description: "Returns a key without its secret.",
           success: { status: 200, description: "The key.", schema: ApiKey },
         }),
       },
@@ -164,9 +165,9 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           operationId: "updateApiKey",
           summary: "Change an API key",
           description:
-            "What is left out stays. A key widens only its descendants, never beyond what it can do itself, and narrows any key that it could create, except its ancestors.",
+            "Changes the given fields. A key can widen only its descendants, and only up to what it can do itself. It can narrow its descendants and any key that it could create, except its ancestors.",
           body: UpdateApiKey,
-          success: { status: 200, description: "The key as it is now.", schema: ApiKey },
+          success: { status: 200, description: "The key after the request.", schema: ApiKey },
           problems: ["grant_exceeds_caller", "invalid_transition"],
         }),
       },
@@ -190,8 +191,9 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "revokeApiKey",
           summary: "Revoke an API key",
-          description: "Ends the key and all that it has created, for good, on every replica, from the answer on.",
-          success: { status: 200, description: "The key as it is now.", schema: ApiKey },
+          description:
+            "Revokes the key and its descendant keys permanently. Takes effect on every replica before the response is sent.",
+          success: { status: 200, description: "The key after the request.", schema: ApiKey },
           problems: ["grant_exceeds_caller"],
         }),
       },
@@ -222,7 +224,7 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
           operationId: "rotateApiKey",
           summary: "Rotate an API key",
           description:
-            "Gives the calling key, or a descendant of it, a new secret, shown only in this response. The old one works until the overlap ends; until then the key cannot rotate itself again, unless it calls with the old secret and the new one has never been used.",
+            "Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then the key cannot rotate itself again, except with the old secret while the new one has never been used.",
           body: RotateApiKey,
           success: { status: 200, description: "The key, with its new secret.", schema: ApiKeyWithSecret },
           problems: ["grant_exceeds_caller", "invalid_transition", "rotation_in_progress"],

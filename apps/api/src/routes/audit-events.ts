@@ -22,7 +22,7 @@ export const auditEventRoutes = (dependencies: Dependencies) => {
       detail: operation({
         operationId: "listAuditEvents",
         summary: "Read the audit trail",
-        description: "Lists what was done to keys and avatars that the calling key may know of, newest first.",
+        description: "Lists the changes to keys and avatars that the calling key may see, newest first.",
         query: AUDIT_EVENT_LIST.query,
         success: { status: 200, description: "A page of events.", schema: AuditEventPage },
       }),

@@ -113,7 +113,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
           operationId: "listAvatars",
           summary: "List avatars",
           description:
-            "Lists avatars of the calling key's environment, newest first. Deleted ones only by `status=deleted`.",
+            "Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`.",
           query: AVATAR_LIST.query,
           success: { status: 200, description: "A page of avatars.", schema: AvatarPage },
         }),
@@ -134,7 +134,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "getAvatar",
           summary: "Read an avatar",
-          description: "Reads an avatar in whatever state it is, `deleted` too.",
+          description: "Returns an avatar in any status, including `deleted`.",
           isConditional: true,
           success: { status: 200, description: "The avatar.", schema: Avatar },
         }),
@@ -158,9 +158,9 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "updateAvatar",
           summary: "Change an avatar",
-          description: "What is left out stays. `settings` and `metadata` are replaced whole.",
+          description: "Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged.",
           body: UpdateAvatar,
-          success: { status: 200, description: "The avatar as it is now.", schema: Avatar },
+          success: { status: 200, description: "The avatar after the request.", schema: Avatar },
           problems: ["invalid_transition"],
         }),
       },
@@ -183,8 +183,9 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         detail: operation({
           operationId: "deleteAvatar",
           summary: "Delete an avatar",
-          description: "The avatar stays, as `deleted`, and leaves the lists. To say it twice gives the same answer.",
-          success: { status: 200, description: "The avatar as it is now.", schema: Avatar },
+          description:
+            "Sets the status to `deleted`. The avatar can still be read, but lists omit it by default. Deleting it again has no effect.",
+          success: { status: 200, description: "The avatar after the request.", schema: Avatar },
         }),
       },
     );

@@ -60,9 +60,13 @@ export const leakedKeyRoutes = (dependencies: Dependencies) => {
         operationId: "reportLeakedKey",
         summary: "Report a leaked key",
         description:
-          "Revokes the key of a full secret, without credentials. A secret that its own key replaced by a rotation still revokes it for seven days. The response is the same for every key.",
+          "Revokes the key to which a full secret belongs. Requires no credentials. For seven days, this also works with a secret that the key itself replaced by a rotation. The response is the same for every secret.",
         body: ReportLeakedKey,
-        success: { status: 202, description: "The report was taken, whatever came of it.", schema: LeakedKeyReport },
+        success: {
+          status: 202,
+          description: "The report was received. The response does not show whether a key was revoked.",
+          schema: LeakedKeyReport,
+        },
         problems: ["rate_limited"],
       }),
     },

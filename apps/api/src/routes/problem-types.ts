@@ -11,12 +11,12 @@ const codes = Object.keys(PROBLEMS) as ProblemCode[];
 
 export const ProblemType = Type.Object(
   {
-    type: Type.String({ description: "As in the problem." }),
+    type: Type.String({ description: "The `type` of the problem." }),
     code: Type.Union(codes.map((code) => Type.Literal(code))),
     status: Type.Integer({ minimum: 400, maximum: 599 }),
     title: Type.String(),
-    meaning: Type.String({ description: "When the problem is given." }),
-    remedy: Type.String({ description: "What you can do." }),
+    meaning: Type.String({ description: "When the problem occurs." }),
+    remedy: Type.String({ description: "What the caller can do." }),
   },
   { additionalProperties: false },
 );
@@ -76,8 +76,9 @@ export const problemTypeRoutes = () =>
       detail: operation({
         operationId: "getProblemType",
         summary: "Explain a problem",
-        description: "What the `type` of a problem leads to: when it is given, and what you can do. HTML for browsers.",
-        success: { status: 200, description: "What the problem means.", schema: ProblemType },
+        description:
+          "Explains a problem: when it occurs and what the caller can do. Its address is the `type` of the problem. Browsers get HTML.",
+        success: { status: 200, description: "The explanation of the problem.", schema: ProblemType },
         isPage: true,
       }),
     },

@@ -197,7 +197,7 @@ describe("the tables of docs/api.md", () => {
       expect(words).toStartWith(`\`${route}\`, with`);
       if (scope.startsWith("`")) expect(words).toContain(`the scope ${scope}`);
       expect(words).toContain("<!-- example -->");
-      expect(words).toContain("Errors beside those of [every request](#every-answer): ");
+      expect(words).toContain("Errors beside those of [every request](#every-response): ");
     }
   });
 

@@ -19,9 +19,9 @@ setDefaultTimeout(180_000);
 type Yaml = any;
 
 const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
-const [dockerfile, dockerignore, unit, composeText, kubernetesText, readme] = await Promise.all(
+const [dockerfile, dockerignore, unit, composeText, kubernetesText, configuration] = await Promise.all(
   ["Dockerfile", ".dockerignore", "deploy/realtime-avatar-api.service", "compose.yaml", "deploy/kubernetes.yaml"]
-    .concat("README.md")
+    .concat("docs/configuration.md")
     .map(read),
 );
 const compose: Yaml = Bun.YAML.parse(composeText ?? "");
@@ -308,7 +308,7 @@ describe("the third-party notices", () => {
   });
 });
 
-const KNOWN = new Set([...(readme ?? "").matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name));
+const KNOWN = new Set([...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name));
 
 /** The variables are those of the service, of the right form, and a process has the time to end that they give it. */
 const checkVariables = (variables: Record<string, string>, stopSeconds: number): void => {

@@ -26,7 +26,9 @@ setDefaultTimeout(60_000);
 /** A document, without the spaces that align the columns of its tables. */
 const read = async (name: string): Promise<string> =>
   (await readFile(join(REPOSITORY, name), "utf8")).replace(/ +\|/g, " |");
-const [readme, apiDocument, keysDocument] = await Promise.all(["README.md", "docs/api.md", "docs/keys.md"].map(read));
+const [readme, apiDocument, keysDocument, configuration, gettingStarted] = await Promise.all(
+  ["README.md", "docs/api.md", "docs/keys.md", "docs/configuration.md", "docs/getting-started.md"].map(read),
+);
 
 /** A command, and the answer that the document gives. */
 const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
@@ -103,9 +105,9 @@ describe.each([
   });
 });
 
-describe("the program of the README", () => {
+describe("the program of docs/keys.md", () => {
   test("prints what its comments say", async () => {
-    const [, program = ""] = readme?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
+    const [, program = ""] = keysDocument?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
     const file = join(folder, "program.ts");
     await writeFile(file, program);
     await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
@@ -117,9 +119,9 @@ describe("the program of the README", () => {
   });
 });
 
-describe("the client's program of the README", () => {
+describe("the program of docs/getting-started.md", () => {
   test("creates an avatar", async () => {
-    const [, program = ""] = readme?.match(/<!-- client -->\n```ts\n(.*?)```/s) ?? [];
+    const [, program = ""] = gettingStarted?.match(/<!-- client -->\n```ts\n(.*?)```/s) ?? [];
     const file = join(folder, "first.ts");
     await writeFile(file, program.replace("http://127.0.0.1:3000", url));
     await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
@@ -195,7 +197,7 @@ describe("the tables of docs/api.md", () => {
       expect(words).toStartWith(`\`${route}\`, with`);
       if (scope.startsWith("`")) expect(words).toContain(`the scope ${scope}`);
       expect(words).toContain("<!-- example -->");
-      expect(words).toContain("Errors beside those of [every request](#every-answer): ");
+      expect(words).toContain("Errors beside those of [every request](#every-response): ");
     }
   });
 
@@ -223,8 +225,8 @@ describe("docs/keys.md", () => {
 });
 
 describe("the configuration", () => {
-  test("is the same in the README and in .env.example, and is all that the code reads", async () => {
-    const inReadme = [...(readme ?? "").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
+  test("is the same in docs/configuration.md and in .env.example, and is all that the code reads", async () => {
+    const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
     const sources = await Promise.all(
       ["packages/runtime/src/config.ts", "apps/api/src/config.ts", "apps/worker/src/main.ts"].map(read),
@@ -235,16 +237,16 @@ describe("the configuration", () => {
     const multiline = sources.flatMap((text) =>
       [...text.matchAll(/variables,\n\s+"([A-Z_]+)"/g)].map(([, name]) => name),
     );
-    expect(inReadme.sort()).toEqual(inExample.sort());
-    expect([...inCode, ...multiline].sort()).toEqual(inReadme.sort());
+    expect(inDocument.sort()).toEqual(inExample.sort());
+    expect([...inCode, ...multiline].sort()).toEqual(inDocument.sort());
   });
 
-  test("has the defaults that the README and .env.example say", async () => {
+  test("has the defaults that docs/configuration.md and .env.example say", async () => {
     const example = Object.fromEntries(
       [...(await read(".env.example")).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
     );
     expect(readConfig(example)).toEqual(readConfig({}));
-    const rows = [...(readme ?? "").matchAll(/^\| `([A-Z_]+)` \| `(.+?)` \|/gm)].map(([, name, value]) => [
+    const rows = [...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` \| `(.+?)` \|/gm)].map(([, name, value]) => [
       name,
       value,
     ]);

@@ -130,6 +130,7 @@ const startService = (log = "service.log", variables: Record<string, string> = {
   start([process.execPath, "apps/api/dist/main.js"], join(folder, log), {
     PORT: "0",
     DATABASE_URL: database.url,
+    MAX_ACTIVE_KEYS_PER_TENANT: "1000000",
     ...variables,
   });
 const startUps: number[] = [];
@@ -286,9 +287,14 @@ const load = async (
 type Figures = { rate: number; serviceCpu: number; databaseCpu: number };
 const measured = new Map<string, Figures[]>();
 const measurementKey = (name: string, connections: number): string => `${name}|${connections}`;
+/** Marks the keys that a load has created as ended: the quota counts a tenant's active keys for each one that is created. */
+const endCreatedKeys = (): Promise<unknown> =>
+  db.run("update api_keys set ended_at = now() where ended_at is null and cardinality(lineage) > 0", []);
+
 /** Loads a contestant. Stores its rate, and the processor time per request of its process and of the database. */
 const measure = async (contestant: Contestant, connections: number, label = contestant.name): Promise<void> => {
   const { pid } = contestant;
+  if (contestant.name.startsWith("POST /api-keys")) await endCreatedKeys();
   const cpu = async () => ({
     service: pid === undefined ? 0 : await cpuOf(pid),
     database: await cpuOfFamily(postmaster),

@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import {
   ApiKey,
@@ -25,6 +25,9 @@ import { Problem } from "./problem.ts";
 import { isValid, validate } from "./schema.ts";
 import { permits, SCOPES } from "./scope.ts";
 import { seededBytes } from "./testing.ts";
+
+// No test asserts a time: a busy machine must not fail one.
+setDefaultTimeout(60_000);
 
 const random = seededBytes("api-key");
 const now = new Date("2026-11-20T12:00:00.000Z");

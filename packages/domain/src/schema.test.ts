@@ -1,4 +1,4 @@
-import { describe, expect, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
@@ -6,6 +6,9 @@ import fc from "fast-check";
 import { CreateApiKey } from "./api-key.ts";
 import { CreateAvatar } from "./avatar.ts";
 import { isValid, validate } from "./schema.ts";
+
+// No test asserts a time: a busy machine must not fail one.
+setDefaultTimeout(60_000);
 
 const errors = (schema: Parameters<typeof validate>[0], value: unknown): string[] =>
   validate(schema, value).map(({ pointer, code }) => `${pointer} ${code}`);

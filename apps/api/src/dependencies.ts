@@ -32,7 +32,7 @@ export type AppOptions = {
   responseBytes: ResponseBytes;
   /** Whether the process has been told to end. */
   isEnding: () => boolean;
-  /** Who counts and times the requests, and who traces them; null when nobody does. */
+  /** Metrics and tracing of requests; null when they are off. */
   metrics: Metrics | null;
   tracing: Tracing | null;
 };

@@ -8,7 +8,7 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { RedisStore } from "./redis.ts";
 
-/** What is left to whoever has just counted, and for how long that holds. */
+/** The state of a limit after a request was counted: what is left, and until when. */
 type Counted = { isAllowed: boolean; remaining: number; resetMs: number };
 
 /** Counts one more for `id`. */
@@ -60,7 +60,7 @@ export const createLimiter = (
 /** Whole seconds, and at least one: what a client is told to wait. */
 const inSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000));
 
-/** The problem of whoever has done something too often. */
+/** The problem `rate_limited`, with the time until the limit allows another request. */
 export const rateLimited = (detail: string, resetMs: number): Problem =>
   new Problem("rate_limited", detail, { retryable: true, retryAfterSeconds: inSeconds(resetMs) });
 

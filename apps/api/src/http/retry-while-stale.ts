@@ -3,8 +3,8 @@ import { databaseFailure } from "@realtime-avatar/db/connection/errors";
 import { Problem } from "@realtime-avatar/domain/problem";
 
 /**
- * Runs a write. When the connection is lost meanwhile, nobody knows whether it was executed, and the problem
- * `outcome_unknown` says so. `isRepeatable` says that the request may be sent again without being executed twice.
+ * Runs a write. When the connection is lost meanwhile, the write may or may not have been executed: the
+ * problem `outcome_unknown` says so. `isRepeatable` says that the request may be sent again without being executed twice.
  */
 export const runWrite = async <Outcome>(write: () => Promise<Outcome>, isRepeatable = false): Promise<Outcome> => {
   try {

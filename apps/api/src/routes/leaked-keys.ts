@@ -1,6 +1,6 @@
 /**
- * `/api/v1/leaked-keys`: whoever holds a full secret can have its key revoked, without credentials of their own. Holding
- * the secret is proof enough: with it, they could do worse. The answer tells nothing: it is the same for every key.
+ * `/api/v1/leaked-keys`: the holder of a full secret can have its key revoked, without other credentials. Holding the secret
+ * is proof enough: with it, the holder could do worse. The response reveals nothing: it is the same for every key.
  */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";

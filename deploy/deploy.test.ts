@@ -454,7 +454,7 @@ describe("kubernetes.yaml", () => {
     expect(digest).toMatch(reference);
   });
 
-  test("lets nobody reach its pods but those who must, and its pods reach DNS and PostgreSQL alone", () => {
+  test("lets only named sources reach its pods, and its pods reach only DNS and PostgreSQL", () => {
     const policies = kubernetes.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec);
     const [everywhere, api] = policies;
     expect(policies).toHaveLength(2);

@@ -26,8 +26,8 @@ const MAX_RECENT_SECRETS = 20_000;
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /**
- * Whether a body may go on for longer than a connection is kept open for it. Bun reads and discards what nobody has read,
- * without end. A body without a declared length counts until it has been read.
+ * Whether the connection has to be closed if the body is left unread. Bun reads and discards an unread body, however long
+ * it is. A body without a declared length counts as too long until it has been read.
  */
 const mayBeEndless = (headers: Headers): boolean =>
   headers.has("transfer-encoding") || Number(headers.get("content-length")) > MAX_UNREAD_BYTES;

@@ -12,7 +12,7 @@ const RETRY_AFTER_SECONDS = 1;
 /** The answer that an error means. What we do not know is `internal_error`: its words stay with us. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error;
-  // Nobody reads this. It is what the log and the metrics say.
+  // The client has gone. This is for the log and the metrics.
   if (isAbort(error)) return new Problem("malformed_request", "The connection ended before the request was executed.");
   // Writes say themselves when their outcome is unknown; whatever else fails at the database changed nothing.
   if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });

@@ -1,4 +1,4 @@
-/** Bodies that wait for their clients: they are counted, bounded, and given up when nobody reads. */
+/** Response bodies that wait for their clients: counted, bounded, and dropped when a client does not read. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
@@ -130,7 +130,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("and a response that nobody sends", async () => {
+  test("and a response that is never sent", async () => {
     const bytes = createResponseBytes({ stalledMs: 20 });
     bytes.send(["x".repeat(MIB)], "a", new Request("http://x"), { headers: {} });
     expect(bytes.waiting()).toBe(MIB);

@@ -1,4 +1,4 @@
-/** The service, when nobody reads its log. A real process, a real pipe and a real database. */
+/** The service while its log is not read. A real process, a real pipe and a real database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
 import { bun, openPipe, REPOSITORY, type TestPipe } from "@realtime-avatar/runtime/testing";

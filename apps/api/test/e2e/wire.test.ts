@@ -337,7 +337,7 @@ describe("what gets 400, or no response, has not been written", () => {
   });
 });
 
-describe("a body that nobody reads", () => {
+describe("a body that is not read", () => {
   /** Sends a head and then a body without end; answers with what was received, and how many bytes could be sent. */
   const flood = async (head: string, isChunked: boolean): Promise<{ text: string; sent: number }> => {
     const block = "x".repeat(65_536);

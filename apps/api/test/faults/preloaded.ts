@@ -144,7 +144,7 @@ describe.skipIf(!isPossible)("a clock that jumps", () => {
     }
   };
 
-  test("of the service: a limit holds, and tells nobody to wait for longer than its window", () => expectSaneLimit({}));
+  test("of the service: a limit holds, and Retry-After is never longer than its window", () => expectSaneLimit({}));
 
   test.skipIf(!hasRedis)("of the service: the same with Redis, where a replica remembers who is refused", async () => {
     const port = String(await freePort());
@@ -170,7 +170,7 @@ describe.skipIf(!isPossible)("a PostgreSQL of its own clock and disk", () => {
     await rm(ownFolder, { recursive: true });
   });
 
-  test("its clock jumps: keys expire by it, and what was made once stays made once", async () => {
+  test("its clock jumps: keys expire by it, and idempotent requests are not executed again", async () => {
     const databaseUrl = await own.newDatabase();
     await under(
       "database's clock jumps by 2 h, both ways",

@@ -136,7 +136,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
       process.kill(reader, "SIGCONT");
     }
     load.healed();
-    // What was kept comes now, and then what is logged from now on. Until there is room, a line may be dropped.
+    // The reader gets the buffered lines first, then new ones. Until the buffer has room, a new line may be dropped.
     const marker = "logged-after-the-stall";
     while (!service.stdout().includes(marker)) {
       await fetch(`${service.url}/not-a-route`, { headers: { "x-request-id": marker } });

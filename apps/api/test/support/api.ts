@@ -20,7 +20,7 @@ export type Answer = {
   body: any;
 };
 
-/** A request id of ours (RFC 9562 §5.7). */
+/** A request id that the service generates (RFC 9562 §5.7). */
 export const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 export type TestApi = {

@@ -9,13 +9,18 @@ WORKDIR /src
 COPY package.json bun.lock bunfig.toml ./
 COPY patches patches
 COPY apps/api/package.json apps/api/
+COPY apps/cli/package.json apps/cli/
+COPY apps/dashboard/package.json apps/dashboard/
 COPY apps/worker/package.json apps/worker/
 COPY packages/client/package.json packages/client/
 COPY packages/db/package.json packages/db/
 COPY packages/domain/package.json packages/domain/
 COPY packages/runtime/package.json packages/runtime/
-# The optional packages are the embedded PostgreSQL, which the programs do not use.
-RUN bun install --frozen-lockfile --production --omit=optional
+COPY packages/storage/package.json packages/storage/
+COPY packages/testing/package.json packages/testing/
+# The optional packages are the libraries of sharp for this platform, and the embedded PostgreSQL, which the programs do not
+# use: its scripts need not run.
+RUN bun install --frozen-lockfile --production --ignore-scripts
 COPY apps apps
 COPY packages packages
 COPY scripts scripts
@@ -25,9 +30,17 @@ FROM $RUNTIME_IMAGE
 LABEL org.opencontainers.image.title="Realtime Avatar Service" \
       org.opencontainers.image.description="Issues API keys and creates avatars for a realtime-avatar platform." \
       org.opencontainers.image.licenses="MIT"
+# For a frame of each video. Without it, videos are accepted by their container alone.
+RUN apt-get update && apt-get install -y --no-install-recommends ffmpeg && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/dist/bin/ /usr/local/bin/
+# Shared libraries of the worker, which finds them relative to its program.
+COPY --from=build /src/dist/lib/ /usr/local/lib/
 COPY --from=build /src/dist/THIRD_PARTY_NOTICES.txt /usr/share/doc/realtime-avatar/
-# A container must listen on all addresses. The programs write no file, so the root file system can be read-only.
+# The files of assets, unless STORAGE_URL names an S3: mount a volume here that the API and the worker share.
+RUN mkdir -m 700 /var/lib/realtime-avatar && chown 65532:65532 /var/lib/realtime-avatar
+ENV DATA_DIR=/var/lib/realtime-avatar
+# A container must listen on all addresses. The programs write only to DATA_DIR and to the folder for temporary files, so the
+# root file system can be read-only.
 ENV HOST=0.0.0.0
 # As a number, so that Kubernetes can check that it is not root.
 USER 65532:65532

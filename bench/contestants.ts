@@ -1,134 +1,112 @@
-/**
- * The servers with which the benchmark compares the service. `bun bench/contestants.ts above`: the smallest route that
- * validates the same body and responds, without a database. `first`: a simple implementation with one SELECT for the key and
- * one INSERT for the avatar. `lists`: the same for lists, with one SELECT for the key and one for the page. `sink`: receives
- * and discards traces. Each prints its address.
- */
-import { createHash } from "node:crypto";
-import { CreateAvatar } from "@realtime-avatar/domain/avatar";
-import { newId } from "@realtime-avatar/domain/id";
-import { Elysia } from "elysia";
-import postgres from "postgres";
+/** What the benchmark measures: each row of its tables. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import type { Database } from "./database.ts";
+import type { Process, Request } from "./machine.ts";
+import type { Processes } from "./processes.ts";
+import { createScript, insertScript } from "./scripts.ts";
 
-const random = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
-const [name = "", databaseUrl = ""] = process.argv.slice(2);
-
-const above = () =>
-  new Elysia().post(
-    "/api/v1/avatars",
-    ({ body, set }) => {
-      set.status = 201;
-      return { id: newId("ava", new Date(), random), ...body };
-    },
-    { body: CreateAvatar },
-  );
-
-const first = () => {
-  const sql = postgres(databaseUrl);
-  return new Elysia().post(
-    "/api/v1/avatars",
-    async ({ body, headers, set, status }) => {
-      const secret = headers["authorization"]?.slice("Bearer ".length) ?? "";
-      const digest = createHash("sha256").update(secret).digest();
-      const [key] = await sql`
-      select api_keys.tenant_id, environment from api_key_credentials
-      join api_keys on api_keys.tenant_id = api_key_credentials.tenant_id and api_keys.id = api_key_id
-      where api_key_credentials.key_id = ${secret.split("_")[2] ?? ""} and digest = ${digest}`;
-      if (!key) return status(401);
-      const now = new Date();
-      const avatar = {
-        tenant_id: key["tenant_id"],
-        id: newId("ava", now, random),
-        environment: key["environment"],
-        display_name: body.displayName,
-        source_kind: body.sourceKind,
-        model_id: body.modelId ?? "m",
-        status: "draft",
-        settings: sql.json((body.settings ?? {}) as never),
-        metadata: sql.json((body.metadata ?? {}) as never),
-        cache_version: 0,
-        version: 1,
-        created_at: now,
-        updated_at: now,
-      };
-      await sql`insert into avatars ${sql(avatar)}`;
-      set.status = 201;
-      return avatar;
-    },
-    { body: CreateAvatar },
-  );
+/** A server with a request, or a script for pgbench. */
+export type Contestant = {
+  name: string;
+  server?: Process;
+  request?: Request;
+  /** Makes the request of each load, instead of `request`. */
+  prepare?: () => Promise<Request>;
+  /** Whether every response is expected to be an error. */
+  isRefused?: boolean;
+  /** Whether each request has its own Idempotency-Key. */
+  isClaimed?: boolean;
+  script?: string;
 };
 
-/** The tenant and environment of the key in `authorization`; null when it is unknown. */
-const keyOf = async (sql: postgres.Sql, authorization: string | undefined) => {
-  const secret = authorization?.slice("Bearer ".length) ?? "";
-  const digest = createHash("sha256").update(secret).digest();
-  const [key] = await sql<{ tenantId: string; environment: string }[]>`
-    select api_keys.tenant_id as "tenantId", environment from api_key_credentials
-    join api_keys on api_keys.tenant_id = api_key_credentials.tenant_id and api_keys.id = api_key_id
-    where api_key_credentials.key_id = ${secret.split("_")[2] ?? ""} and digest = ${digest}`;
-  return key ?? null;
-};
+export const BELOW = "below: pgbench, one-row insert";
+export const OWN = "the database alone: pgbench, the service's own two statements";
+export const ABOVE = "above: Elysia, no database";
+export const FIRST = "first: one SELECT, one INSERT";
 
-/** The newest 50 of each list. No filters, no cursor, no validation of the response. */
-const lists = () => {
-  const sql = postgres(databaseUrl);
-  return new Elysia()
-    .get("/api/v1/avatars", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
-        select id, tenant_id as "tenantId", environment, display_name as "displayName", source_kind as "sourceKind",
-          model_id as "modelId", status, source_asset_id as "sourceAssetId", default_voice_id as "defaultVoiceId",
-          cache_manifest_id as "cacheManifestId", cache_version as "cacheVersion", settings, metadata,
-          created_at as "createdAt", updated_at as "updatedAt"
-        from avatars
-        where tenant_id = ${key.tenantId} and environment = ${key.environment} and status <> 'deleted'
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    })
-    .get("/api/v1/api-keys", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
-        select id, key_id as "keyId", api_keys.tenant_id as "tenantId", name, environment,
-          'rta_' || environment || '_' || key_id || '_****' as "redactedKey", scopes,
-          case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end as status,
-          spend_limit_credit_micros as "spendLimitCreditMicros", expires_at as "expiresAt",
-          last_used_at as "lastUsedAt", created_at as "createdAt"
-        from api_keys
-        left join api_key_usage on api_key_usage.tenant_id = api_keys.tenant_id and api_key_id = id
-        where api_keys.tenant_id = ${key.tenantId}
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    })
-    .get("/api/v1/audit-events", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
-        select id, tenant_id as "tenantId", environment, action, target_id as "targetId",
-          changed_fields as "changedFields", actor_id as "actorId", actor_key_id as "actorKeyId",
-          request_id as "requestId", created_at as "createdAt"
-        from audit_events where tenant_id = ${key.tenantId} and environment = ${key.environment}
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    });
-};
+const LISTS = ["/avatars", "/api-keys", "/audit-events"];
+/** Different pages of avatars with 34 to 66 items, so that 32 concurrent requests share no page. */
+const DIFFERENT_PAGES = Array.from({ length: 33 }, (_, index) => `/api/v1/avatars?limit=${34 + ((index * 16) % 33)}`);
+const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
 
-const sink = () => ({
-  fetch: async (request: Request): Promise<Response> => {
-    await request.bytes();
-    return new Response(null, { headers: { "content-type": "application/x-protobuf" } });
+/** A request of the API with this key. */
+export const apiRequest = (apiKey: string, method: string, path: string, body: object | null = null): Request => ({
+  method,
+  path: `/api/v1${path}`,
+  body: body === null ? null : JSON.stringify(body),
+  headers: {
+    authorization: `Bearer ${apiKey}`,
+    ...(body === null ? {} : { "content-type": "application/json" }),
   },
 });
 
-const CONTESTANTS: Record<string, () => { fetch(request: Request): Response | Promise<Response> }> = {
-  above,
-  first,
-  lists,
-  sink,
+const pgbenchContestants = async (database: Database): Promise<Contestant[]> => [
+  { name: BELOW, script: insertScript(database) },
+  { name: OWN, script: await createScript(database) },
+];
+
+const createContestants = (apiKey: string, { above, first, service, metered, traced }: Processes): Contestant[] => {
+  const create = apiRequest(apiKey, "POST", "/avatars", AVATAR);
+  const createKey = apiRequest(apiKey, "POST", "/api-keys", { name: "x", scopes: ["*"] });
+  return [
+    { name: ABOVE, server: above, request: create },
+    { name: FIRST, server: first, request: create },
+    { name: "POST /avatars", server: service, request: create },
+    { name: "POST /avatars, with metrics", server: metered, request: create },
+    { name: "POST /avatars, with metrics and traces", server: traced, request: create },
+    { name: "POST /avatars, Idempotency-Key", server: service, request: create, isClaimed: true },
+    { name: "POST /api-keys", server: service, request: createKey },
+  ];
 };
-const app = CONTESTANTS[name]?.();
-if (!app) throw new Error("Usage: bun bench/contestants.ts above|first|lists|sink [databaseUrl]");
-const server = Bun.serve({ port: 0, hostname: "127.0.0.1", development: false, fetch: app.fetch });
-process.stdout.write(`"url":"${server.url.href.replace(/\/$/, "")}"\n`);
+
+const readContestants = (apiKey: string, avatarId: string, { lists, service }: Processes): Contestant[] => [
+  { name: "GET /avatars/{id}", server: service, request: apiRequest(apiKey, "GET", `/avatars/${avatarId}`) },
+  ...LISTS.flatMap((path) => [
+    { name: `first: GET ${path}`, server: lists, request: apiRequest(apiKey, "GET", path) },
+    { name: `GET ${path}`, server: service, request: apiRequest(apiKey, "GET", path) },
+  ]),
+  {
+    name: "GET /avatars, pages that differ",
+    server: service,
+    request: { ...apiRequest(apiKey, "GET", "/avatars"), paths: DIFFERENT_PAGES },
+  },
+  { name: "GET /api-keys/self", server: service, request: apiRequest(apiKey, "GET", "/api-keys/self") },
+];
+
+const refusedContestants = (apiKey: string, { service }: Processes): Contestant[] => {
+  const wrongChecksum = apiKey.replace(/_[^_]{16}_/, "_0000000000000000_");
+  const unknown = generateApiKey("live", secureRandom).reveal();
+  return [
+    {
+      name: "refused: bad checksum",
+      server: service,
+      request: apiRequest(wrongChecksum, "GET", "/api-keys/self"),
+      isRefused: true,
+    },
+    {
+      name: "refused: unknown key",
+      server: service,
+      request: apiRequest(unknown, "GET", "/api-keys/self"),
+      isRefused: true,
+    },
+  ];
+};
+
+const anyAvatarId = async (db: Db): Promise<string> => {
+  const [avatar] = await db.run<{ id: string }>("select id from avatars limit 1", []);
+  if (!avatar) throw new Error("The database has no avatar.");
+  return avatar.id;
+};
+
+/** The contestants whose names contain `only`. Without pgbench, those that need it are left out. */
+export const contestantsOf = async (database: Database, processes: Processes, only: string): Promise<Contestant[]> => {
+  const { apiKey } = database;
+  return [
+    ...(Bun.which("pgbench") === null ? [] : await pgbenchContestants(database)),
+    ...createContestants(apiKey, processes),
+    ...readContestants(apiKey, await anyAvatarId(database.db), processes),
+    ...refusedContestants(apiKey, processes),
+  ].filter(({ name }) => name.includes(only));
+};

@@ -70,40 +70,63 @@ export type Request = {
   body: string | null;
   headers: Record<string, string>;
   /** Paths to use in turn instead of `path`. */
-  paths?: string[];
+  paths?: readonly string[];
+  /** Whether a load that requests a path a second time is an error. */
+  isEachPathOnce?: boolean;
+  /** API keys to use in turn, each with the path of the same turn. */
+  apiKeys?: readonly string[];
 };
 
-/** Loads `url` with wrk. Returns the requests per second and the number of responses without success. */
-export const wrk = async (
+const luaList = (texts: readonly string[]): string => `{"${texts.join('", "')}"}`;
+
+/** A Lua script for wrk. `isClaimed`: each request has a new Idempotency-Key, so that none is a replay. */
+const requestScript = ({ method, body, headers, paths, apiKeys }: Request, isClaimed: boolean): string => {
+  const luaHeaders = [
+    ...Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`),
+    ...(apiKeys ? [`["authorization"] = "Bearer " .. apiKeys[count % ${apiKeys.length} + 1]`] : []),
+    ...(isClaimed ? ['["Idempotency-Key"] = run .. count'] : []),
+  ].join(", ");
+  return `local count, run = -1, "${crypto.randomUUID()}-"
+    ${paths ? `local paths = ${luaList(paths)}` : ""}
+    ${apiKeys ? `local apiKeys = ${luaList(apiKeys)}` : ""}
+    function request()
+      count = count + 1
+      local path = ${paths ? `paths[count % ${paths.length} + 1]` : "nil"}
+      return wrk.format("${method}", path, {${luaHeaders}}, ${body === null ? "nil" : `'${body}'`})
+    end`;
+};
+
+/** Loads `url` with a Lua script. Returns the requests per second and the number of responses without success. */
+export const wrkScript = async (
   folder: string,
   url: string,
-  { method, path, body, headers, paths }: Request,
+  script: string,
   connections: number,
   seconds: number,
-  idempotent = false,
 ): Promise<{ rate: number; refused: number }> => {
-  const fixedHeaders = Object.entries(headers).map(([name, value]) => `["${name}"] = "${value}"`);
-  // A new Idempotency-Key for each request, so that none is a replay.
-  const luaHeaders = [...fixedHeaders, ...(idempotent ? ['["Idempotency-Key"] = run .. count'] : [])].join(", ");
-  const luaPath = paths ? `({"${paths.join('", "')}"})[count % ${paths.length} + 1]` : "nil";
-  const script = join(folder, `${Bun.hash(`${method}${luaHeaders}${body}${luaPath}`).toString(36)}.lua`);
-  await Bun.write(
-    script,
-    `local count, run = 0, "${crypto.randomUUID()}-"
-     function request()
-       count = count + 1
-       return wrk.format("${method}", ${luaPath}, {${luaHeaders}}, ${body === null ? "nil" : `'${body}'`})
-     end`,
-  );
-  const child = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "-s", script, url + path], {
-    stdout: "pipe",
-  });
+  const path = join(folder, "wrk.lua");
+  await Bun.write(path, script);
+  const child = Bun.spawn(["wrk", "-t1", `-c${connections}`, `-d${seconds}s`, "-s", path, url], { stdout: "pipe" });
   const text = await new Response(child.stdout).text();
   return {
     rate: Number(/Requests\/sec:\s+([\d.]+)/.exec(text)?.[1] ?? 0),
     refused: Number(/Non-2xx or 3xx responses: (\d+)/.exec(text)?.[1] ?? 0),
   };
 };
+
+/** Loads `url` with copies of a request. Returns the same as `wrkScript`. */
+export const wrk = (
+  folder: string,
+  url: string,
+  request: Request,
+  connections: number,
+  seconds: number,
+  isClaimed = false,
+): Promise<{ rate: number; refused: number }> =>
+  wrkScript(folder, url + request.path, requestScript(request, isClaimed), connections, seconds);
+
+/** How much longer pgbench runs than the other contestants: its run includes the time to connect. */
+export const CONNECT_SECONDS = 4;
 
 /** Runs a script with pgbench in prepared mode. Returns the transactions per second and their number. */
 export const pgbench = async (
@@ -116,8 +139,8 @@ export const pgbench = async (
   const path = join(folder, "pgbench.sql");
   await Bun.write(path, script);
   const { hostname, port, password } = new URL(databaseUrl);
-  // Longer than the other contestants, because the run includes the time to connect.
-  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", `${seconds + 4}`, "-f", path];
+  const duration = `${seconds + CONNECT_SECONDS}`;
+  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", duration, "-f", path];
   const { stdout, stderr } = Bun.spawnSync(
     ["pgbench", ...load, "-h", hostname, "-p", port, "-U", "postgres", "postgres"],
     { env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password } },

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { temporaryFolder } from "@realtime-avatar/db/testing";
-import { bun, runToEnd } from "@realtime-avatar/runtime/testing";
+import { bun, runToEnd } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
 let folder = "";
 
@@ -54,6 +54,17 @@ describe("the notices of a bundle", () => {
     }
   });
 
+  test("say where the source of a package is whose licence demands it", async () => {
+    const repository = { url: "git+https://git.example.com/example.git" };
+    const { text } = await noticesOf({ license: "MPL-2.0", repository }, { LICENSE: "the licence" });
+    expect(text).toContain("License: MPL-2.0\nSource: https://git.example.com/example.git\n\nthe licence\n");
+    const library = await noticesOf({ license: "LGPL-3.0-or-later", repository });
+    expect(library.text).toContain("GNU LESSER GENERAL PUBLIC LICENSE");
+    expect(library.text).toContain("GNU GENERAL PUBLIC LICENSE");
+    const { code, stderr } = await noticesOf({ license: "MPL-2.0" }, { LICENSE: "the licence" });
+    expect([code, stderr]).toEqual([1, "@scope/example 1.2.3 does not say where its source is\n"]);
+  });
+
   test.each([
     [
       "a licence that is not allowed",
@@ -62,7 +73,8 @@ describe("the notices of a bundle", () => {
     ],
     ["an expression", { license: "(MIT OR GPL-2.0-only)" }, /is not allowed/],
     ["no licence", {}, /is not allowed: not specified/],
-    ["a licence of the old form", { licenses: [{ type: "MIT" }] }, /is not allowed: not specified/],
+    ["a licence of the old form", { licenses: [{ type: "GPL-2.0" }] }, /is not allowed: "GPL-2.0"/],
+    ["several of them", { licenses: [{ type: "MIT" }, { type: "GPL-2.0" }] }, /is not allowed: not specified/],
     // The text of an MIT licence names its owner: there is no standard one.
     ["no text of its licence", { license: "MIT" }, /@scope\/example 1\.2\.3 contains no text of its licence \(MIT\)/],
   ])("are refused for a package with %s", async (_, manifest, words) => {

@@ -11,8 +11,17 @@ import { existsSync } from "node:fs";
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
-/** SPDX identifiers of licences that require only their text. Licence expressions are not allowed without a review. */
-export const ALLOWED_LICENSES = ["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"];
+/**
+ * SPDX identifiers of licences whose recipients must also be told where the source is. We distribute such packages unchanged.
+ * LGPL: only as shared libraries beside a program, where they can be replaced.
+ */
+const SOURCE_LICENSES = ["LGPL-3.0-or-later", "MPL-2.0"];
+
+/** These, and licences that require only their text. Licence expressions are not allowed without a review. */
+export const ALLOWED_LICENSES = [
+  ...["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"],
+  ...SOURCE_LICENSES,
+];
 
 /** Standard licence texts, for packages that name their licence but contain no text of it. */
 const STANDARD_TEXTS = join(import.meta.dir, "licenses");
@@ -29,8 +38,24 @@ how to link Bun with a changed WebKit are on
 https://github.com/oven-sh/bun/blob/bun-v${Bun.version}/LICENSE.md
 `;
 
+/** What a package contains of others and does not say: by its name, the licence of that, and a text. */
+const CONTAINED: Record<string, { license: string; text: string }> = {
+  "@vladmandic/human": {
+    license: "Apache-2.0",
+    text: `The networks blazeface and facemesh in this package are BlazeFace (back) and Face Mesh of MediaPipe, by Google, under the
+Apache License 2.0. The package has them with weights of 16 bits. https://github.com/google-ai-edge/mediapipe`,
+  },
+};
+
 type Metafile = { inputs: Record<string, unknown> };
-type Manifest = { name: string; version: string; license?: unknown };
+type Manifest = {
+  name: string;
+  version: string;
+  license?: unknown;
+  /** The form of older packages. */
+  licenses?: { type?: unknown }[];
+  repository?: { url?: string };
+};
 
 /** The packages whose modules a metafile lists: a map from the folder of the package to its bundled files. */
 const packagesOf = async (metafile: string): Promise<Map<string, string[]>> => {
@@ -46,9 +71,13 @@ const packagesOf = async (metafile: string): Promise<Map<string, string[]>> => {
   return packages;
 };
 
-/** The names of the files in `folder` that a notice must include: licences, and `.LICENSE.txt` files of bundled files. */
+/**
+ * The names of the files in `folder` that a notice must include: licences, `.LICENSE.txt` files of bundled files, and the
+ * README of a package of shared libraries, which lists the licences of the libraries that are linked into them.
+ */
 const noticeFiles = async (folder: string, bundled: readonly string[]): Promise<string[]> => {
   const companionFiles = new Set(bundled.map((file) => `${basename(file)}.LICENSE.txt`));
+  if (bundled.some((file) => /\.(so(\.[\d.]+)?|dylib)$/.test(file))) companionFiles.add("README.md");
   const isNotice = (name: string): boolean =>
     /^(un)?licen[cs]e(\.(md|txt))?$|^copying|^notice(\.(md|txt))?$/i.test(name) || companionFiles.has(name);
   return (await readdir(folder)).filter(isNotice).sort();
@@ -56,12 +85,23 @@ const noticeFiles = async (folder: string, bundled: readonly string[]): Promise<
 
 /** The notice of one package. Throws when its licence is not allowed or has no text. */
 const noticeOf = async (folder: string, bundled: readonly string[]): Promise<string> => {
-  const { name, version, license } = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
+  const manifest = JSON.parse(await readFile(join(folder, "package.json"), "utf8")) as Manifest;
+  const {
+    name,
+    version,
+    licenses = [],
+    license = licenses.length === 1 ? licenses[0]?.type : undefined,
+    repository,
+  } = manifest;
   if (typeof license !== "string" || !ALLOWED_LICENSES.includes(license)) {
     throw new Error(`The licence of ${name} ${version} is not allowed: ${JSON.stringify(license) ?? "not specified"}`);
   }
   const files = (await noticeFiles(folder, bundled)).map((file) => join(folder, file));
-  if (files.length === 0) files.push(join(STANDARD_TEXTS, `${license}.txt`));
+  if (!files.some((file) => !/README/.test(file))) files.push(join(STANDARD_TEXTS, `${license}.txt`));
+  const source = SOURCE_LICENSES.includes(license) ? `Source: ${repository?.url?.replace(/^git\+/, "")}\n` : "";
+  if (source.includes("undefined")) throw new Error(`${name} ${version} does not say where its source is`);
+  const contained = CONTAINED[name];
+  if (contained) files.push(join(STANDARD_TEXTS, `${contained.license}.txt`));
   const texts = await Promise.all(
     files.map((file) =>
       readFile(file, "utf8").catch(() => {
@@ -71,7 +111,12 @@ const noticeOf = async (folder: string, bundled: readonly string[]): Promise<str
       }),
     ),
   );
-  return [`${name} ${version}\nLicense: ${license}\n`, ...texts.map((text) => `${text.trim()}\n`)].join("\n");
+  const about = contained ? [`${contained.text}\n`] : [];
+  return [
+    `${name} ${version}\nLicense: ${license}\n${source}`,
+    ...about,
+    ...texts.map((text) => `${text.trim()}\n`),
+  ].join("\n");
 };
 
 /** The notices of all packages of the metafiles, sorted by name. */

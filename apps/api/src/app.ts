@@ -1,55 +1,72 @@
-/** The HTTP application: one way in for every request, one way out for every error. */
+/** The HTTP application: the handling of every request, its errors and its log line, and the routes. */
 
 import { DatabaseError, describeError } from "@realtime-avatar/db/connection/errors";
 import { newRequestId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { healthStatus, live, ready } from "@realtime-avatar/runtime/health";
+import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { Elysia } from "elysia";
+import { createUploadSlots } from "./assets/upload-slots.ts";
 import type { AppOptions, Dependencies } from "./dependencies.ts";
+import { createFileSender } from "./http/files/send-file.ts";
 import { isHost } from "./http/host.ts";
+import { createOidcProvider } from "./http/people/oidc.ts";
+import { createPasskeyCeremonies } from "./http/people/passkeys.ts";
 import { isOverload, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
 import { createRequestLimit } from "./http/rate-limit.ts";
 import { createRecentSecrets } from "./http/recent-secrets.ts";
 import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
+import type { ResponseHead } from "./http/response.ts";
 import { openApiDocument } from "./openapi/document.ts";
+import { operationsOf } from "./openapi/operation.ts";
+import { createOverdueSweep } from "./overdue-sessions.ts";
 import { apiKeyRoutes } from "./routes/api-keys.ts";
+import { assetUploadRoutes } from "./routes/asset-uploads.ts";
+import { assetRoutes } from "./routes/assets.ts";
 import { auditEventRoutes } from "./routes/audit-events.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
+import { creditRoutes } from "./routes/credits.ts";
+import { dashboardRoutes } from "./routes/dashboard/dashboard.ts";
 import { leakedKeyRoutes } from "./routes/leaked-keys.ts";
+import { modelRoutes } from "./routes/models.ts";
+import { identityRoutes } from "./routes/people/identities.ts";
+import { invitationAcceptanceRoutes, invitationRoutes } from "./routes/people/invitations.ts";
+import { oidcRoutes, oidcRoutesOfPeople } from "./routes/people/oidc.ts";
+import { passkeyRoutes } from "./routes/people/passkeys.ts";
+import { signInRoutes, userSessionRoutes } from "./routes/people/user-sessions.ts";
+import { userRoutes } from "./routes/people/users.ts";
+import { preparationRoutes } from "./routes/preparations.ts";
 import { problemTypeRoutes } from "./routes/problem-types.ts";
+import { publicAssetRoutes, publicAvatarRoutes } from "./routes/public-files.ts";
 import { referenceRoutes } from "./routes/reference.ts";
+import { signedUploadRoutes } from "./routes/signed-uploads.ts";
+import { usageSessionRoutes } from "./routes/usage-sessions.ts";
+import { usageSummaryRoutes } from "./routes/usage-summary.ts";
 
-/** Some 2 MB of memory. With more keys in use than this, those used least recently wait in line with unknown ones. */
+/** About 2 MB of memory. With more keys in use, the look-ups of those used least recently wait behind other requests. */
 const MAX_RECENT_SECRETS = 20_000;
 
-/** Bytes of a body that may come after a response without the body having been read. */
+/** Maximum size, in bytes, of a body that is left unread. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 
 /**
- * Whether the connection has to be closed if the body is left unread. Bun reads and discards an unread body, however long
- * it is. A body without a declared length counts as too long until it has been read.
+ * Whether the connection must be closed if the body is left unread. Bun reads and discards an unread body of any length. A
+ * body without a declared length counts as too long until it has been read.
  */
 const mayBeEndless = (headers: Headers): boolean =>
   headers.has("transfer-encoding") || Number(headers.get("content-length")) > MAX_UNREAD_BYTES;
 
-type Route = { method: string; path: string };
-
-/** The methods that some route has at `path`. */
-const methodsAt = (routes: readonly Route[], path: string): string[] => {
+/** The methods that `routes` support at `path`. */
+const methodsAt = (routes: readonly { method: string; path: string }[], path: string): string[] => {
   const segments = path.split("/");
-  const matches = (route: Route): boolean => {
-    const pattern = route.path.split("/");
-    return (
-      pattern.length === segments.length &&
-      pattern.every((part, index) => (part.startsWith(":") ? segments[index] !== "" : part === segments[index]))
-    );
-  };
-  const methods = new Set(routes.filter(matches).map((route) => route.method));
+  const matches = (pattern: readonly string[]): boolean =>
+    pattern.length === segments.length &&
+    pattern.every((part, index) => (part.startsWith(":") ? segments[index] !== "" : part === segments[index]));
+  const methods = new Set(routes.filter((route) => matches(route.path.split("/"))).map(({ method }) => method));
   if (methods.has("GET")) methods.add("HEAD");
   return [...methods].sort();
 };
 
-/** The last handler: answers, and logs, an error of the error handling itself. */
+/** Responds to an error of the error handling itself, and logs it. */
 export const failureHandler =
   ({ clock, random, log }: Pick<AppOptions, "clock" | "random" | "log">) =>
   (error: unknown): Response => {
@@ -58,117 +75,172 @@ export const failureHandler =
     return problemResponse(toProblem(error), requestId);
   };
 
+/** The start of a request: its context, and the headers that every response has. */
+const beginRequest = (
+  { db, clock, random, isEnding, metrics, tracing }: AppOptions,
+  request: Request,
+  set: ResponseHead,
+): RequestContext => {
+  const requestId = requestIdFor(request.headers.get("x-request-id"), clock(), random);
+  const startedAt = performance.now();
+  metrics?.requestBegins();
+  const span = tracing?.begin(request);
+  const traceparent = request.headers.get("traceparent");
+  const traceId = span?.traceId ?? traceIdOf(traceparent);
+  const context: RequestContext = {
+    requestId,
+    startedAt,
+    deadline: startedAt + db.deadlineMs,
+    traceId,
+    span,
+    recordSpan: span?.recordSpan,
+    isAborted: () => request.signal.aborted,
+  };
+  const headers = set.headers as Record<string, string>;
+  // Without tracing, a valid `traceparent` is returned unchanged.
+  if (traceId !== undefined) headers["traceparent"] = span?.traceparent ?? (traceparent as string);
+  headers["x-request-id"] = requestId;
+  headers["cache-control"] = "no-store";
+  headers["x-content-type-options"] = "nosniff";
+  // The client sends its next request to another process before this one closes the connection.
+  if (isEnding()) headers["connection"] = "close";
+  else if (mayBeEndless(request.headers)) {
+    headers["connection"] = "close";
+    context.onBodyRead = () => delete headers["connection"];
+  }
+  return context;
+};
+
+/** The end of a request: its metrics, span and log line. They name the pattern `route`, as a path may contain anything. */
+const endRequest = (
+  { metrics, log }: AppOptions,
+  { method }: Request,
+  route: string | undefined,
+  set: ResponseHead,
+  context: RequestContext,
+): void => {
+  const { requestId, startedAt, traceId, span, tenantId, keyId, userId, problem, error, isShed } = context;
+  const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
+  const status = Number(set.status ?? 200);
+  metrics?.requestEnds({ method, route, status, durationMs, problem });
+  span?.end({ method, route, status, requestId, problem });
+  const line = { requestId, traceId, method, route, status, durationMs, tenantId, keyId, userId, problem };
+  // Overload refuses many requests at once: their lines have no stack.
+  if (isShed) log.warn({ ...line, reason: error instanceof DatabaseError ? error.code : undefined }, "request");
+  else if (error === undefined) log.info(line, "request");
+  else log.error({ ...line, error: describeError(error) }, "request");
+};
+
+/** The problem for an error that Elysia reports with `code`; `allowed` are the methods that the path supports. */
+const problemOf = (error: unknown, code: string | number, allowed: readonly string[]): Problem => {
+  if (code !== "NOT_FOUND") return toProblem(error);
+  return allowed.length === 0
+    ? notFound()
+    : new Problem("method_not_allowed", "The resource does not support this method.");
+};
+
+/** What the log line says of an error that the client got as `problem`. */
+const noteError = (error: unknown, code: string | number, problem: Problem, context: RequestContext): void => {
+  context.problem = problem.code;
+  context.isShed = isOverload(error, problem);
+  if (problem.status < 500) return;
+  // A `Problem` is not a defect, but its cause may be one. Elysia's error for a response that does not match its schema
+  // quotes the response.
+  if (error instanceof Problem) context.error = error.cause;
+  else context.error = code === "VALIDATION" ? new Error("a response does not match its schema") : error;
+};
+
+/** The response of `/readyz`. */
+const readiness = async ({ db, isEnding }: AppOptions, set: ResponseHead): Promise<Health> => {
+  const health = await ready(db, isEnding);
+  set.status = healthStatus(health);
+  // The shutdown may have begun during the check.
+  if (isEnding()) (set.headers as Record<string, string>)["connection"] = "close";
+  return health;
+};
+
+/** The pages for people. */
+const pageRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "pages" }).use(problemTypeRoutes()).use(referenceRoutes()).use(dashboardRoutes(dependencies));
+
+/** The routes of people, and those with which they sign in. */
+const peopleRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "people" })
+    .use(invitationAcceptanceRoutes(dependencies))
+    .use(invitationRoutes(dependencies))
+    .use(signInRoutes(dependencies))
+    .use(userSessionRoutes(dependencies))
+    .use(userRoutes(dependencies))
+    .use(passkeyRoutes(dependencies))
+    .use(oidcRoutes(dependencies))
+    .use(oidcRoutesOfPeople(dependencies))
+    .use(identityRoutes(dependencies));
+
 export const createApp = (options: AppOptions) => {
-  const { db, clock, random, log, isEnding, metrics, tracing } = options;
   const { rateLimit: key, tenantRateLimit: tenant } = options.config;
   const dependencies: Dependencies = {
     ...options,
     limitRequests: createRequestLimit({ key, tenant }, options.redis),
     recentSecrets: createRecentSecrets(MAX_RECENT_SECRETS),
+    operationAt: (method, route) => operationIds().get(`${method === "HEAD" ? "GET" : method} ${route}`),
+    passkeys: createPasskeyCeremonies(options),
+    oidc: options.config.oidc && createOidcProvider(options.config.oidc, options),
+    uploadSlots: createUploadSlots(),
+    fileSender: createFileSender(),
+    sweepOverdue: createOverdueSweep(options.metrics),
   };
-  /** Made when it is first asked for. */
+  /** The operation id of each route; complete once all routes are added. */
+  let operationsByRoute: Map<string, string> | null = null;
+  const operationIds = (): Map<string, string> => {
+    operationsByRoute ??= operationsOf(app.routes);
+    return operationsByRoute;
+  };
+  /** The OpenAPI document as JSON; null before the first request for it. */
   let document: string | null = null;
   const app = new Elysia({
     // Unknown fields are refused, never removed.
     normalize: false,
     strictPath: true,
-    // Otherwise a host of fewer than four characters makes Elysia mistake where the path begins.
+    // Otherwise Elysia finds the wrong start of the path when the host has fewer than four characters.
     handler: { standardHostname: false },
   })
     .use(withRequestContext)
     .onRequest((context) => {
-      const { request } = context;
-      const requestId = requestIdFor(request.headers.get("x-request-id"), clock(), random);
-      const startedAt = performance.now();
-      metrics?.requestBegins();
-      const span = tracing?.begin(request);
-      const sent = request.headers.get("traceparent");
-      const traceId = span?.traceId ?? traceIdOf(sent);
-      const deadline = startedAt + db.deadlineMs;
-      const isAborted = (): boolean => request.signal.aborted;
-      const requestContext: RequestContext = {
-        requestId,
-        startedAt,
-        deadline,
-        traceId,
-        span,
-        recordSpan: span?.recordSpan,
-        isAborted,
-      };
-      context.requestContext = requestContext;
-      const headers = context.set.headers as Record<string, string>;
-      // Without a span of ours, the trace is handed back as it came.
-      if (traceId !== undefined) headers["traceparent"] = span?.traceparent ?? (sent as string);
-      headers["x-request-id"] = requestId;
-      headers["cache-control"] = "no-store";
-      headers["x-content-type-options"] = "nosniff";
-      // The next request of this client goes to somebody else, before this process hangs up on it.
-      if (isEnding()) headers["connection"] = "close";
-      else if (mayBeEndless(request.headers)) {
-        headers["connection"] = "close";
-        requestContext.onBodyRead = () => delete headers["connection"];
-      }
-      const host = request.headers.get("host");
+      context.requestContext = beginRequest(options, context.request, context.set);
+      const host = context.request.headers.get("host");
       if (host !== null && !isHost(host)) {
         throw new Problem("malformed_request", "The Host header is empty or malformed, or there are several.");
       }
     })
     // Registered before any route: a hook covers only what comes after it.
     .onError(({ code, error, path, set, requestContext }) => {
-      let problem = toProblem(error);
-      if (code === "NOT_FOUND") {
-        const allowed = methodsAt(app.routes, path);
-        problem = notFound();
-        if (allowed.length > 0) {
-          problem = new Problem("method_not_allowed", "This resource does not answer to this method.");
-          set.headers["allow"] = allowed.join(", ");
-        }
-      }
-      requestContext.problem = problem.code;
-      requestContext.isShed = isOverload(error, problem);
-      if (problem.status >= 500) {
-        // A problem of ours is no defect, but for what has caused it. Elysia's own words for an answer that breaks its
-        // schema quote the answer.
-        if (error instanceof Problem) requestContext.error = error.cause;
-        else requestContext.error = code === "VALIDATION" ? new Error("an answer breaks its schema") : error;
-      }
+      const allowed = code === "NOT_FOUND" ? methodsAt(app.routes, path) : [];
+      const problem = problemOf(error, code, allowed);
+      if (allowed.length > 0) set.headers["allow"] = allowed.join(", ");
+      noteError(error, code, problem, requestContext);
       return writeProblem(problem, requestContext.requestId, set);
     })
     .onAfterResponse(({ request, route, set, requestContext }) => {
-      const { requestId, startedAt, traceId, span, tenantId, keyId, problem, error, isShed } = requestContext;
-      const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
-      const { method } = request;
-      const status = Number(set.status ?? 200);
-      metrics?.requestEnds({ method, route, status, durationMs, problem });
-      span?.end({ method, route, status, requestId, problem });
-      // The route's pattern, never the path that was asked for: a path may hold anything.
-      const line = {
-        requestId,
-        traceId,
-        method,
-        route,
-        status,
-        durationMs,
-        tenantId,
-        keyId,
-        problem,
-      };
-      // What is refused for load comes in numbers: a line each, and no stack.
-      if (isShed) log.warn({ ...line, reason: error instanceof DatabaseError ? error.code : undefined }, "request");
-      else if (error === undefined) log.info(line, "request");
-      else log.error({ ...line, error: describeError(error) }, "request");
+      endRequest(options, request, route, set, requestContext);
     })
     .get("/healthz", () => live())
-    .get("/readyz", async ({ status }) => {
-      const health = await ready(db, isEnding());
-      return status(healthStatus(health), health);
-    })
+    .get("/readyz", ({ set }) => readiness(options, set))
     .use(apiKeyRoutes(dependencies))
+    .use(assetRoutes(dependencies))
+    .use(assetUploadRoutes(dependencies))
+    .use(signedUploadRoutes(dependencies))
     .use(avatarRoutes(dependencies))
+    .use(preparationRoutes(dependencies))
+    .use(modelRoutes(dependencies))
+    .use(creditRoutes(dependencies))
+    .use(usageSessionRoutes(dependencies))
+    .use(usageSummaryRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
     .use(leakedKeyRoutes(dependencies))
-    .use(problemTypeRoutes())
-    .use(referenceRoutes())
+    .use(peopleRoutes(dependencies))
+    .use(publicAssetRoutes(dependencies))
+    .use(publicAvatarRoutes(dependencies))
+    .use(pageRoutes(dependencies))
     .get("/openapi.json", ({ set }): string => {
       document ??= JSON.stringify(openApiDocument(app.routes));
       set.headers["content-type"] = "application/json";

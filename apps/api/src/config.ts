@@ -1,17 +1,26 @@
 /** The configuration of the API, read once at the start. */
-import { CreateAvatar } from "@realtime-avatar/domain/avatar";
+import { LIVE_MODEL_ID } from "@realtime-avatar/domain/avatars/models";
+import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { isValid } from "@realtime-avatar/domain/schema";
 import {
   type CommonConfig,
   ConfigError,
   readCommonConfig,
+  readMetricsPort,
   readPort,
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
+import { readPublicUrl } from "@realtime-avatar/runtime/public-url";
+import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
+import type { StorageConfig } from "@realtime-avatar/storage/open";
+import { Secret } from "@realtime-avatar/storage/secret";
 import type { RateLimit } from "./http/rate-limit.ts";
+import { type OidcConfig, readOidcConfig } from "./oidc-config.ts";
 
 export type ApiConfig = CommonConfig & {
+  /** The addresses at which the service listens. */
+  hosts: readonly string[];
   port: number;
   defaultAvatarModelId: string;
   trustedProxyHops: number;
@@ -22,14 +31,64 @@ export type ApiConfig = CommonConfig & {
   redisUrl: string | null;
   /** Maximum number of active keys of a tenant. */
   maxActiveKeysPerTenant: number;
+  /** The quota of a tenant in each environment: its assets that are neither failed nor deleted. */
+  maxAssetsPerTenant: number;
+  maxAssetBytesPerTenant: number;
+  /** Scheme, host and port at which browsers reach the service; null: localhost, and the port on which it listens. */
+  publicUrl: string | null;
+  /** The provider with which people sign in; null: passkeys alone. */
+  oidc: OidcConfig | null;
+  /** Signs the challenges of passkeys, and seals attempts of OIDC; null: a random secret in the data directory. */
+  sessionSecret: Secret | null;
+  /** Scheme, host and port of the public URLs of assets and previews, and of signed URLs on disk; null: where the service listens. */
+  publicAssetOrigin: string | null;
+  storage: StorageConfig;
+  /** Price of a second of a usage session, in credit micros. */
+  creditPriceMicrosPerSecond: number;
+  /** How long a session may wait for its start, and how long it lasts after each report, in seconds. */
+  sessionStartSeconds: number;
+  sessionLeaseSeconds: number;
   /** Port of the metrics server; null when metrics are disabled. */
   metricsPort: number | null;
+  /** Whether the API closes overdue sessions; null: on the embedded database, where no worker need run. */
+  sweepInApi: boolean | null;
+  /** Whether the API runs a worker as a child process; null: on the embedded database. */
+  worker: boolean | null;
 };
 
-const readNumber = (variables: Variables, name: string, minimum: number): number | null =>
-  readVariable<number | null>(variables, name, null, `a whole number from ${minimum} to 1000000`, (text) =>
-    /^\d{1,7}$/.test(text) && Number(text) >= minimum && Number(text) <= 1_000_000 ? Number(text) : undefined,
+const readSwitch = (variables: Variables, name: string): boolean | null =>
+  readVariable<boolean | null>(variables, name, null, "true or false", (text) =>
+    text === "true" ? true : text === "false" ? false : undefined,
   );
+
+const readNumber = (variables: Variables, name: string, minimum: number, maximum = 1_000_000): number | null =>
+  readVariable<number | null>(variables, name, null, `a whole number from ${minimum} to ${maximum}`, (text) =>
+    /^\d{1,15}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
+  );
+
+/** Far more than a tenant can fill, and within the integers of a double. */
+const MAX_ASSET_BYTES = 10 ** 15 - 1;
+
+/** An origin without a path: `https://assets.example.com`. */
+const readOrigin = (variables: Variables, name: string): string | null =>
+  readVariable<string | null>(variables, name, null, "an origin such as https://assets.example.com", (text) =>
+    /^https?:\/\/[^/?#@\s]+$/.test(text) && URL.canParse(text) ? new URL(text).origin : undefined,
+  );
+
+/** 32 characters of base64url are 192 bits. */
+const MIN_SECRET_LENGTH = 32;
+const readSessionSecret = (variables: Variables): Secret | null =>
+  readVariable<Secret | null>(
+    variables,
+    "SESSION_SECRET",
+    null,
+    `text of at least ${MIN_SECRET_LENGTH} characters`,
+    (text) => (text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined),
+  );
+
+/** At this price the longest session still costs less than 2^53 credit micros. */
+const MAX_PRICE = 1_000_000_000_000;
+const MAX_LEASE_SECONDS = 86_400;
 
 /** The rate limit from `<prefix>_RPS` and `<prefix>_BURST`; null when neither is set. A burst without a rate is an error. */
 const toRateLimit = (prefix: string, perSecond: number | null, burst: number | null): RateLimit | null => {
@@ -38,32 +97,48 @@ const toRateLimit = (prefix: string, perSecond: number | null, burst: number | n
 };
 
 /** Throws a `ConfigError` that names the first invalid variable. */
-export const readConfig = (variables: Variables): ApiConfig => ({
-  ...readCommonConfig(variables),
-  port: readPort(variables, "PORT", 3000),
-  defaultAvatarModelId: readVariable(
-    variables,
-    "DEFAULT_AVATAR_MODEL_ID",
-    "realtime-avatar-live-v1",
-    "an avatar model id of 1 to 160 characters",
-    (text) => (isValid(CreateAvatar.properties.modelId, text) ? text : undefined),
-  ),
-  trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
-    /^\d$/.test(text) ? Number(text) : undefined,
-  ),
-  rateLimit: toRateLimit(
-    "RATE_LIMIT",
-    readNumber(variables, "RATE_LIMIT_RPS", 1),
-    readNumber(variables, "RATE_LIMIT_BURST", 0),
-  ),
-  tenantRateLimit: toRateLimit(
-    "RATE_LIMIT_TENANT",
-    readNumber(variables, "RATE_LIMIT_TENANT_RPS", 1),
-    readNumber(variables, "RATE_LIMIT_TENANT_BURST", 0),
-  ),
-  maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
-  metricsPort: variables["METRICS_PORT"] ? readPort(variables, "METRICS_PORT", 0) : null,
-  redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
-    /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,
-  ),
-});
+export const readConfig = (variables: Variables): ApiConfig => {
+  const common = readCommonConfig(variables);
+  return {
+    ...common,
+    hosts: variables["HOST"] ? [common.host] : [common.host, "::1"],
+    port: readPort(variables, "PORT", 3000),
+    defaultAvatarModelId: readVariable(
+      variables,
+      "DEFAULT_AVATAR_MODEL_ID",
+      LIVE_MODEL_ID,
+      "an avatar model id of 1 to 160 characters",
+      (text) => (isValid(CreateAvatar.properties.modelId, text) ? text : undefined),
+    ),
+    trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
+      /^\d$/.test(text) ? Number(text) : undefined,
+    ),
+    rateLimit: toRateLimit(
+      "RATE_LIMIT",
+      readNumber(variables, "RATE_LIMIT_RPS", 1),
+      readNumber(variables, "RATE_LIMIT_BURST", 0),
+    ),
+    tenantRateLimit: toRateLimit(
+      "RATE_LIMIT_TENANT",
+      readNumber(variables, "RATE_LIMIT_TENANT_RPS", 1),
+      readNumber(variables, "RATE_LIMIT_TENANT_BURST", 0),
+    ),
+    maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
+    maxAssetsPerTenant: readNumber(variables, "MAX_ASSETS_PER_TENANT", 1) ?? 10_000,
+    maxAssetBytesPerTenant: readNumber(variables, "MAX_ASSET_BYTES_PER_TENANT", 1, MAX_ASSET_BYTES) ?? 20 * 1024 ** 3,
+    publicUrl: readPublicUrl(variables),
+    oidc: readOidcConfig(variables),
+    sessionSecret: readSessionSecret(variables),
+    publicAssetOrigin: readOrigin(variables, "PUBLIC_ASSET_ORIGIN"),
+    storage: readStorageConfig(variables, readCommonConfig(variables).database.dataDirectory),
+    metricsPort: readMetricsPort(variables, "METRICS_PORT"),
+    sweepInApi: readSwitch(variables, "SWEEP_IN_API"),
+    worker: readSwitch(variables, "WORKER"),
+    creditPriceMicrosPerSecond: readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000,
+    sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 120,
+    sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
+    redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
+      /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,
+    ),
+  };
+};

@@ -1,46 +1,88 @@
-/** What the application and its routes are given. Nothing is read or connected at import time. */
+/** The dependencies of the application and of its routes. Nothing is read or connected at import time. */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Caller } from "@realtime-avatar/db/statements/callers";
-import type { RandomBytes } from "@realtime-avatar/domain/id";
+import type { RandomBytes, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Tracing } from "@realtime-avatar/runtime/tracing";
+import type { Secret } from "@realtime-avatar/storage/secret";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import type { Spool } from "./assets/spool.ts";
+import type { UploadSlots } from "./assets/upload-slots.ts";
 import type { ApiConfig } from "./config.ts";
+import type { FileSender } from "./http/files/send-file.ts";
+import type { OidcProvider } from "./http/people/oidc.ts";
+import type { PasskeyCeremonies } from "./http/people/passkeys.ts";
 import type { RequestLimit } from "./http/rate-limit.ts";
 import type { RecentSecrets } from "./http/recent-secrets.ts";
 import type { RedisStore } from "./http/redis.ts";
 import type { ResponseBytes } from "./http/response-bytes.ts";
+import type { SweepOverdue } from "./overdue-sessions.ts";
 
-/** What the application is given. */
+/** The dependencies that the process creates. */
 export type AppOptions = {
   db: Db;
   clock: () => Date;
   random: RandomBytes;
   config: Pick<
     ApiConfig,
-    "defaultAvatarModelId" | "maxActiveKeysPerTenant" | "rateLimit" | "tenantRateLimit" | "trustedProxyHops"
+    | "creditPriceMicrosPerSecond"
+    | "defaultAvatarModelId"
+    | "maxAssetBytesPerTenant"
+    | "maxAssetsPerTenant"
+    | "maxActiveKeysPerTenant"
+    | "oidc"
+    | "rateLimit"
+    | "sessionLeaseSeconds"
+    | "sessionStartSeconds"
+    | "tenantRateLimit"
+    | "trustedProxyHops"
   >;
   log: Logger;
-  /** Called with each key that has proved itself. */
+  /** Called with each authenticated caller. */
   noteUse: (caller: Caller) => void;
-  /** The address from which a request's connection comes; null when there is none. */
+  /** Called with the user and the session of each authenticated person. */
+  noteSeen: (seen: { tenantId: TenantId; id: UserId | UserSessionId; checkedAt: Date }) => void;
+  /** Scheme, host and port at which browsers reach the service. */
+  publicUrl: () => string;
+  /** Signs the challenges of passkeys, and seals attempts of OIDC; the same in every replica. */
+  sessionSecret: Secret;
+  /** The address of the peer of a request's connection; null when it is unknown. */
   peerAddress: (request: Request) => string | null;
-  /** Where rate limits are counted for all replicas; null when each counts for itself. */
+  /** The store in which all replicas count rate limits; null when each process counts for itself. */
   redis: RedisStore | null;
-  /** What is sent, and not yet read. */
+  /** The responses that clients have not yet read. */
   responseBytes: ResponseBytes;
-  /** Whether the process has been told to end. */
+  /** Where the files of assets are kept. */
+  storage: Storage;
+  /** The folder of the files that are being uploaded. */
+  spool: Spool;
+  /** Scheme, host and port of the public URLs of assets and previews. */
+  assetOrigin: () => string;
+  /** Whether the process is shutting down. */
   isEnding: () => boolean;
-  /** Metrics and tracing of requests; null when they are off. */
+  /** Metrics and tracing of requests; null when they are disabled. */
   metrics: Metrics | null;
   tracing: Tracing | null;
 };
 
-/** What its routes are given: the same, and what all of them share. */
+/** The dependencies of the routes: those of the application, and the state that all routes share. */
 export type Dependencies = AppOptions & {
   /** Counts the requests of a caller over all routes; null when there is no limit. */
   limitRequests: RequestLimit | null;
-  /** The secrets that have authenticated recently: their look-ups go first. */
+  /** The operation id of a route; undefined when there is none. */
+  operationAt: (method: string, route: string) => string | undefined;
+  /** Registration of passkeys and authentication with them. */
+  passkeys: PasskeyCeremonies;
+  /** The provider with which people sign in; null: passkeys alone. */
+  oidc: OidcProvider | null;
+  /** The secrets that have authenticated recently: their look-ups have priority. */
   recentSecrets: RecentSecrets;
+  /** The uploads in progress. */
+  uploadSlots: UploadSlots;
+  /** The public files that are being sent. */
+  fileSender: FileSender;
+  /** Closes overdue sessions of a tenant before a request of it is refused for lack of credits. */
+  sweepOverdue: SweepOverdue;
 };

@@ -1,14 +1,14 @@
 /** The first key of an empty database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import {
-  random,
-  seedTenant,
-  session,
-  type TestDatabase,
-  testDatabase,
-  untilBlocked,
-} from "@realtime-avatar/db/testing";
+import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
+import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
+import { listTenants } from "@realtime-avatar/db/statements/tenants";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { createFirstKey } from "./first-run.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -29,10 +29,24 @@ const rows = async () => {
   return row;
 };
 
+test("comes with an hour of credits in both environments", async () => {
+  const other = await testDatabase();
+  expect(await createFirstKey(other.db, new Date(), random)).not.toBeNull();
+  const [tenant] = await listTenants(other.db);
+  for (const environment of ["live", "test"] as const) {
+    expect(await findCreditBalance(other.db, tenant?.tenantId as TenantId, environment)).toMatchObject({
+      availableCreditMicros: 3_600_000_000,
+      lifetimeGrantedCreditMicros: 3_600_000_000,
+    });
+  }
+  expect(await findCreditDrift(other.db, tenant?.tenantId as TenantId, 10)).toEqual([]);
+  await other.close();
+});
+
 test("is created once, by however many processes that start at once", async () => {
   const pools = Array.from({ length: 8 }, () => connect(database.url, { connections: 1 }));
-  const made = await Promise.all(pools.map((db) => createFirstKey(db, new Date(), random)));
-  expect(made.filter(Boolean)).toHaveLength(1);
+  const secrets = await Promise.all(pools.map((db) => createFirstKey(db, new Date(), random)));
+  expect(secrets.filter(Boolean)).toHaveLength(1);
   expect(await rows()).toEqual({ tenants: 1, keys: 1, credentials: 1, events: 1 });
   expect(await createFirstKey(database.db, new Date(), random)).toBeNull();
   await Promise.all(pools.map((db) => db.close()));

@@ -2,18 +2,56 @@
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { insertFirstApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
-import type { ApiKeySecret } from "@realtime-avatar/domain/api-key-secret";
+import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { hasUsers } from "@realtime-avatar/db/statements/people/users";
+import { listTenants } from "@realtime-avatar/db/statements/tenants";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
+import type { ApiKeySecret } from "@realtime-avatar/domain/api-keys/secret";
+import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
 
 /** Creates a tenant and a live key with the scope `*` if there is no tenant yet; otherwise returns `null`. */
 export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Promise<ApiKeySecret | null> => {
   const tenant = { tenantId: newId("ten", now, random), name: "First tenant", createdAt: now };
   const request = { name: "First key", environment: "live" as const, scopes: ["*" as const] };
-  const { record, secret } = issueApiKey(request, OPERATOR, { tenantId: tenant.tenantId, judgedAt: now, now, random });
+  const { record, secret } = issueApiKey(request, OPERATOR, { tenantId: tenant.tenantId, checkedAt: now, now, random });
   const origin = { actor: null, requestId: newRequestId(now, random), now, random };
-  return (await insertFirstApiKey(db, tenant, record, secret, origin)) ? secret : null;
+  const grants = initialGrants(tenant.tenantId, { ...origin, isFirstRun: true });
+  return (await insertFirstApiKey(db, tenant, grants, record, secret, origin)) ? secret : null;
 };
+
+/** The address in the first invitation. No mail is sent to it; the person can be told apart by the name. */
+const FIRST_EMAIL = "owner@localhost";
+
+/**
+ * A link with which the first person becomes an owner of the first tenant; null when there is a user already. Earlier links
+ * become invalid.
+ */
+export const createFirstLink = async (
+  db: Db,
+  publicUrl: string,
+  now: Date,
+  random: RandomBytes,
+): Promise<string | null> => {
+  if (await hasUsers(db)) return null;
+  const [tenant] = await listTenants(db);
+  if (!tenant) return null;
+  const { tenantId } = tenant;
+  const fields = { tenantId, email: FIRST_EMAIL, role: "owner" as const, userId: null, createdBy: null };
+  const created = newInvitation(fields, { now, random });
+  const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+  const { kind } = await insertInvitation(db, created, null, origin);
+  return kind === "written" ? invitationUrl(publicUrl, created.token) : null;
+};
+
+/** The message that shows the link. */
+export const firstLinkMessage = (link: string): string => `
+Open the dashboard and register a passkey. The link works once, within 30 minutes:
+
+  ${link}
+`;
 
 /** The message that shows the secret, which cannot be shown again. */
 export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string): string => `
@@ -24,6 +62,10 @@ A tenant and its first API key were created. The key has every scope. It is show
 Create an avatar with it:
 
   curl -sS ${baseUrl}/api/v1/avatars -H "Authorization: Bearer ${secret.reveal()}" -H "Content-Type: application/json" -d '{"displayName": "Ada", "sourceKind": "image"}'
+
+The tenant has credits for an hour of calls. Open a session for a call of up to a minute:
+
+  curl -sS ${baseUrl}/api/v1/usage/sessions -H "Authorization: Bearer ${secret.reveal()}" -H "Content-Type: application/json" -d '{"maxSessionSeconds": 60}'
 
 Try every operation in a browser: ${baseUrl}/docs
 `;

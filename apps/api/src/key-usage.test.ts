@@ -1,7 +1,10 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { seedKey, session, untilBlocked } from "@realtime-avatar/db/testing";
+import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
 import { createLog } from "@realtime-avatar/runtime/log";
+import { session } from "@realtime-avatar/testing/database";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { startApi, type TestApi } from "../test/support/api.ts";
 import { createUses } from "./key-usage.ts";
 
@@ -44,7 +47,7 @@ describe("lastUsedAt", () => {
     expect(list.data.find(({ id }: { id: string }) => id === record.id).lastUsedAt).toBe(used);
   });
 
-  test("counts whoever proves itself, and nobody else", async () => {
+  test("records authenticated callers only", async () => {
     const powerless = await seedKey(api.database.db, api.tenantId, { scopes: ["usage:read"] });
     const revoked = await seed();
     await api.database.db.client`update api_keys set revoked_at = now() where id = ${revoked.record.id}`;
@@ -69,12 +72,12 @@ describe("the notes", () => {
   const useOf = ({ record }: Awaited<ReturnType<typeof seed>>, minutes: number, seconds = 0) => ({
     tenantId: record.tenantId,
     id: record.id,
-    judgedAt: new Date(Date.UTC(2026, 0, 1, 0, minutes, seconds)),
+    checkedAt: new Date(Date.UTC(2026, 0, 1, 0, minutes, seconds)),
   });
 
   test("of one key are written at most once a minute", async () => {
     const key = await seed();
-    const uses = createUses(api.database.db, quiet);
+    const uses = createUses(api.database.db, quiet, recordUses);
     uses.note(useOf(key, 1, 5));
     await uses.flush();
     const [first] = await rows(key.record.id);
@@ -90,7 +93,10 @@ describe("the notes", () => {
 
   test("never take a time back, whichever replica writes last", async () => {
     const key = await seed();
-    const replicas = [createUses(api.database.db, quiet), createUses(api.database.db, quiet)] as const;
+    const replicas = [
+      createUses(api.database.db, quiet, recordUses),
+      createUses(api.database.db, quiet, recordUses),
+    ] as const;
     replicas[0].note(useOf(key, 9));
     replicas[1].note(useOf(key, 8));
     await replicas[0].flush();
@@ -100,7 +106,7 @@ describe("the notes", () => {
 
   test("that come late, over the border of a minute, do not hide the minute after", async () => {
     const [key, other] = [await seed(), await seed()];
-    const uses = createUses(api.database.db, quiet);
+    const uses = createUses(api.database.db, quiet, recordUses);
     uses.note(useOf(other, 2));
     uses.note(useOf(key, 1, 59));
     uses.note(useOf(key, 2, 1));
@@ -113,11 +119,14 @@ describe("the notes", () => {
     const ids = Array.from({ length: 2500 }, (_, index) => `key_01h455vb4p${String(index).padStart(16, "0")}` as const);
     const note = (uses: ReturnType<typeof createUses>, all: readonly (typeof ids)[number][], minute: number) => {
       for (const id of all) {
-        uses.note({ tenantId: api.tenantId, id, judgedAt: new Date(Date.UTC(2026, 0, 1, 0, minute)) });
+        uses.note({ tenantId: api.tenantId, id, checkedAt: new Date(Date.UTC(2026, 0, 1, 0, minute)) });
       }
     };
     for (let round = 0; round < 5; round++) {
-      const [one, other] = [createUses(api.database.db, quiet), createUses(api.database.db, quiet)];
+      const [one, other] = [
+        createUses(api.database.db, quiet, recordUses),
+        createUses(api.database.db, quiet, recordUses),
+      ];
       note(one, ids, 2 * round);
       note(other, ids.toReversed(), 2 * round + 1);
       await Promise.all([one.flush(), other.flush()]);
@@ -130,7 +139,7 @@ describe("the notes", () => {
   test("wait while the database does not take them, say so in the log, and hold no secret", async () => {
     const key = await seed();
     const lines: string[] = [];
-    const uses = createUses(api.database.db, createLog("info", { write: (line) => void lines.push(line) }));
+    const uses = createUses(api.database.db, createLog("info", { write: (line) => void lines.push(line) }), recordUses);
     uses.note(useOf(key, 1));
     const { client } = api.database.db;
     await client`alter table api_key_usage rename to elsewhere`;
@@ -148,7 +157,7 @@ describe("the notes", () => {
 
   test("that come while others are written are written next", async () => {
     const key = await seed();
-    const uses = createUses(api.database.db, quiet);
+    const uses = createUses(api.database.db, quiet, recordUses);
     const holder = session(api.database.url);
     await holder.client`begin`;
     await holder.client`insert into api_key_usage values (${key.record.tenantId}, ${key.record.id}, 'epoch')`;

@@ -1,30 +1,24 @@
-/** The service as a process: started, asked, told to stop. */
+/** The service as a process: how it starts, and what it serves then. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, rm } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { join } from "node:path";
-import { openByTcp } from "@realtime-avatar/db/embedded-testing";
-import { migrate } from "@realtime-avatar/db/migrate";
-import { openDatabase } from "@realtime-avatar/db/open";
-import {
-  client,
-  seedKey,
-  seedTenant,
-  type TestDatabase,
-  temporaryFolder,
-  testDatabase,
-  watchLookUps,
-} from "@realtime-avatar/db/testing";
-import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
-import { readAnswer, requestInit } from "../test/support/api.ts";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { client, preparedDataDirectory, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { openByTcp } from "@realtime-avatar/testing/embedded";
+import { bun, REPOSITORY, runToEnd, source, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { readAnswer } from "../test/support/api.ts";
+import { API, call, start, stop } from "../test/support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-const API = "apps/api/src/main.ts";
-const CLI = "apps/api/src/cli.ts";
+const CLI = "apps/cli/src/main.ts";
+
 let folder = "";
 let database: TestDatabase;
 
@@ -36,55 +30,88 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-const start = async (
-  variables: Record<string, string>,
-  command = bun(API),
-): Promise<RunningProcess & { url: string }> => {
-  const running = startProcess(command, { PORT: "0", ...variables });
-  const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
-  return { ...running, url };
-};
-const stop = async (running: RunningProcess): Promise<number> => {
-  running.kill("SIGTERM");
-  return running.exited;
-};
-const call = async (url: string, key: string, body: unknown) =>
-  readAnswer(await fetch(url, requestInit("POST", { key, body })));
+describe("overdue sessions", () => {
+  /** Whether the service closes them: then it has a metric for it. */
+  const isSweeping = async (variables: Record<string, string>): Promise<boolean> => {
+    const running = await start({ METRICS_PORT: "0", ...variables });
+    const [, metrics = ""] = await running.waitFor(/"metrics":"(http:[^"]+)"/);
+    const text = await (await fetch(metrics)).text();
+    expect(await stop(running)).toBe(0);
+    return text.includes("realtime_avatar_sessions_swept_total");
+  };
+
+  test("are closed by the API on its embedded database, elsewhere only when SWEEP_IN_API says so", async () => {
+    const embedded = { DATA_DIR: await preparedDataDirectory(join(folder, "sweeping")) };
+    const external = { DATABASE_URL: database.url };
+    expect(await isSweeping(embedded)).toBe(true);
+    expect(await isSweeping({ ...embedded, SWEEP_IN_API: "false" })).toBe(false);
+    expect(await isSweeping(external)).toBe(false);
+    expect(await isSweeping({ ...external, SWEEP_IN_API: "true" })).toBe(true);
+    const { code, stderr } = await runToEnd(bun(API), { ...external, SWEEP_IN_API: "yes" });
+    expect([code, stderr]).toEqual([1, "SWEEP_IN_API must be true or false.\n"]);
+  });
+
+  test("are closed while the service runs", async () => {
+    const own = await testDatabase();
+    const tenantId = await seedTenant(own.db);
+    await seedMovement(own.db, tenantId);
+    const id = await seedSession(own.db, (await seedCaller(own.db, tenantId)).caller);
+    const running = await start({ DATABASE_URL: own.url, SWEEP_IN_API: "true" });
+    await own.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
+    await running.waitFor(/"sessions":1,.*"closed overdue sessions"/);
+    expect(await stop(running)).toBe(0);
+    await own.close();
+  });
+});
 
 describe("on an empty embedded database", () => {
   test("it shows a first key once, with calls that work when pasted; what is written survives", async () => {
     const variables = { DATA_DIR: join(folder, "first-run") };
-    const first = await start(variables);
+    const first = await start(variables, source(API));
     const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
     expect(parseApiKey(key)?.environment).toBe("live");
-    const [curl = ""] = await first.waitFor(/curl .*/);
-    const pasted = await runToEnd(["sh", "-c", curl]);
-    const avatar = JSON.parse(pasted.stdout);
+    await first.waitFor(/Try every operation/);
+    const pasted: Record<string, unknown>[] = [];
+    for (const [curl] of first.stderr().matchAll(/curl .*/g)) {
+      pasted.push(JSON.parse((await runToEnd(["sh", "-c", curl])).stdout));
+    }
+    const [avatar = {}, session = {}] = pasted;
+    expect(pasted).toHaveLength(2);
     expect(avatar).toMatchObject({
       displayName: "Ada",
       status: "draft",
       environment: "live",
       modelId: "realtime-avatar-live-v1",
     });
+    expect(session).toMatchObject({ status: "reserved", environment: "live", reservedCreditMicros: 60_000_000 });
+    // As the README ends it.
+    const release = `${first.url}/api/v1/usage/sessions/${session["sessionId"]}/release`;
+    const ended = await call(release, key, { usedCreditMicros: 2_000_000 });
+    expect([ended.status, ended.body.billedCreditMicros]).toEqual([200, 2_000_000]);
     expect(first.stdout()).not.toContain(key);
-    expect(first.stderr().split(key)).toHaveLength(3);
+    expect(first.stderr().split(key)).toHaveLength(4);
 
     // Another process joins while it runs: the command line sees what the service has written.
     const tenants = await runToEnd(bun(CLI, "tenants", "list", "--json"), variables);
-    expect(JSON.parse(tenants.stdout)).toMatchObject([{ id: avatar.tenantId, name: "First tenant" }]);
+    expect(JSON.parse(tenants.stdout)).toMatchObject([{ id: avatar["tenantId"], name: "First tenant" }]);
     expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(true);
     expect(await stop(first)).toBe(0);
     expect(existsSync(join(variables.DATA_DIR, "postgres/postmaster.pid"))).toBe(false);
 
     const second = await start({ ...variables, DEFAULT_AVATAR_MODEL_ID: "another-model" });
     const again = await call(`${second.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
-    expect([again.status, again.body.modelId, again.body.tenantId]).toEqual([201, "another-model", avatar.tenantId]);
+    expect([again.status, again.body.modelId, again.body.tenantId]).toEqual([201, "another-model", avatar["tenantId"]]);
     expect(await stop(second)).toBe(0);
-    expect(second.stderr()).toBe("");
+    // The key is not shown again. A link for the first person is, another one each time, while there is no user.
+    expect(second.stderr()).not.toContain("rta_live_");
+    const linkOf = (text: string) =>
+      /http:\/\/localhost:\d+\/dashboard\/register#(rta_invitation_\w+)/.exec(text)?.[1] ?? "";
+    const links = [linkOf(first.stderr()), linkOf(second.stderr())];
+    expect(new Set([...links, ""]).size).toBe(3);
   });
 
   test("it can be Ctrl-C'd through the script runner, and the database ends with it", async () => {
-    const data = join(folder, "script");
+    const data = await preparedDataDirectory(join(folder, "script"));
     const running = await start({ DATA_DIR: data }, [process.execPath, "--no-env-file", "start"]);
     await running.waitFor(/export API_KEY/);
     running.kill("SIGINT");
@@ -133,14 +160,14 @@ describe("on a DATABASE_URL", () => {
   });
 
   test("while the database is read-only, it lives but is not ready, and says so to a client", async () => {
-    const server = await openByTcp(join(folder, "read-only"), { settings: { fsync: "off" } });
+    const data = await preparedDataDirectory(join(folder, "read-only"));
+    const server = await openByTcp(data, { settings: { fsync: "off" } });
     const admin = client(server.url);
     await admin`set default_transaction_read_only = off`;
     const setReadOnly = async (value: "on" | "off"): Promise<void> => {
       await admin.unsafe(`alter system set default_transaction_read_only = ${value}`);
       await admin`select pg_reload_conf()`;
     };
-    await migrate(server.url);
     const running = await start({ DATABASE_URL: server.url });
     /** Waits until each of the service's sessions knows. */
     const untilReady = async (status: number) => {
@@ -153,10 +180,14 @@ describe("on a DATABASE_URL", () => {
     await setReadOnly("on");
     expect(await untilReady(503)).toEqual({ status: "unavailable", reason: "database_read_only" });
     expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
-    // A connection that is made now is refused.
+    // A connection that is made now is refused. Until there is one, the database counts as unreachable.
     await admin`select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()`;
-    await Bun.sleep(300);
-    expect(await untilReady(503)).toEqual({ status: "unavailable", reason: "database_read_only" });
+    for (let reason: unknown; reason !== "database_read_only"; ) {
+      const answer = await readAnswer(await fetch(`${running.url}/readyz`));
+      expect(answer.status).toBe(503);
+      ({ reason } = answer.body as { reason: string });
+      expect(["database_read_only", "database_unreachable"]).toContain(reason as string);
+    }
     const { code, stderr } = await runToEnd(bun(CLI, "tenants", "list"), { DATABASE_URL: server.url });
     expect([code, stderr]).toEqual([1, expect.stringContaining("READ_ONLY")]);
     await setReadOnly("off");
@@ -167,101 +198,6 @@ describe("on a DATABASE_URL", () => {
   });
 
   const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });
-});
-
-describe("SIGTERM", () => {
-  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "by %s it takes nothing new, finishes what is in flight, and exits with 0",
-    async (signal) => {
-      const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
-      const running = await start({ DATABASE_URL: database.url });
-      let send: (text: string) => void = () => {};
-      const body = new ReadableStream({
-        start(controller) {
-          controller.enqueue(Buffer.from('{"displayName": "in flight", '));
-          send = (text) => {
-            controller.enqueue(Buffer.from(text));
-            controller.close();
-          };
-        },
-      });
-      const untilLookedUp = await watchLookUps(database.db);
-      const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
-      // It is in flight once its credential has been looked up.
-      await untilLookedUp();
-      running.kill(signal);
-      for (;;) {
-        const refused = await fetch(`${running.url}/healthz`, { keepalive: false }).then(
-          () => false,
-          () => true,
-        );
-        if (refused) break;
-      }
-      send('"sourceKind": "image"}');
-      const answer = await inFlight;
-      expect([answer.status, answer.body.displayName]).toEqual([201, "in flight"]);
-      expect(await running.exited).toBe(0);
-      expect(await database.db.client`select 1 from avatars where id = ${answer.body.id}`).toHaveLength(1);
-    },
-  );
-
-  test.skipIf(process.platform !== "linux")("SIGHUP does not end what nohup has started", async () => {
-    const running = await start({ DATABASE_URL: database.url }, [
-      "sh",
-      "-c",
-      `trap "" HUP; exec ${bun(API).join(" ")}`,
-    ]);
-    running.kill("SIGHUP");
-    await Bun.sleep(200);
-    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
-    expect(await stop(running)).toBe(0);
-  });
-
-  test.each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
-    "ending the npm that has started it, by %s, ends it and its database",
-    async (signal) => {
-      const data = join(folder, `npm-${signal}`);
-      // As npx does: npm, a shell, the script runner, the service.
-      const script = [process.execPath, "--no-env-file", "start"].join(" ");
-      const running = startProcess(["npm", "exec", "--offline", "--call", script], { PORT: "0", DATA_DIR: data });
-      const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
-      await running.waitFor(/export API_KEY/);
-      running.kill(signal);
-      await running.waitFor(/"msg":"stopped"/);
-      const isServing = () =>
-        fetch(`${url}/healthz`).then(
-          () => true,
-          () => false,
-        );
-      while ((await isServing()) || existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(20);
-    },
-  );
-
-  test("killed without a chance to close anything, it leaves no database running", async () => {
-    const data = join(folder, "kill-9");
-    const running = await start({ DATA_DIR: data });
-    const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
-    running.kill("SIGKILL");
-    await running.exited;
-    const isAlive = (): boolean => {
-      try {
-        return process.kill(postmaster, 0);
-      } catch {
-        return false;
-      }
-    };
-    while (isAlive()) await Bun.sleep(10);
-    // It was shut down in order: nothing is left that says that it ran.
-    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
-    const next = await start({ DATA_DIR: data });
-    expect(await stop(next)).toBe(0);
-  });
-
-  test("connections that are kept alive do not hold it up", async () => {
-    const running = await start({ DATABASE_URL: database.url });
-    await Promise.all(Array.from({ length: 5 }, () => fetch(`${running.url}/healthz`).then((answer) => answer.text())));
-    expect(await stop(running)).toBe(0);
-  });
 });
 
 describe("a bad start", () => {
@@ -285,6 +221,19 @@ describe("a bad start", () => {
     expect(stderr.trim().split("\n")).toHaveLength(1);
   });
 
+  test("starts nothing for --help, and refuses an argument that it does not know", async () => {
+    const folder = await temporaryFolder();
+    const unused = join(folder, "data");
+    const help = await runToEnd(bun(API, "--help"), { DATA_DIR: unused });
+    expect([help.code, help.stderr]).toEqual([0, ""]);
+    expect(help.stdout).toContain("DATABASE_URL");
+    const refused = await runToEnd(bun(API, "--secret=hunter2"), { DATA_DIR: unused });
+    expect([refused.code, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toContain("Unknown argument: --secret\n");
+    expect(existsSync(unused)).toBe(false);
+    await rm(folder, { recursive: true });
+  });
+
   test("a database that is not there", async () => {
     const url = "postgres://user:hunter2@127.0.0.1:1/nothing";
     const { code, stdout, stderr } = await runToEnd(bun(API), { PORT: "0", DATABASE_URL: url });
@@ -295,7 +244,8 @@ describe("a bad start", () => {
 
   test("a port that is taken, by the service itself too: the first key waits for the next start", async () => {
     const running = await start({ DATABASE_URL: database.url });
-    const taken = { PORT: new URL(running.url).port, DATA_DIR: join(folder, "taken") };
+    const data = await preparedDataDirectory(join(folder, "taken"));
+    const taken = { PORT: new URL(running.url).port, DATA_DIR: data };
     const { code, stderr } = await runToEnd(bun(API), taken);
     expect([code, stderr]).toEqual([
       1,
@@ -321,66 +271,25 @@ describe("a bad start", () => {
 describe("the bundle", () => {
   test("runs with nothing beside it but a database, and says what it lacks without one", async () => {
     const out = await mkdtemp(join(folder, "bundle-"));
-    for (const entry of [API, CLI]) {
-      const built = await runToEnd([
-        process.execPath,
-        "build",
-        join(REPOSITORY, entry),
-        "--target=bun",
-        `--outdir=${out}`,
-      ]);
+    for (const [entry, name] of [
+      [API, "api"],
+      [CLI, "cli"],
+    ] as const) {
+      const outdir = `--outdir=${join(out, name)}`;
+      const built = await runToEnd([process.execPath, "build", join(REPOSITORY, entry), "--target=bun", outdir]);
       expect(built.code).toBe(0);
     }
     const empty = await testDatabase({ migrated: false });
     const variables = { DATABASE_URL: empty.url };
-    expect((await runToEnd(bun(join(out, "cli.js"), "migrate"), variables)).code).toBe(0);
-    const running = await start(variables, bun(join(out, "main.js")));
+    expect((await runToEnd(bun(join(out, "cli/main.js"), "migrate"), variables)).code).toBe(0);
+    const running = await start(variables, bun(join(out, "api/main.js")));
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     await empty.close();
 
-    const alone = await runToEnd(bun(join(out, "main.js")), { PORT: "0", DATA_DIR: join(folder, "alone") });
+    const alone = await runToEnd(bun(join(out, "api/main.js")), { PORT: "0", DATA_DIR: join(folder, "alone") });
     expect(alone.code).toBe(1);
     expect(alone.stderr).toMatch(/There is no embedded PostgreSQL .* is not installed.*DATABASE_URL/);
-  });
-});
-
-describe("a database that is frozen", () => {
-  test("is answered for within the deadline, and does not keep the process from ending", async () => {
-    const data = join(folder, "frozen");
-    const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "500" });
-    const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
-    const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
-    expect((await create()).status).toBe(201);
-    const config = { databaseUrl: null, dataDirectory: data, deadlineMs: 5000, connections: 1, prepare: true };
-    const joined = await openDatabase(config);
-    const backends = await joined.db.run<{ pid: number }>(
-      "select pid from pg_stat_activity where backend_type = 'client backend'",
-      [],
-    );
-    await joined.close();
-    const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
-    const pids = [postmaster, ...backends.map((row) => row.pid)];
-    const signal = (name: NodeJS.Signals): void => {
-      for (const pid of pids) {
-        try {
-          process.kill(pid, name);
-        } catch {
-          // The connection that asked for the list has gone.
-        }
-      }
-    };
-    signal("SIGSTOP");
-    const answer = await create();
-    expect([answer.status, answer.body.code]).toEqual([503, "unavailable"]);
-    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
-    expect(await stop(running)).toBe(0);
-    signal("SIGCONT");
-    // Its supervisor stops it once it is thawed, and the next to come starts it anew.
-    const next = await start({ DATA_DIR: data });
-    expect((await call(`${next.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" })).status).toBe(201);
-    expect(await stop(next)).toBe(0);
-    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
   });
 });
 
@@ -407,7 +316,8 @@ describe("a slow client", () => {
   };
 
   test("that drips its body is 400 in time and hung up on; what comes in time is made; an idle one is let go", async () => {
-    const running = await start({ DATA_DIR: join(folder, "slow"), REQUEST_TIMEOUT_MS: "600", KEEP_ALIVE_MS: "1000" });
+    const data = await preparedDataDirectory(join(folder, "slow"));
+    const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "600", KEEP_ALIVE_MS: "1000" });
     const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
     const body = JSON.stringify({ displayName: "x", sourceKind: "image" });
     const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;

@@ -1,23 +1,40 @@
 /** Starts the API. */
 
+import { join } from "node:path";
 import { describeError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
+import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
 import { sweepCredentials } from "@realtime-avatar/db/statements/callers";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
+import { jobStats } from "@realtime-avatar/db/statements/jobs";
 import { sweepPendingChanges } from "@realtime-avatar/db/statements/pending-changes";
-import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
-import { createLog, inTurns } from "@realtime-avatar/runtime/log";
-import { serve } from "@realtime-avatar/runtime/serve";
+import { sweepInvitations } from "@realtime-avatar/db/statements/people/invitations";
+import { sweepChallenges } from "@realtime-avatar/db/statements/people/passkeys";
+import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/statements/people/seen";
+import { sweepUserSessions } from "@realtime-avatar/db/statements/people/user-sessions";
+import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
+import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import { serve, serveAll } from "@realtime-avatar/runtime/serve";
+import { startSweeper } from "@realtime-avatar/runtime/sweeper";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
-import { readConfig } from "./config.ts";
-import { createFirstKey, firstKeyMessage } from "./first-run.ts";
+import { createSpool, type Spool } from "./assets/spool.ts";
+import { type ApiConfig, readConfig } from "./config.ts";
+import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage } from "./first-run.ts";
+import { HELP } from "./help.ts";
 import { createRedisStore } from "./http/redis.ts";
 import { createResponseBytes } from "./http/response-bytes.ts";
 import { createUses } from "./key-usage.ts";
-import { secureRandom } from "./random.ts";
+import { openSessionSecret } from "./session-secret.ts";
+import { createWorkerProcess, type WorkerProcess } from "./worker/child.ts";
+import { findWorker } from "./worker/program.ts";
 
 /** Interval at which `lastUsedAt` is written to the database. */
 const USES_FLUSH_MS = 1000;
@@ -25,52 +42,57 @@ const USES_FLUSH_MS = 1000;
 const MAX_REQUEST_DEADLINES = 2.1;
 /** How long shutdown waits for the export of the last traces. */
 const TRACES_FLUSH_MS = 1000;
+/** Age at which a file of the spool is of a process that was killed. Uploads in progress write every 30 seconds. */
+const SPOOL_AGE_MS = 3_600_000;
 /** Interval at which obsolete rows are deleted. */
 const SWEEP_INTERVAL_MS = 60_000;
+
+/** The maximum time for the numbers of the queue of jobs, in milliseconds. */
+const QUEUE_STATS_MS = 2000;
 
 const SWEEPS = {
   idempotencyKeys: sweepIdempotencyKeys,
   credentials: sweepCredentials,
   pendingChanges: sweepPendingChanges,
+  userSessions: sweepUserSessions,
+  invitations: sweepInvitations,
+  challenges: sweepChallenges,
+  peopleSeen: sweepPeopleSeen,
 };
 
-runProcess(async (atExit) => {
-  const config = readConfig(process.env);
+/** Starts tracing and metrics; each is null, and not loaded, unless it is configured. */
+const startTelemetry = async (config: ApiConfig, log: Logger, logOutput: LogOutput, atExit: AtExit) => {
   const tracingConfig = readTracingConfig(process.env, "realtime-avatar-api");
-  const logOutput = inTurns(process.stdout);
-  atExit(logOutput.drained);
-  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
-
-  // Tracing and metrics are loaded only when they are configured.
-  const tracing =
-    tracingConfig &&
-    (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (message) =>
-      log.warn(message),
-    );
+  const tracing = tracingConfig
+    ? (await import("@realtime-avatar/runtime/tracing")).startTracing(tracingConfig, version, (text) => log.warn(text))
+    : null;
   atExit(async () => tracing?.stop(TRACES_FLUSH_MS));
   const metrics =
     config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
   metrics?.showLog(logOutput);
   atExit(async () => metrics?.stop());
+  return { tracing, metrics };
+};
 
-  const watcher = metrics?.watcher;
-  const database = await openDatabase(config.database, { notify: (message) => log.info(message), watcher });
-  atExit(async () => {
-    await database.close();
-    log.info("stopped");
-  });
-  const { db, isEmbedded } = database;
-  metrics?.show(db);
-  const clock = (): Date => new Date();
-  const hasCurrentSchema = await isMigrated(db);
+/** The spool of uploads. Removes, at the start and at intervals, what killed processes have left in it. */
+const startSpool = ({ database }: ApiConfig, log: Logger, atExit: AtExit): Spool => {
+  const spool = createSpool(join(database.dataDirectory, "uploads"));
+  const sweep = (): Promise<unknown> =>
+    spool
+      .sweep(new Date(Date.now() - SPOOL_AGE_MS))
+      .catch((error: unknown) => log.warn({ error: describeError(error) }, "failed to sweep the spool of uploads"));
+  const sweeping = setInterval(sweep, SPOOL_AGE_MS);
+  atExit(async () => clearInterval(sweeping));
+  sweep();
+  return spool;
+};
 
-  const uses = createUses(db, log);
-  const flushing = setInterval(uses.flush, USES_FLUSH_MS);
-  atExit(() => {
-    clearInterval(flushing);
-    return uses.flush();
-  });
-
+/** Writes the last uses of keys and of people, and deletes obsolete rows, at intervals. */
+const startBackgroundWork = (db: Db, log: Logger, atExit: AtExit) => {
+  const uses = createUses(db, log, recordUses);
+  const seen = createUses(db, log, recordPeopleSeen);
+  const flush = () => Promise.all([uses.flush(), seen.flush()]);
+  const flushing = setInterval(flush, USES_FLUSH_MS);
   const sweeping = setInterval(() => {
     for (const [rows, sweep] of Object.entries(SWEEPS)) {
       sweep(db).catch((error: unknown) =>
@@ -78,41 +100,118 @@ runProcess(async (atExit) => {
       );
     }
   }, SWEEP_INTERVAL_MS);
-  atExit(async () => clearInterval(sweeping));
+  atExit(async () => {
+    clearInterval(flushing);
+    clearInterval(sweeping);
+    await flush();
+  });
+  return { noteUse: uses.note, noteSeen: seen.note };
+};
 
+/** The worker that runs as a child of this process; null without one. */
+const prepareWorker = (log: Logger, logOutput: LogOutput): WorkerProcess | null => {
+  const command = findWorker();
+  if (command === null) {
+    log.warn(
+      "the worker's program is not beside this one: uploaded files wait until a worker runs (WORKER=false says so)",
+    );
+    return null;
+  }
+  return createWorkerProcess({
+    command,
+    variables: process.env,
+    log,
+    logOutput,
+    isTerminal: process.stdout.isTTY,
+  });
+};
+
+/** Starts the server of metrics; null when they are disabled. */
+const serveMetrics = ({ host, keepAliveMs, metricsPort }: ApiConfig, metrics: Metrics | null, atExit: AtExit) => {
+  if (!metrics || metricsPort === null) return null;
+  const address = { host, port: metricsPort, portVariable: "METRICS_PORT" };
+  const server = serve(address, { keepAliveMs, requestMs: 0 }, metrics.fetch);
+  atExit(async () => server.stop(true));
+  return server;
+};
+
+/** The address of the peer of a request, which one of the servers knows. */
+const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): string | null => {
+  for (const server of servers) {
+    const peer = server.requestIP(request);
+    if (peer) return peer.address;
+  }
+  return null;
+};
+
+/** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
+const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise<void> => {
+  const key = await createFirstKey(db, new Date(), secureRandom);
+  if (key) process.stderr.write(firstKeyMessage(key, url));
+  const link = await createFirstLink(db, publicUrl, new Date(), secureRandom);
+  if (link) process.stderr.write(firstLinkMessage(link));
+};
+
+const start = async (atExit: AtExit): Promise<void> => {
+  const config = readConfig(process.env);
+  const logOutput = inTurns(process.stdout);
+  atExit(logOutput.drained);
+  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
+  const { tracing, metrics } = await startTelemetry(config, log, logOutput, atExit);
+  const database = await openDatabase(config.database, {
+    notify: (message) => log.info(message),
+    watcher: metrics?.watcher,
+  });
+  atExit(async () => {
+    await database.close();
+    log.info("stopped");
+  });
+  const { db, isEmbedded } = database;
+  metrics?.show(db);
+  metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
+  const hasCurrentSchema = await isMigrated(db);
+  const notes = startBackgroundWork(db, log, atExit);
+  if (config.sweepInApi ?? isEmbedded) {
+    const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
+    atExit(sweeper.stop);
+  }
+  const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput) : null;
+  // Stops after the last request and before the database.
+  atExit(async () => worker?.stop());
   const redis = config.redisUrl === null ? null : createRedisStore(config.redisUrl, log);
   atExit(async () => redis?.close());
 
-  const peerAddress = (request: Request): string | null => server.requestIP(request)?.address ?? null;
+  const shared = { clock: () => new Date(), random: secureRandom, log };
+  const assetOrigin = (): string => config.publicAssetOrigin ?? firstUrl();
+  const publicUrl = (): string => config.publicUrl ?? `http://localhost:${servers[0]?.port}`;
+  const storage = await openStorage(config.storage, { origin: assetOrigin });
+  atExit(storage.close);
+  const spool = startSpool(config, log, atExit);
   const app = createApp({
+    ...shared,
     db,
-    clock,
-    random: secureRandom,
     config,
-    log,
-    noteUse: uses.note,
-    peerAddress,
+    ...notes,
+    publicUrl,
+    sessionSecret: await openSessionSecret(config, log),
+    peerAddress: (request) => peerAddress(servers, request),
     redis,
     responseBytes: createResponseBytes(),
+    storage,
+    spool,
+    assetOrigin,
     isEnding: () => isEnding(),
     metrics,
     tracing,
   });
-  const metricsServer =
-    metrics &&
-    serve(
-      { host: config.host, port: config.metricsPort as number, portVariable: "METRICS_PORT" },
-      { keepAliveMs: config.keepAliveMs, requestMs: 0 },
-      metrics.fetch,
-    );
-  atExit(async () => metricsServer?.stop(true));
+  const metricsServer = serveMetrics(config, metrics, atExit);
   const timeouts = { keepAliveMs: config.keepAliveMs, requestMs: MAX_REQUEST_DEADLINES * config.database.deadlineMs };
-  const fail = failureHandler({ clock, random: secureRandom, log });
-  const server = serve({ ...config, portVariable: "PORT" }, timeouts, app.fetch, fail);
+  const servers = serveAll({ ...config, portVariable: "PORT" }, timeouts, app.fetch, failureHandler(shared));
+  const firstUrl = (): string => servers[0]?.url.origin ?? "";
   // Stops accepting connections and waits for requests in progress.
-  atExit(() => server.stop());
+  atExit(async () => void (await Promise.all(servers.map((server) => server.stop()))));
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
-  const url = server.url.href.replace(/\/$/, "");
+  const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
   log.info({ url, database: databaseLocation, metrics: metricsUrl ?? undefined }, "listening");
@@ -123,6 +222,8 @@ runProcess(async (atExit) => {
 
   // Last, so that no later failure of the start hides the key. On standard error, so that the key does not get into a log
   // that is collected from standard output.
-  const firstKey = isEmbedded ? await createFirstKey(db, clock(), secureRandom) : null;
-  if (firstKey) process.stderr.write(firstKeyMessage(firstKey, url));
-});
+  if (isEmbedded) await printFirstAccess(db, url, publicUrl());
+  worker?.start();
+};
+
+if (isToStart(process.argv.slice(2), HELP)) runProcess(start);

@@ -3,28 +3,37 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { type TestDatabase, temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
-import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
+import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 const WORKER = "apps/worker/src/main.ts";
 let database: TestDatabase;
+/** Where the workers keep files. */
+let data = "";
 
 beforeAll(async () => {
-  database = await testDatabase();
+  [database, data] = await Promise.all([testDatabase(), temporaryFolder()]);
 });
-afterAll(() => database.close());
+afterAll(async () => {
+  await database.close();
+  await rm(data, { recursive: true });
+});
 
 describe("the worker", () => {
   test("connects, responds to health checks, and stops on SIGTERM", async () => {
-    const worker = startProcess(bun(WORKER), { WORKER_PORT: "0", DATABASE_URL: database.url });
+    const worker = startProcess(bun(WORKER), { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data });
     const [, url] = await worker.waitFor(/"url":"(http:[^"]+)\/"/);
-    expect(worker.stdout()).toContain("no preparation jobs yet");
+    expect(worker.stdout()).toContain("closes overdue usage sessions");
     const health = async (path: string) => {
-      const answer = await fetch(url + path);
-      return [answer.status, await answer.text()];
+      const response = await fetch(url + path);
+      return [response.status, await response.text()];
     };
     expect(await health("/healthz")).toEqual([200, '{"status":"ok"}']);
     expect(await health("/readyz")).toEqual([200, '{"status":"ok"}']);
@@ -35,19 +44,37 @@ describe("the worker", () => {
     expect(worker.stderr()).toBe("");
   });
 
+  test("closes overdue sessions, and shows it in its metrics", async () => {
+    const { db } = database;
+    const tenantId = await seedTenant(db);
+    await seedMovement(db, tenantId);
+    const id = await seedSession(db, (await seedCaller(db, tenantId)).caller);
+    const variables = { WORKER_PORT: "0", WORKER_METRICS_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data };
+    const worker = startProcess(bun(WORKER), variables);
+    const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
+    await worker.waitFor(/"sessions":1/);
+    expect(await findCreditBalance(db, tenantId, "live")).toMatchObject({ reservedCreditMicros: 0 });
+    const text = await (await fetch(metrics)).text();
+    expect(text).toContain("realtime_avatar_sessions_swept_total 1\n");
+    expect(text).toMatch(/realtime_avatar_session_sweep_lag_seconds \d/);
+    worker.kill("SIGTERM");
+    expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
+  });
+
   test("shares the embedded database, and is the last to leave it", async () => {
     const folder = await temporaryFolder();
-    const data = join(folder, "data");
-    const first = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: data });
-    await first.waitFor(/no preparation jobs/);
-    const second = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: data });
+    const own = join(folder, "data");
+    const first = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: own });
+    await first.waitFor(/closes overdue usage sessions/);
+    const second = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: own });
     const [, url] = await second.waitFor(/"url":"(http:[^"]+)\/"/);
     first.kill("SIGTERM");
     expect(await first.exited).toBe(0);
     expect((await fetch(`${url}/readyz`)).status).toBe(200);
     second.kill("SIGTERM");
     expect(await second.exited).toBe(0);
-    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+    expect(existsSync(join(own, "postgres/postmaster.pid"))).toBe(false);
     await rm(folder, { recursive: true });
   });
 
@@ -57,6 +84,7 @@ describe("the worker", () => {
     const { code, stderr } = await runToEnd(bun(WORKER), {
       WORKER_PORT: String(port),
       DATABASE_URL: database.url,
+      DATA_DIR: data,
     });
     await taken.stop();
     expect([code, stderr]).toEqual([
@@ -69,19 +97,37 @@ describe("the worker", () => {
     const folder = await temporaryFolder();
     const source = join(REPOSITORY, WORKER);
     await runToEnd([process.execPath, "build", source, "--target=bun", `--outdir=${folder}`]);
-    const worker = startProcess(bun(join(folder, "main.js")), { WORKER_PORT: "0", DATABASE_URL: database.url });
-    await worker.waitFor(/no preparation jobs/);
+    const worker = startProcess(bun(join(folder, "main.js")), {
+      WORKER_PORT: "0",
+      DATABASE_URL: database.url,
+      DATA_DIR: data,
+    });
+    await worker.waitFor(/closes overdue usage sessions/);
     worker.kill("SIGTERM");
     expect(await worker.exited).toBe(0);
     await rm(folder, { recursive: true });
   });
 
+  test("starts nothing for --help, and refuses an argument that it does not know", async () => {
+    const folder = await temporaryFolder();
+    const unused = join(folder, "data");
+    const help = await runToEnd(bun(WORKER, "--help"), { DATA_DIR: unused });
+    expect([help.code, help.stderr]).toEqual([0, ""]);
+    expect(help.stdout).toContain("DATABASE_URL");
+    const refused = await runToEnd(bun(WORKER, "--secret=hunter2"), { DATA_DIR: unused });
+    expect([refused.code, refused.stdout]).toEqual([2, ""]);
+    expect(refused.stderr).toContain("Unknown argument: --secret\n");
+    expect(existsSync(unused)).toBe(false);
+    await rm(folder, { recursive: true });
+  });
+
   test.each([
     ["WORKER_PORT", "x"],
+    ["WORKER_METRICS_PORT", "x"],
     ["LOG_LEVEL", "loud"],
     ["DATABASE_URL", "hunter2"],
   ])("refuses a bad %s by its name", async (name, value) => {
-    const { code, stdout, stderr } = await runToEnd(bun(WORKER), { [name]: value });
+    const { code, stdout, stderr } = await runToEnd(bun(WORKER), { DATA_DIR: data, [name]: value });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(name);
     expect(stderr).not.toContain(value);

@@ -1,34 +1,24 @@
-/**
- * The worker, which will prepare avatars. Preparation does not exist yet: the worker connects to the database, responds to
- * health checks, and stops on a signal.
- */
-import { openDatabase } from "@realtime-avatar/db/open";
-import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
-import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
-import { endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
-import { createLog, inTurns } from "@realtime-avatar/runtime/log";
-import { serve } from "@realtime-avatar/runtime/serve";
+/** The program: the worker, or a child process in which the worker opens a file. A child loads nothing of the worker. */
+import { isToStart } from "@realtime-avatar/runtime/arguments";
+import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "./sandbox/command.ts";
 
-const respond = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
+/** What `--help` prints. */
+const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars and examines files. It takes no arguments:
+environment variables configure it.
 
-runProcess(async (atExit) => {
-  const config = { ...readCommonConfig(process.env), port: readPort(process.env, "WORKER_PORT", 3001) };
-  const logOutput = inTurns(process.stdout);
-  atExit(logOutput.drained);
-  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
-  const database = await openDatabase(config.database, { notify: (message) => log.info(message) });
-  atExit(async () => {
-    await database.close();
-    log.info("stopped");
-  });
-  const timeouts = { keepAliveMs: config.keepAliveMs, requestMs: config.database.deadlineMs };
-  const server = serve({ ...config, portVariable: "WORKER_PORT" }, timeouts, async ({ url }) => {
-    const { pathname } = new URL(url);
-    if (pathname === "/healthz") return respond(live());
-    if (pathname === "/readyz") return respond(await ready(database.db, isEnding()));
-    return new Response(null, { status: 404 });
-  });
-  atExit(() => server.stop());
-  const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
-  log.info({ url: server.url.href }, "listening; the worker has no preparation jobs yet");
-});
+Usage: bun run worker
+
+  DATABASE_URL      PostgreSQL of the API
+  DATA_DIR          folder of the files, the same as that of the API (.data)
+  STORAGE_URL       s3://bucket, in place of the folder for files
+  WORKER_PORT       port of the health checks (3001)
+  JOBS              how many jobs run at once, 1 to 64 (2)
+  LOG_LEVEL         fatal, error, warn, info, debug, trace or silent (info)
+
+On the embedded PostgreSQL, the API runs a worker by itself. docs/configuration.md lists all variables.
+`;
+
+const [, , first, ...others] = process.argv;
+if (first === CHILD_ARGUMENT) await (await import("./sandbox/child.ts")).runChild(others[0] ?? "");
+else if (first === PROGRAM_ARGUMENT) (await import("./sandbox/program.ts")).becomeProgram(others);
+else if (isToStart(process.argv.slice(2), HELP, ["--child"])) await import("./worker.ts");

@@ -11,7 +11,7 @@ export interface paths {
      * List API keys
      * @description Lists the keys that the calling key may see, newest first.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["listApiKeys"];
     put?: never;
@@ -19,7 +19,7 @@ export interface paths {
      * Create an API key
      * @description Creates a key that can do no more than the calling key. Only this response contains its secret.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `developer` or a greater one.
      */
     post: operations["createApiKey"];
     delete?: never;
@@ -61,7 +61,7 @@ export interface paths {
      * Read an API key
      * @description Returns a key without its secret.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["getApiKey"];
     put?: never;
@@ -70,7 +70,7 @@ export interface paths {
      * Revoke an API key
      * @description Revokes the key and its descendant keys permanently. Takes effect on every replica before the response is sent.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `developer` or a greater one.
      */
     delete: operations["revokeApiKey"];
     options?: never;
@@ -79,7 +79,7 @@ export interface paths {
      * Change an API key
      * @description Changes the given fields. A key can widen only its descendants, and only up to what it can do itself. It can narrow its descendants and any key that it could create, except its ancestors.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `developer` or a greater one.
      */
     patch: operations["updateApiKey"];
     trace?: never;
@@ -97,9 +97,135 @@ export interface paths {
      * Rotate an API key
      * @description Gives the calling key or one of its descendants a new secret. Only this response contains it. The old secret remains valid until the overlap ends. Until then the key cannot rotate itself again, except with the old secret while the new one has never been used.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `developer` or a greater one.
      */
     post: operations["rotateApiKey"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/assets/remote": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Import an asset
+     * @description Creates an asset from a file that the service fetches from `remoteUrl`: over https, from public addresses, with at most 3 redirects. The asset becomes `ready` or `failed`.
+     *
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["createRemoteAsset"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/assets": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List assets
+     * @description Lists the assets in the environment of the calling key, newest first. Deleted assets are included only with `status=deleted`.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listAssets"];
+    put?: never;
+    /**
+     * Upload an asset
+     * @description Uploads a file in a form. The bytes of the file decide what it is, never its name or a declared type. What only decoding shows is checked later: the asset becomes `ready` or `failed`. With an `Idempotency-Key`, the same file with the same `kind` is the same request.
+     *
+     *     - `image`: image/jpeg, image/png or image/webp; at most 16 MiB; at most 40 megapixels; 1 frame
+     *     - `video`: video/mp4, video/quicktime or video/webm; at most 200 MiB; 1 to 120 s; at most 1920 × 1080 pixels in either orientation; at most 60 frames per second; H.264 or VP9
+     *     - `audio`: audio/mpeg, audio/wav, audio/mp4, audio/aac, audio/ogg or audio/flac; at most 32 MiB; longer than 0 s
+     *
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["uploadAsset"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/assets/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read an asset
+     * @description Returns an asset in any status, including `deleted`.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getAsset"];
+    put?: never;
+    post?: never;
+    /**
+     * Delete an asset
+     * @description Sets the status to `deleted`, and deletes its files. `publicUrl` is 404 at once, and gone from caches after 60 seconds. Deleting it again has no effect.
+     *
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    delete: operations["deleteAsset"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/assets/uploads": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Upload a large asset straight to the store
+     * @description Creates an asset and returns where to PUT its file: `upload.url`, with exactly `upload.headers` and a `Content-Length`. The URL takes only a file of this size, type and MD5, until `upload.expiresAt`. Then call `complete`. An upload that is not completed within a day becomes `failed`.
+     *
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["createUpload"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/assets/{id}/complete": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Complete an upload
+     * @description Tells that the file has been sent to `upload.url`. Checks what it is, and starts to process it. Completing it again has no effect.
+     *
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["completeUpload"];
     delete?: never;
     options?: never;
     head?: never;
@@ -117,15 +243,15 @@ export interface paths {
      * List avatars
      * @description Lists the avatars in the environment of the calling key, newest first. Deleted avatars are included only with `status=deleted`.
      *
-     *     Requires the scope `avatars:read`.
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["listAvatars"];
     put?: never;
     /**
      * Create an avatar
-     * @description Creates an avatar in the environment of the calling key. A new avatar is a draft.
+     * @description Creates an avatar in the environment of the calling key. With a `sourceAssetId` it is `preprocessing`, and becomes `ready` or `failed`; without, it is a `draft`.
      *
-     *     Requires the scope `avatars:write`.
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
      */
     post: operations["createAvatar"];
     delete?: never;
@@ -145,27 +271,231 @@ export interface paths {
      * Read an avatar
      * @description Returns an avatar in any status, including `deleted`.
      *
-     *     Requires the scope `avatars:read`.
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["getAvatar"];
     put?: never;
     post?: never;
     /**
      * Delete an avatar
-     * @description Sets the status to `deleted`. The avatar can still be read, but lists omit it by default. Deleting it again has no effect.
+     * @description Sets the status to `deleted`, and ends its preparation. `previewUrl` is 404 at once. The avatar can still be read, but lists omit it by default. Deleting it again has no effect.
      *
-     *     Requires the scope `avatars:write`.
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
      */
     delete: operations["deleteAvatar"];
     options?: never;
     head?: never;
     /**
      * Change an avatar
-     * @description Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged.
+     * @description Changes the given fields. `settings` and `metadata` are replaced as a whole, not merged. Another source or model starts a preparation. A `ready` or `disabled` avatar keeps its status and its data until that is done.
      *
-     *     Requires the scope `avatars:write`.
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
      */
     patch: operations["updateAvatar"];
+    trace?: never;
+  };
+  "/api/v1/avatars/{id}/prepare": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Prepare an avatar again
+     * @description Starts a preparation of the avatar from its source. A `draft` or `failed` avatar becomes `preprocessing`. A `ready` or `disabled` one keeps its status and its data until the preparation is done.
+     *
+     *     Requires the scope `avatars:write`, or the session of a person with the role `developer` or a greater one.
+     */
+    post: operations["prepareAvatar"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/models": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List models
+     * @description Lists the models that render avatars, the default first, and what each requires of a source. Another `modelId` is accepted, with the requirements of the default.
+     *
+     *     Requires the scope `avatars:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listModels"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/credits/balance": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the credit balance
+     * @description Returns the credits of the tenant in the environment of the calling key.
+     *
+     *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getCreditBalance"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/credits/entries": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List credit entries
+     * @description Lists every movement of the tenant's credits in the environment of the calling key, newest first. Entries are never changed.
+     *
+     *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listCreditEntries"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List usage sessions
+     * @description Lists the sessions that were created in a time window, in the environment of the calling key, newest first.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listUsageSessions"];
+    put?: never;
+    /**
+     * Open a usage session
+     * @description Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["openUsageSession"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a usage session
+     * @description Returns a session in any status.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getUsageSession"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions/{id}/usage": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Report the usage of a session
+     * @description Records what the session has used since its start. The first report, which may be 0, starts the session. Each report extends its lease. Usage is cumulative: a report that is lost, repeated or late changes nothing.
+     *
+     *     Requires the scope `usage:write`.
+     */
+    post: operations["reportUsage"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/sessions/{id}/release": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * End a usage session
+     * @description Ends the session, charges it once and frees the rest. With `usage:write`, any session is charged `usedCreditMicros`, or what was reported. With `realtime:write` alone, a session of the calling key or of a descendant is charged what was reported or, if that is more, the seconds since its start. A session that was never started is charged nothing. The same request again has no effect.
+     *
+     *     Requires the scope `realtime:write` or `usage:write`.
+     */
+    post: operations["releaseSession"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/usage/summary": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Sum up usage
+     * @description Returns sums over usage sessions by day and by key or avatar, for charts, newest day first. A session counts for the day of its creation, in UTC. A page adds up at most 5000 sessions: the next page may go on with the day, and its sums are to be added.
+     *
+     *     Requires the scope `usage:read`, or the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getUsageSummary"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
     trace?: never;
   };
   "/api/v1/audit-events": {
@@ -179,7 +509,7 @@ export interface paths {
      * Read the audit trail
      * @description Lists the changes to keys and avatars that the calling key may see, newest first.
      *
-     *     Requires the scope `api_keys:write`.
+     *     Requires the scope `api_keys:write`, or the session of a person with the role `viewer` or a greater one.
      */
     get: operations["listAuditEvents"];
     put?: never;
@@ -210,6 +540,540 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/invitations/options": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get options to accept an invitation
+     * @description Returns what the link of an invitation is for, and the options to create a passkey with. Requires no credentials. The link stays valid.
+     */
+    post: operations["beginInvitation"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/invitations/acceptance": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Accept an invitation
+     * @description Registers the passkey that the browser has created, and signs in. The link is spent. A link for a new user creates the user with this name; a link for a further passkey of a user gives the passkey this name.
+     */
+    post: operations["acceptInvitation"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/invitations": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List invitations
+     * @description Lists the open invitations of new users, newest first.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listInvitations"];
+    put?: never;
+    /**
+     * Invite a person
+     * @description Creates a link with which a person joins the tenant with this role. Only this response contains it. It is valid for 30 minutes and can be used once. The service sends no mail. Another invitation for the same address replaces it.
+     *
+     *     Requires the session of a person with the role `owner` or a greater one.
+     */
+    post: operations["createInvitation"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/invitations/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Withdraw an invitation
+     * @description Makes the link of an invitation invalid.
+     *
+     *     Requires the session of a person with the role `owner` or a greater one.
+     */
+    delete: operations["deleteInvitation"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/user-sessions/options": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get options to sign in
+     * @description Returns the options to sign in with any passkey of this service, and whether there is a sign-in by OpenID Connect. Requires no credentials.
+     */
+    post: operations["beginSignIn"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/user-sessions": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List sessions of people
+     * @description Lists the sessions of the caller, newest first; for an owner, those of the tenant.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listUserSessions"];
+    put?: never;
+    /**
+     * Sign in
+     * @description Signs in with the response of a passkey. Requires no credentials. Each response counts once.
+     */
+    post: operations["signIn"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/user-sessions/current": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read the current session
+     * @description Returns the session of the cookie, with its user and tenant.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getCurrentUserSession"];
+    put?: never;
+    post?: never;
+    /**
+     * Sign out
+     * @description Ends the session of the cookie, on every replica before the response is sent.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    delete: operations["endCurrentUserSession"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/user-sessions/current/verification/options": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get options to use the passkey again
+     * @description Returns the options to verify the session with a passkey of the caller, and the other ways to do that.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["beginVerification"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/user-sessions/current/verification": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Use the passkey again
+     * @description For five minutes, the session may do what asks for the passkey again.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["verifyUserSession"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/user-sessions/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * End a session
+     * @description Ends a session of the caller, or for an owner any session of the tenant, on every replica before the response is sent.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    delete: operations["endUserSession"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/users": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List users
+     * @description Lists the people of the tenant, newest first.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listUsers"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/users/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Read a user
+     * @description Returns a person of the tenant.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["getUser"];
+    put?: never;
+    post?: never;
+    /**
+     * Remove a user
+     * @description Removes a person with the passkeys, the sessions and the open invitations, on every replica before the response is sent. The keys that the person created stay.
+     *
+     *     Requires the session of a person with the role `owner` or a greater one.
+     */
+    delete: operations["deleteUser"];
+    options?: never;
+    head?: never;
+    /**
+     * Change a user
+     * @description Changes the own name; an owner changes the name and the role of every user. A change of role takes effect on every replica before the response is sent.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    patch: operations["updateUser"];
+    trace?: never;
+  };
+  "/api/v1/passkeys/invitations": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get a link for another device
+     * @description Creates a link with which the caller registers a passkey on another device. It is valid for 30 minutes and can be used once.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["createPasskeyInvitation"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/passkeys": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the own passkeys
+     * @description Lists the passkeys of the caller, newest first.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listPasskeys"];
+    put?: never;
+    /**
+     * Add a passkey
+     * @description Registers a further passkey of the caller. A person has at most 20.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["createPasskey"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/passkeys/options": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Get options to add a passkey
+     * @description Returns the options to create a further passkey of the caller.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["beginPasskey"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/passkeys/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Delete a passkey
+     * @description Deletes a passkey of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be deleted.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    delete: operations["deletePasskey"];
+    options?: never;
+    head?: never;
+    /**
+     * Rename a passkey
+     * @description Renames a passkey of the caller.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    patch: operations["updatePasskey"];
+    trace?: never;
+  };
+  "/api/v1/oidc/sign-in": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Begin to sign in by OpenID Connect
+     * @description Begins a sign-in to a tenant. Requires no credentials. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     */
+    post: operations["beginOidcSignIn"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/oidc/acceptance": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Begin to accept an invitation by OpenID Connect
+     * @description Begins the acceptance of an invitation with an account at the provider, in place of a passkey. The link stays valid until the provider leads back. `name` is the name of a new user. Requires no credentials. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     */
+    post: operations["beginOidcAcceptance"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/oidc/callback": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * Come back from the provider
+     * @description Where the provider leads the browser. Ends the attempt of the cookie, once, and leads to a page of the dashboard: with a session of its own after a sign-in, to the sign-in page with the code of a failure otherwise. Ignores parameters that it does not know; a repeated one is a failure.
+     */
+    get: operations["endOidcAttempt"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/oidc/identity": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Begin to link an identity
+     * @description Begins to link an account at the provider to the caller. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["beginOidcIdentity"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/oidc/verification": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Begin to verify the session by OpenID Connect
+     * @description Begins a verification of the session: the provider asks the person again. For five minutes after it, the session may do what asks for the passkey again. The response has the address of the provider, to which the page leads the browser; its cookie binds the attempt to the browser, for ten minutes. Without a provider, the response is 404.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    post: operations["beginOidcVerification"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/identities": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    /**
+     * List the own identities
+     * @description Lists the accounts at a provider with which the caller signs in, newest first.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    get: operations["listIdentities"];
+    put?: never;
+    post?: never;
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/identities/{id}": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    post?: never;
+    /**
+     * Unlink an identity
+     * @description Unlinks an identity of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be unlinked.
+     *
+     *     Requires the session of a person with the role `viewer` or a greater one.
+     */
+    delete: operations["deleteIdentity"];
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/problems/{code}": {
     parameters: {
       query?: never;
@@ -234,12 +1098,24 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
   schemas: {
+    AcceptInvitation: {
+      /** @description The part of the link after `#`. */
+      token: string;
+      /** @description Human-readable name. */
+      name: string;
+      /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */
+      credential: {
+        [key: string]: unknown;
+      };
+    };
     ApiKey: {
       /** @description Id of the key. A rotation does not change it. */
       id: string;
       /** @description Public identifier of the newest credential; safe to log. */
       keyId: string;
       tenantId: string;
+      /** @description Id of the key that created this key; null for a root key, which a person or the operator created. */
+      parentId: string | null;
       /** @description Human-readable name. */
       name: string;
       /**
@@ -269,6 +1145,10 @@ export interface components {
       spendLimitCreditMicros: number | null;
       /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
+      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      spentCreditMicros: number;
+      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      reservedCreditMicros: number;
       /** @description Time at which the key expires; null means never. */
       expiresAt: string | null;
       /** @description The earliest expiry of the key and its ancestors; null means never. */
@@ -289,6 +1169,8 @@ export interface components {
       /** @description Public identifier of the newest credential; safe to log. */
       keyId: string;
       tenantId: string;
+      /** @description Id of the key that created this key; null for a root key, which a person or the operator created. */
+      parentId: string | null;
       /** @description Human-readable name. */
       name: string;
       /**
@@ -318,6 +1200,10 @@ export interface components {
       spendLimitCreditMicros: number | null;
       /** @description The lowest spend cap of the key and its ancestors in the same environment, in credit micros; null means no cap. */
       effectiveSpendLimitCreditMicros: number | null;
+      /** @description What sessions of the key and its descendants in the same environment have spent, in credit micros. */
+      spentCreditMicros: number;
+      /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
+      reservedCreditMicros: number;
       /** @description Time at which the key expires; null means never. */
       expiresAt: string | null;
       /** @description The earliest expiry of the key and its ancestors; null means never. */
@@ -328,6 +1214,97 @@ export interface components {
       createdAt: string;
       /** @description The full secret. Only this response contains it: store it now. */
       apiKey: string;
+    };
+    Asset: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /**
+       * @description Kind of the file.
+       * @enum {string}
+       */
+      kind: "image" | "video" | "audio";
+      /** @enum {string} */
+      status: "pending_upload" | "uploaded" | "processing" | "ready" | "failed" | "deleted";
+      /** @description Null until the file is known. */
+      contentType: string | null;
+      /** @description Null until the file is known. */
+      sizeBytes: number | null;
+      /** @description SHA-256 of the file in hexadecimal; null until it is known. */
+      sha256: string | null;
+      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio. */
+      publicUrl: string;
+      /** @description Why the asset is `failed`; otherwise null. */
+      error: {
+        code: string;
+        /** @description What is wrong with the file, and what is required. */
+        detail: string;
+      } | null;
+      originalFilename: string | null;
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
+      metadata: {
+        [key: string]: unknown;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+    };
+    AssetPage: {
+      data: components["schemas"]["Asset"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    AssetWithUpload: {
+      id: string;
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /**
+       * @description Kind of the file.
+       * @enum {string}
+       */
+      kind: "image" | "video" | "audio";
+      /** @enum {string} */
+      status: "pending_upload" | "uploaded" | "processing" | "ready" | "failed" | "deleted";
+      /** @description Null until the file is known. */
+      contentType: string | null;
+      /** @description Null until the file is known. */
+      sizeBytes: number | null;
+      /** @description SHA-256 of the file in hexadecimal; null until it is known. */
+      sha256: string | null;
+      /** @description Address of the re-encoded image, for everyone who knows it. It is 404 before the asset is `ready`, and for video and audio. */
+      publicUrl: string;
+      /** @description Why the asset is `failed`; otherwise null. */
+      error: {
+        code: string;
+        /** @description What is wrong with the file, and what is required. */
+        detail: string;
+      } | null;
+      originalFilename: string | null;
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
+      metadata: {
+        [key: string]: unknown;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** Format: date-time */
+      updatedAt: string;
+      upload: {
+        /** @enum {string} */
+        method: "PUT";
+        url: string;
+        /** @description Headers to send, exactly. */
+        headers: {
+          [key: string]: unknown;
+        };
+        /**
+         * Format: date-time
+         * @description The store refuses the file from this moment on.
+         */
+        expiresAt: string;
+      };
     };
     AuditEvent: {
       id: string;
@@ -343,11 +1320,36 @@ export interface components {
         | "api_key.reported_leaked"
         | "avatar.created"
         | "avatar.updated"
-        | "avatar.deleted";
+        | "avatar.deleted"
+        | "avatar.prepared"
+        | "avatar.preparation_failed"
+        | "asset.created"
+        | "asset.uploaded"
+        | "asset.ready"
+        | "asset.failed"
+        | "asset.deleted"
+        | "user.created"
+        | "user.updated"
+        | "user.deleted"
+        | "user_session.created"
+        | "user_session.verified"
+        | "user_session.ended"
+        | "invitation.created"
+        | "invitation.deleted"
+        | "passkey.created"
+        | "passkey.updated"
+        | "passkey.deleted"
+        | "identity.created"
+        | "identity.deleted"
+        | "credits.granted"
+        | "credits.voided"
+        | "credits.adjusted";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
-      /** @description Id of the key that acted; null if the actor was not a key. */
+      /** @description What acted: a key or a person; null: the operator, the service or the holder of a leaked secret. */
+      actorType: ("api_key" | "user") | null;
+      /** @description Id of the key or the user that acted; null if `actorType` is. */
       actorId: string | null;
       /** @description `keyId` of the credential that the actor used; null if the actor was not a key. */
       actorKeyId: string | null;
@@ -376,12 +1378,21 @@ export interface components {
       /** @description Id of the model that renders the avatar. */
       modelId: string;
       /**
-       * @description A new avatar is a `draft`.
+       * @description A new avatar with a source is `preprocessing`; one without is a `draft`.
        * @enum {string}
        */
       status: "draft" | "preprocessing" | "ready" | "failed" | "disabled" | "deleted";
+      /** @description The source that is served, or is being prepared. */
       sourceAssetId: string | null;
+      /** @description The new source of an avatar that goes on serving the present one until the new one is ready. */
+      pendingSourceAssetId: string | null;
       defaultVoiceId: string | null;
+      /** @description Why the latest preparation failed, and what to do; otherwise null. */
+      error: string | null;
+      /** @description The checks of the latest preparation. */
+      checks: components["schemas"]["Check"][];
+      /** @description Address of a picture of the avatar, for everyone who knows it; null before the first preparation. */
+      previewUrl: string | null;
       /** @description Id of the data that was prepared for calls; null before the first preparation. */
       cacheManifestId: string | null;
       /** @description Incremented by each preparation; 0 before the first. */
@@ -404,6 +1415,56 @@ export interface components {
       /** @description The `cursor` for the next page; null on the last page. */
       nextCursor: string | null;
     };
+    BeginOidcAcceptance: {
+      /** @description The part of the link after `#`. */
+      token: string;
+      /** @description Human-readable name. */
+      name: string;
+    };
+    BeginOidcSignIn: {
+      tenantId: string;
+    };
+    BeginOidcVerification: {
+      /**
+       * @description The page of the dashboard to which the browser returns.
+       * @enum {string}
+       */
+      returnTo: "/keys" | "/avatars" | "/usage" | "/audit" | "/people";
+    };
+    Check: {
+      /**
+       * @description What was checked. `GET /models` lists what is required.
+       * @enum {string}
+       */
+      code:
+        | "decodable"
+        | "single_frame"
+        | "codec"
+        | "duration"
+        | "frame_rate"
+        | "resolution"
+        | "frame"
+        | "face_count"
+        | "face_confidence"
+        | "face_size"
+        | "face_yaw"
+        | "face_pitch"
+        | "cropped"
+        | "sharpness"
+        | "brightness";
+      /**
+       * @description `warn`: the avatar can be used, but may look worse.
+       * @enum {string}
+       */
+      verdict: "pass" | "warn" | "fail";
+      /** @description What was measured; null where nothing is counted. */
+      measured: number | null;
+      /** @description The bound that decided, in the unit of `measured`. */
+      limit: number | null;
+      /** @description What was measured, what is required, and what to do. */
+      detail: string;
+    };
+    CompleteUpload: Record<string, never>;
     CreateApiKey: {
       /** @description Human-readable name. */
       name: string;
@@ -451,10 +1512,266 @@ export interface components {
         [key: string]: unknown;
       };
     };
+    CreateInvitation: {
+      /** @description The address is a name: the service sends no mail. Stored in lower case and composed (NFC). White space, and characters that are not seen, are refused. */
+      email: string;
+      /**
+       * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
+       * @enum {string}
+       */
+      role: "viewer" | "developer" | "owner";
+    };
+    CreatePasskey: {
+      /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */
+      credential: {
+        [key: string]: unknown;
+      };
+      /** @description Human-readable name. */
+      name: string;
+    };
+    CreateRemoteAsset: {
+      /**
+       * @description Kind of the file.
+       * @enum {string}
+       */
+      kind: "image" | "video" | "audio";
+      /** @description The https URL of the file, on port 443 or 8443, without credentials, in ASCII. Its host is a public name, not an address. */
+      remoteUrl: string;
+      /** @description Name of the file, for your own use. */
+      originalFilename?: string;
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
+      metadata?: {
+        [key: string]: unknown;
+      };
+    };
+    CreateUpload: {
+      /**
+       * @description Kind of the file.
+       * @enum {string}
+       */
+      kind: "image" | "video" | "audio";
+      /**
+       * @description Media type of the file: one of its kind.
+       * @enum {string}
+       */
+      contentType:
+        | "image/jpeg"
+        | "image/png"
+        | "image/webp"
+        | "video/mp4"
+        | "video/quicktime"
+        | "video/webm"
+        | "audio/mpeg"
+        | "audio/wav"
+        | "audio/mp4"
+        | "audio/aac"
+        | "audio/ogg"
+        | "audio/flac";
+      /** @description Size of the file: at most that of its kind. */
+      sizeBytes: number;
+      /** @description MD5 of the file in base64, as in `Content-MD5`. */
+      md5: string;
+      /** @description Name of the file, for your own use. */
+      originalFilename?: string;
+      /** @description Your own data, at most 32768 bytes as compact JSON in UTF-8. */
+      metadata?: {
+        [key: string]: unknown;
+      };
+    };
+    CreateUsageSession: {
+      /** @description The avatar of the call. It must be `ready`. */
+      avatarId?: string;
+      /** @description Credits are held for as many of these seconds as fit. */
+      maxSessionSeconds: number;
+      /** @description At least credits for this many seconds are held; by default for all. */
+      minSessionSeconds?: number;
+      /** @description Your own data: at most 16 strings of at most 500 characters, with names of 1 to 40 characters. `user_id` names the end user: the list of sessions filters by it. */
+      metadata?: {
+        [key: string]: string;
+      };
+    };
+    CreditBalance: {
+      tenantId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description What is available, and what open sessions hold. */
+      balanceCreditMicros: number;
+      /** @description What open sessions hold. */
+      reservedCreditMicros: number;
+      /** @description What new sessions can hold. */
+      availableCreditMicros: number;
+      /** @description What was ever granted, less what was voided. */
+      lifetimeGrantedCreditMicros: number;
+      /** @description What sessions were charged, less refunds. */
+      lifetimeUsedCreditMicros: number;
+      /** Format: date-time */
+      updatedAt: string;
+    };
+    CreditEntry: {
+      id: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @enum {string} */
+      kind: "grant" | "hold" | "settle" | "release" | "expire" | "void" | "adjust";
+      amountCreditMicros: number;
+      sessionId: string | null;
+      apiKeyId: string | null;
+      reference: string | null;
+      requestId: string;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    CreditEntryPage: {
+      data: components["schemas"]["CreditEntry"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    CurrentSession: {
+      id: string;
+      /**
+       * Format: date-time
+       * @description The session ends at this time.
+       */
+      expiresAt: string;
+      /**
+       * Format: date-time
+       * @description The session ends at this time, unless there is another request before.
+       */
+      idleExpiresAt: string;
+      /**
+       * Format: date-time
+       * @description Until this time, operations that ask for the passkey again are allowed.
+       */
+      verifiedUntil: string;
+      user: components["schemas"]["User"];
+      tenant: {
+        id: string;
+        name: string;
+      };
+    };
+    Identity: {
+      id: string;
+      /** @description The provider. */
+      issuer: string;
+      /** @description What the provider calls the account. */
+      subject: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** @description Time of the last sign-in or verification with it. */
+      lastUsedAt: string | null;
+    };
+    IdentityPage: {
+      data: components["schemas"]["Identity"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    Invitation: {
+      id: string;
+      email: string;
+      /**
+       * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
+       * @enum {string}
+       */
+      role: "viewer" | "developer" | "owner";
+      /** Format: date-time */
+      expiresAt: string;
+      /** Format: date-time */
+      createdAt: string;
+    };
+    InvitationOptions: {
+      tenant: {
+        id: string;
+        name: string;
+      };
+      email: string;
+      /**
+       * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
+       * @enum {string}
+       */
+      role: "viewer" | "developer" | "owner";
+      /** @description Whether it creates a user; otherwise it is for a user who exists. */
+      isNewUser: boolean;
+      /** @description Options for `navigator.credentials` in the JSON form of WebAuthn. */
+      publicKey: {
+        [key: string]: unknown;
+      };
+      /** @description The provider with which people sign in by OpenID Connect; null: there is none. */
+      oidc: {
+        /** @description The name of the provider, for people. */
+        name: string;
+      } | null;
+    };
+    InvitationOptionsRequest: {
+      /** @description The part of the link after `#`. */
+      token: string;
+    };
+    InvitationPage: {
+      data: components["schemas"]["Invitation"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    InvitationWithUrl: {
+      id: string;
+      email: string;
+      /**
+       * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
+       * @enum {string}
+       */
+      role: "viewer" | "developer" | "owner";
+      /** Format: date-time */
+      expiresAt: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** @description The link. Only this response contains it. It can be used once. */
+      url: string;
+    };
     LeakedKeyReport: {
       /** @constant */
       status: "accepted";
     };
+    Model: {
+      /** @description The `modelId` of avatars. */
+      id: string;
+      /** @description Whether an avatar that names no model gets this one. */
+      isDefault: boolean;
+      requirements: {
+        image: components["schemas"]["SourceRequirement"][];
+        video: components["schemas"]["SourceRequirement"][];
+      };
+    };
+    ModelPage: {
+      data: components["schemas"]["Model"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    Nothing: Record<string, never>;
+    OidcRedirect: {
+      /** @description The address of the provider, to which the page leads. */
+      url: string;
+    };
+    Passkey: {
+      id: string;
+      /** @description Human-readable name. */
+      name: string;
+      /** Format: date-time */
+      createdAt: string;
+      /** @description Time of the last sign-in or verification with it. */
+      lastUsedAt: string | null;
+      /** @description Whether its provider keeps it on several devices. */
+      isBackedUp: boolean;
+    };
+    PasskeyInvitation: {
+      /** @description The link, to be opened on the other device. It can be used once. */
+      url: string;
+      /** Format: date-time */
+      expiresAt: string;
+    };
+    PasskeyPage: {
+      data: components["schemas"]["Passkey"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    PrepareAvatar: Record<string, never>;
     ProblemType: {
       /** @description The `type` of the problem. */
       type: string;
@@ -465,22 +1782,37 @@ export interface components {
         | "invalid_api_key"
         | "revoked_api_key"
         | "expired_api_key"
+        | "invalid_session"
+        | "spend_limit_exceeded"
+        | "insufficient_credits"
         | "insufficient_scope"
         | "grant_exceeds_caller"
+        | "insufficient_role"
+        | "passkey_required"
+        | "foreign_origin"
         | "not_found"
+        | "invalid_invitation"
         | "method_not_allowed"
         | "invalid_transition"
+        | "session_closed"
+        | "avatar_not_ready"
+        | "asset_in_use"
         | "rotation_in_progress"
         | "quota_exceeded"
+        | "last_owner"
+        | "last_passkey"
+        | "already_member"
         | "replay_unavailable"
         | "precondition_failed"
         | "body_too_large"
         | "unsupported_media_type"
         | "validation_failed"
+        | "invalid_passkey"
         | "idempotency_key_reused"
         | "rate_limited"
         | "internal_error"
         | "unavailable"
+        | "provider_unavailable"
         | "outcome_unknown";
       status: number;
       title: string;
@@ -489,13 +1821,122 @@ export interface components {
       /** @description What the caller can do. */
       remedy: string;
     };
+    PublicKeyOptions: {
+      /** @description Options for `navigator.credentials` in the JSON form of WebAuthn. */
+      publicKey: {
+        [key: string]: unknown;
+      };
+    };
+    ReleaseSession: {
+      /** @description Why the call has ended. */
+      reason?: string;
+      /** @description What the session has used in all. Requires the scope `usage:write`. */
+      usedCreditMicros?: number;
+    };
+    ReportedSession: {
+      sessionId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description The key that opened the session. */
+      apiKeyId: string;
+      avatarId: string | null;
+      avatarName: string | null;
+      /** @enum {string} */
+      status: "reserved" | "started" | "released" | "failed";
+      /** @description When usage was first reported. */
+      startedAt: string | null;
+      endedAt: string | null;
+      /** @description Seconds from `startedAt` to `endedAt`. */
+      activeSeconds: number | null;
+      /** @description What the session was charged; null while it is open. */
+      billedCreditMicros: number | null;
+      /** @description What was reported so far; of a closed session, what it was charged. */
+      usedCreditMicros: number;
+      priceCreditMicrosPerSecond: number;
+      /** @description Your own data. */
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** @description What the session holds while it is open. At most this is charged. */
+      reservedCreditMicros: number;
+      /**
+       * Format: date-time
+       * @description An open session that is not reported before this moment ends by itself.
+       */
+      expiresAt: string;
+      /** @description Whether the call must end: its key is no longer valid, or above its cap. */
+      mustEnd: boolean;
+    };
     ReportLeakedKey: {
       /** @description The full secret that was found. */
       apiKey: string;
     };
+    ReportUsage: {
+      /** @description What the session has used since its start. Cumulative. */
+      usedCreditMicros: number;
+    };
     RotateApiKey: {
       /** @description How many seconds the old secret remains valid. At least 60 when a key rotates itself. */
       overlapSeconds?: number;
+    };
+    SignIn: {
+      /** @description The response of the authenticator, as WebAuthn writes it (`RegistrationResponseJSON` or `AuthenticationResponseJSON`). */
+      credential: {
+        [key: string]: unknown;
+      };
+    };
+    SignInOptions: {
+      /** @description Options for `navigator.credentials` in the JSON form of WebAuthn. */
+      publicKey: {
+        [key: string]: unknown;
+      };
+      /** @description The provider with which people sign in by OpenID Connect; null: there is none. */
+      oidc: {
+        /** @description The name of the provider, for people. */
+        name: string;
+      } | null;
+    };
+    SourceRequirement: {
+      /**
+       * @description The check, as the `checks` of an avatar name it.
+       * @enum {string}
+       */
+      code:
+        | "decodable"
+        | "single_frame"
+        | "codec"
+        | "duration"
+        | "frame_rate"
+        | "resolution"
+        | "frame"
+        | "face_count"
+        | "face_confidence"
+        | "face_size"
+        | "face_yaw"
+        | "face_pitch"
+        | "cropped"
+        | "sharpness"
+        | "brightness";
+      /** @description What is required. */
+      description: string;
+      /** @description The unit of the bounds and of `measured`. */
+      unit: string | null;
+      /** @description Inclusive bounds, in `unit`; null where nothing is counted. */
+      required: {
+        /** @description Null: without a minimum. */
+        min: number | null;
+        /** @description Null: without a maximum. */
+        max: number | null;
+      } | null;
+      /** @description Inclusive bounds, in `unit`; null where nothing is counted. */
+      recommended: {
+        /** @description Null: without a minimum. */
+        min: number | null;
+        /** @description Null: without a maximum. */
+        max: number | null;
+      } | null;
     };
     UpdateApiKey: {
       /** @description Human-readable name. */
@@ -534,7 +1975,231 @@ export interface components {
       /** @enum {string} */
       status?: "ready" | "disabled";
     };
-    /** @description The body is larger than 128 KiB. */
+    UpdatePasskey: {
+      /** @description Human-readable name. */
+      name: string;
+    };
+    UpdateUser: {
+      /** @description Human-readable name. */
+      name?: string;
+      /**
+       * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
+       * @enum {string}
+       */
+      role?: "viewer" | "developer" | "owner";
+    };
+    /** @description The parts can be in any order. */
+    UploadAsset: {
+      /**
+       * @description The file. Its limits, by kind:
+       *
+       *     - `image`: image/jpeg, image/png or image/webp; at most 16 MiB; at most 40 megapixels; 1 frame
+       *     - `video`: video/mp4, video/quicktime or video/webm; at most 200 MiB; 1 to 120 s; at most 1920 × 1080 pixels in either orientation; at most 60 frames per second; H.264 or VP9
+       *     - `audio`: audio/mpeg, audio/wav, audio/mp4, audio/aac, audio/ogg or audio/flac; at most 32 MiB; longer than 0 s
+       */
+      file: string;
+      /**
+       * @description Kind of the file.
+       * @enum {string}
+       */
+      kind?: "image" | "video" | "audio";
+    };
+    UsageSession: {
+      sessionId: string;
+      /** @enum {string} */
+      environment: "live" | "test";
+      /** @description The key that opened the session. */
+      apiKeyId: string;
+      avatarId: string | null;
+      avatarName: string | null;
+      /** @enum {string} */
+      status: "reserved" | "started" | "released" | "failed";
+      /** @description When usage was first reported. */
+      startedAt: string | null;
+      endedAt: string | null;
+      /** @description Seconds from `startedAt` to `endedAt`. */
+      activeSeconds: number | null;
+      /** @description What the session was charged; null while it is open. */
+      billedCreditMicros: number | null;
+      /** @description What was reported so far; of a closed session, what it was charged. */
+      usedCreditMicros: number;
+      priceCreditMicrosPerSecond: number;
+      /** @description Your own data. */
+      metadata: {
+        [key: string]: string;
+      };
+      /** Format: date-time */
+      createdAt: string;
+      /** @description What the session holds while it is open. At most this is charged. */
+      reservedCreditMicros: number;
+      /**
+       * Format: date-time
+       * @description An open session that is not reported before this moment ends by itself.
+       */
+      expiresAt: string;
+    };
+    UsageSessionPage: {
+      /**
+       * Format: date-time
+       * @description Start of the time window of the list, inclusive.
+       */
+      from: string;
+      /**
+       * Format: date-time
+       * @description End of the time window of the list, exclusive.
+       */
+      to: string;
+      data: components["schemas"]["UsageSession"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    UsageSum: {
+      /** @description The day in UTC on which the sessions were created. */
+      day: string;
+      /** @description The key that opened the sessions; null when grouped by avatar. */
+      apiKeyId: string | null;
+      /** @description The avatar; null for calls without one, and when grouped by key. */
+      avatarId: string | null;
+      /** @description Number of sessions. */
+      sessions: number;
+      /** @description Seconds from the start to the end of sessions that have ended. */
+      activeSeconds: number;
+      /** @description What sessions that have ended were charged, before refunds. */
+      billedCreditMicros: number;
+      /** @description What open sessions hold. */
+      reservedCreditMicros: number;
+    };
+    UsageSummaryPage: {
+      /**
+       * Format: date-time
+       * @description Start of the time window of the list, inclusive.
+       */
+      from: string;
+      /**
+       * Format: date-time
+       * @description End of the time window of the list, exclusive.
+       */
+      to: string;
+      data: components["schemas"]["UsageSum"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    User: {
+      id: string;
+      tenantId: string;
+      email: string;
+      /** @description Human-readable name. */
+      name: string;
+      /**
+       * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
+       * @enum {string}
+       */
+      role: "viewer" | "developer" | "owner";
+      /** Format: date-time */
+      createdAt: string;
+      /** @description Time of the last request, to the minute. */
+      lastSeenAt: string | null;
+    };
+    UserPage: {
+      data: components["schemas"]["User"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    UserSession: {
+      id: string;
+      userId: string;
+      /**
+       * @description What opened it: a passkey, or the account at the provider (OpenID Connect).
+       * @enum {string}
+       */
+      signInMethod: "passkey" | "oidc";
+      /** @description What the browser called itself at the sign-in. */
+      userAgent: string | null;
+      /** Format: date-time */
+      createdAt: string;
+      /**
+       * Format: date-time
+       * @description Time of the last request, to the minute.
+       */
+      lastSeenAt: string;
+      /** Format: date-time */
+      expiresAt: string;
+      /** @description Whether it is the session of this request. */
+      isCurrent: boolean;
+    };
+    UserSessionPage: {
+      data: components["schemas"]["UserSession"][];
+      /** @description The `cursor` for the next page; null on the last page. */
+      nextCursor: string | null;
+    };
+    VerificationOptions: {
+      /** @description Options for `navigator.credentials` in the JSON form of WebAuthn. */
+      publicKey: {
+        [key: string]: unknown;
+      };
+      /** @description Whether the person has a passkey. */
+      hasPasskey: boolean;
+      /** @description The provider at which the person has an identity; null: there is none. */
+      oidc: {
+        /** @description The name of the provider, for people. */
+        name: string;
+      } | null;
+    };
+    /** @description A user of the tenant has the email address already. */
+    AlreadyMemberProblem: {
+      /** @constant */
+      type: "/problems/already_member";
+      /** @constant */
+      title: "A user has this address";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "already_member";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description An avatar that is not deleted is built from the asset. */
+    AssetInUseProblem: {
+      /** @constant */
+      type: "/problems/asset_in_use";
+      /** @constant */
+      title: "The asset is in use";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "asset_in_use";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The avatar exists, but its status is not `ready`, so no call can be held with it. */
+    AvatarNotReadyProblem: {
+      /** @constant */
+      type: "/problems/avatar_not_ready";
+      /** @constant */
+      title: "The avatar is not ready";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "avatar_not_ready";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The body is larger than 128 KiB, or the file of an upload is larger than its kind allows. */
     BodyTooLargeProblem: {
       /** @constant */
       type: "/problems/body_too_large";
@@ -542,7 +2207,7 @@ export interface components {
       title: "The body is too large";
       /** @constant */
       status: 413;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /** @constant */
       code: "body_too_large";
@@ -559,13 +2224,30 @@ export interface components {
       title: "The API key has expired";
       /** @constant */
       status: 401;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
        * @enum {string}
        */
       code: "expired_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The `Origin` or `Sec-Fetch-Site` header shows that a page of another origin sent the request. */
+    ForeignOriginProblem: {
+      /** @constant */
+      type: "/problems/foreign_origin";
+      /** @constant */
+      title: "The request comes from a page of another origin";
+      /** @constant */
+      status: 403;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "foreign_origin";
       /** @description As in `X-Request-Id`. */
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
@@ -579,7 +2261,7 @@ export interface components {
       title: "An API key cannot grant more than it has";
       /** @constant */
       status: 403;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -599,7 +2281,7 @@ export interface components {
         header?: string;
         code: string;
         detail: string;
-        /** @description What the calling key may give; null when nothing will do. */
+        /** @description What the calling key may grant; null when it may grant nothing. */
         allowed: unknown;
       }[];
     };
@@ -611,7 +2293,7 @@ export interface components {
       title: "The Idempotency-Key was used with another body";
       /** @constant */
       status: 422;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -623,6 +2305,52 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The available balance of the tenant, in the environment of the calling key, is less than `requiredCreditMicros`. Nothing was held. */
+    InsufficientCreditsProblem: {
+      /** @constant */
+      type: "/problems/insufficient_credits";
+      /** @constant */
+      title: "The tenant has too few credits";
+      /** @constant */
+      status: 402;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "insufficient_credits";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      /** @description What the request has to hold at least, in credit micros. */
+      requiredCreditMicros: number;
+    };
+    /** @description The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null). */
+    InsufficientRoleProblem: {
+      /** @constant */
+      type: "/problems/insufficient_role";
+      /** @constant */
+      title: "The role does not allow this operation";
+      /** @constant */
+      status: 403;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "insufficient_role";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      /** @description The least role; null: the operation is only for API keys. */
+      requiredRole: ("viewer" | "developer" | "owner") | null;
+      /** @description The role of the caller; null: the caller is an API key. */
+      role: ("viewer" | "developer" | "owner") | null;
+    };
     /** @description The key does not hold the scope that the operation requires. */
     InsufficientScopeProblem: {
       /** @constant */
@@ -631,7 +2359,7 @@ export interface components {
       title: "The API key lacks the scope for this operation";
       /** @constant */
       status: 403;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -670,7 +2398,7 @@ export interface components {
       title: "Internal error";
       /** @constant */
       status: 500;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /** @constant */
       code: "internal_error";
@@ -687,13 +2415,73 @@ export interface components {
       title: "The API key is not valid";
       /** @constant */
       status: 401;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
        * @enum {string}
        */
       code: "invalid_api_key";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The link is malformed, was used before, has expired or was withdrawn, or its creator may no longer invite. */
+    InvalidInvitationProblem: {
+      /** @constant */
+      type: "/problems/invalid_invitation";
+      /** @constant */
+      title: "The link is not valid";
+      /** @constant */
+      status: 404;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "invalid_invitation";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The response of the authenticator is malformed, was not made for this service, has a wrong signature, was used before or came too late; or the passkey is unknown. */
+    InvalidPasskeyProblem: {
+      /** @constant */
+      type: "/problems/invalid_passkey";
+      /** @constant */
+      title: "The passkey was not accepted";
+      /** @constant */
+      status: 422;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "invalid_passkey";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The session of the cookie has ended or expired, or is unknown. */
+    InvalidSessionProblem: {
+      /** @constant */
+      type: "/problems/invalid_session";
+      /** @constant */
+      title: "The session has ended";
+      /** @constant */
+      status: 401;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "invalid_session";
       /** @description As in `X-Request-Id`. */
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
@@ -707,7 +2495,7 @@ export interface components {
       title: "The resource cannot make this move from its present state";
       /** @constant */
       status: 409;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -721,6 +2509,40 @@ export interface components {
       currentStatus: string;
       allowedStatuses: string[];
     };
+    /** @description The user is the last owner of the tenant. Nothing was changed. */
+    LastOwnerProblem: {
+      /** @constant */
+      type: "/problems/last_owner";
+      /** @constant */
+      title: "A tenant keeps an owner";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "last_owner";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The passkey or the identity is the last one of the person, who could not sign in without it. Nothing was changed. */
+    LastPasskeyProblem: {
+      /** @constant */
+      type: "/problems/last_passkey";
+      /** @constant */
+      title: "A person keeps a passkey";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "last_passkey";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description The body is empty, not UTF-8, not JSON, or nested more than 64 levels deep. */
     MalformedJsonProblem: {
       /** @constant */
@@ -729,7 +2551,7 @@ export interface components {
       title: "The body is not well-formed JSON";
       /** @constant */
       status: 400;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -741,7 +2563,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
+    /** @description The body was incomplete, arrived too slowly or is a malformed form, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
     MalformedRequestProblem: {
       /** @constant */
       type: "/problems/malformed_request";
@@ -749,7 +2571,7 @@ export interface components {
       title: "The request is malformed";
       /** @constant */
       status: 400;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -769,7 +2591,7 @@ export interface components {
       title: "No API key was sent";
       /** @constant */
       status: 401;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -789,9 +2611,12 @@ export interface components {
       title: "Not found";
       /** @constant */
       status: 404;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
-      /** @constant */
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
       code: "not_found";
       /** @description As in `X-Request-Id`. */
       requestId: string;
@@ -806,13 +2631,33 @@ export interface components {
       title: "The request may or may not have been executed";
       /** @constant */
       status: 503;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
        * @enum {string}
        */
       code: "outcome_unknown";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The operation is allowed only within five minutes after the passkey was used. */
+    PasskeyRequiredProblem: {
+      /** @constant */
+      type: "/problems/passkey_required";
+      /** @constant */
+      title: "The passkey must be used again";
+      /** @constant */
+      status: 403;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "passkey_required";
       /** @description As in `X-Request-Id`. */
       requestId: string;
       /** @description Whether the same request may be sent again without being executed twice. */
@@ -826,7 +2671,7 @@ export interface components {
       title: "The resource has changed";
       /** @constant */
       status: 412;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /** @constant */
       code: "precondition_failed";
@@ -835,7 +2680,27 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The tenant has the maximum number of active API keys. */
+    /** @description The provider of OpenID Connect did not respond in time, or its response is not valid; the `Retry-After` header says when to try again. Passkeys do not need it. */
+    ProviderUnavailableProblem: {
+      /** @constant */
+      type: "/problems/provider_unavailable";
+      /** @constant */
+      title: "The provider of the sign-in is unavailable";
+      /** @constant */
+      status: 503;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "provider_unavailable";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The tenant has the maximum number of active API keys, or of assets, or of their bytes. */
     QuotaExceededProblem: {
       /** @constant */
       type: "/problems/quota_exceeded";
@@ -843,7 +2708,7 @@ export interface components {
       title: "The tenant has reached a quota";
       /** @constant */
       status: 409;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -855,7 +2720,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -863,7 +2728,7 @@ export interface components {
       title: "Too many requests";
       /** @constant */
       status: 429;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /** @constant */
       code: "rate_limited";
@@ -880,7 +2745,7 @@ export interface components {
       title: "The first answer can no longer be replayed";
       /** @constant */
       status: 409;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -900,7 +2765,7 @@ export interface components {
       title: "The API key has been revoked";
       /** @constant */
       status: 401;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -920,7 +2785,7 @@ export interface components {
       title: "A rotation of the key is in progress";
       /** @constant */
       status: 409;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -932,7 +2797,48 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again. */
+    /** @description The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed. */
+    SessionClosedProblem: {
+      /** @constant */
+      type: "/problems/session_closed";
+      /** @constant */
+      title: "The session has ended";
+      /** @constant */
+      status: 409;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "session_closed";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
+    /** @description The spend cap of the calling key (`limitedBy` is `self`), or of an ancestor of it (`ancestor`), leaves less than `requiredCreditMicros`. Nothing was held. */
+    SpendLimitExceededProblem: {
+      /** @constant */
+      type: "/problems/spend_limit_exceeded";
+      /** @constant */
+      title: "The session does not fit under a spend cap";
+      /** @constant */
+      status: 402;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "spend_limit_exceeded";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      /** @description What the request has to hold at least, in credit micros. */
+      requiredCreditMicros: number;
+      /** @description Whose spend cap it is: that of the calling key, or of an ancestor of it. */
+      limitedBy: "self" | "ancestor";
+    };
+    /** @description The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again. */
     UnavailableProblem: {
       /** @constant */
       type: "/problems/unavailable";
@@ -940,7 +2846,7 @@ export interface components {
       title: "The service is unavailable; the request was not executed";
       /** @constant */
       status: 503;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -952,15 +2858,15 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`. */
+    /** @description The `Content-Type` is not the one that the operation takes, which is `application/json` except for uploads by a form (`multipart/form-data`), or the request has a `Content-Encoding`. */
     UnsupportedMediaTypeProblem: {
       /** @constant */
       type: "/problems/unsupported_media_type";
       /** @constant */
-      title: "The body must be application/json";
+      title: "The media type of the body is not supported";
       /** @constant */
       status: 415;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /** @constant */
       code: "unsupported_media_type";
@@ -977,7 +2883,7 @@ export interface components {
       title: "The request does not meet its constraints";
       /** @constant */
       status: 422;
-      /** @description What is wrong, in words for people. */
+      /** @description What is wrong, for people. */
       detail: string;
       /**
        * @description discriminator enum property added by openapi-typescript
@@ -1001,7 +2907,59 @@ export interface components {
     };
   };
   responses: {
-    /** @description `body_too_large`: The body is larger than 128 KiB. */
+    /**
+     * @description `already_member`: A user of the tenant has the email address already.
+     *
+     *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
+     */
+    AlreadyMemberOrReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["AlreadyMemberProblem"]
+          | components["schemas"]["ReplayUnavailableProblem"];
+      };
+    };
+    /** @description `asset_in_use`: An avatar that is not deleted is built from the asset. */
+    AssetInUse: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["AssetInUseProblem"];
+      };
+    };
+    /** @description `avatar_not_ready`: The avatar exists, but its status is not `ready`, so no call can be held with it. */
+    AvatarNotReady: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["AvatarNotReadyProblem"];
+      };
+    };
+    /** @description `body_too_large`: The body is larger than 128 KiB, or the file of an upload is larger than its kind allows. */
     BodyTooLarge: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1016,7 +2974,7 @@ export interface components {
         "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
       };
     };
-    /** @description `body_too_large`: The body is larger than 128 KiB. */
+    /** @description `body_too_large`: The body is larger than 128 KiB, or the file of an upload is larger than its kind allows. */
     BodyTooLargeWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1029,28 +2987,63 @@ export interface components {
         "application/problem+json": components["schemas"]["BodyTooLargeProblem"];
       };
     };
-    /** @description `insufficient_scope`: The key does not hold the scope that the operation requires. */
-    InsufficientScope: {
+    /** @description `foreign_origin`: The `Origin` or `Sec-Fetch-Site` header shows that a page of another origin sent the request. */
+    ForeignOriginWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
         traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-        "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["ForeignOriginProblem"];
+      };
+    };
+    /** @description `insufficient_role`: The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null). */
+    InsufficientRole: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
         RateLimit: components["headers"]["RateLimit"];
         [name: string]: unknown;
       };
       content: {
-        "application/problem+json": components["schemas"]["InsufficientScopeProblem"];
+        "application/problem+json": components["schemas"]["InsufficientRoleProblem"];
+      };
+    };
+    /**
+     * @description `insufficient_role`: The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null).
+     *
+     *     `passkey_required`: The operation is allowed only within five minutes after the passkey was used.
+     */
+    InsufficientRoleOrPasskeyRequired: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["InsufficientRoleProblem"]
+          | components["schemas"]["PasskeyRequiredProblem"];
       };
     };
     /**
      * @description `insufficient_scope`: The key does not hold the scope that the operation requires.
      *
      *     `grant_exceeds_caller`: The target key has, or would have, more permissions than the calling key; or it is an ancestor of the calling key; or the operation is allowed only for descendants of the calling key.
+     *
+     *     `insufficient_role`: The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null).
      */
-    InsufficientScopeOrGrantExceedsCaller: {
+    InsufficientScopeOrGrantExceedsCallerOrInsufficientRole: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
         traceparent: components["headers"]["traceparent"];
@@ -1064,7 +3057,58 @@ export interface components {
       content: {
         "application/problem+json":
           | components["schemas"]["InsufficientScopeProblem"]
-          | components["schemas"]["GrantExceedsCallerProblem"];
+          | components["schemas"]["GrantExceedsCallerProblem"]
+          | components["schemas"]["InsufficientRoleProblem"];
+      };
+    };
+    /**
+     * @description `insufficient_scope`: The key does not hold the scope that the operation requires.
+     *
+     *     `grant_exceeds_caller`: The target key has, or would have, more permissions than the calling key; or it is an ancestor of the calling key; or the operation is allowed only for descendants of the calling key.
+     *
+     *     `insufficient_role`: The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null).
+     *
+     *     `passkey_required`: The operation is allowed only within five minutes after the passkey was used.
+     */
+    InsufficientScopeOrGrantExceedsCallerOrInsufficientRoleOrPasskeyRequired: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["InsufficientScopeProblem"]
+          | components["schemas"]["GrantExceedsCallerProblem"]
+          | components["schemas"]["InsufficientRoleProblem"]
+          | components["schemas"]["PasskeyRequiredProblem"];
+      };
+    };
+    /**
+     * @description `insufficient_scope`: The key does not hold the scope that the operation requires.
+     *
+     *     `insufficient_role`: The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null).
+     */
+    InsufficientScopeOrInsufficientRole: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["ScopeChallenge"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["InsufficientScopeProblem"]
+          | components["schemas"]["InsufficientRoleProblem"];
       };
     };
     /** @description `internal_error`: A defect in the service. */
@@ -1093,6 +3137,33 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["InternalErrorProblem"];
+      };
+    };
+    /** @description `invalid_invitation`: The link is malformed, was used before, has expired or was withdrawn, or its creator may no longer invite. */
+    InvalidInvitationWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["InvalidInvitationProblem"];
+      };
+    };
+    /** @description `invalid_session`: The session of the cookie has ended or expired, or is unknown. */
+    InvalidSessionWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["InvalidSessionProblem"];
       };
     };
     /** @description `invalid_transition`: The current status of the resource does not allow this change. */
@@ -1136,10 +3207,40 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
+    /** @description `last_owner`: The user is the last owner of the tenant. Nothing was changed. */
+    LastOwner: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["LastOwnerProblem"];
+      };
+    };
+    /** @description `last_passkey`: The passkey or the identity is the last one of the person, who could not sign in without it. Nothing was changed. */
+    LastPasskey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["LastPasskeyProblem"];
+      };
+    };
     /**
      * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 levels deep.
      *
-     *     `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.
+     *     `malformed_request`: The body was incomplete, arrived too slowly or is a malformed form, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.
      */
     MalformedJsonOrMalformedRequest: {
       headers: {
@@ -1160,7 +3261,7 @@ export interface components {
     /**
      * @description `malformed_json`: The body is empty, not UTF-8, not JSON, or nested more than 64 levels deep.
      *
-     *     `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.
+     *     `malformed_request`: The body was incomplete, arrived too slowly or is a malformed form, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.
      */
     MalformedJsonOrMalformedRequestWithoutKey: {
       headers: {
@@ -1176,7 +3277,7 @@ export interface components {
           | components["schemas"]["MalformedRequestProblem"];
       };
     };
-    /** @description `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
+    /** @description `malformed_request`: The body was incomplete, arrived too slowly or is a malformed form, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
     MalformedRequest: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1191,7 +3292,7 @@ export interface components {
         "application/problem+json": components["schemas"]["MalformedRequestProblem"];
       };
     };
-    /** @description `malformed_request`: The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
+    /** @description `malformed_request`: The body was incomplete, arrived too slowly or is a malformed form, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters. */
     MalformedRequestWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1212,8 +3313,10 @@ export interface components {
      *     `revoked_api_key`: The key or one of its ancestors was revoked, or a rotation replaced this secret.
      *
      *     `expired_api_key`: The key or one of its ancestors has expired.
+     *
+     *     `invalid_session`: The session of the cookie has ended or expired, or is unknown.
      */
-    MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey: {
+    MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
         traceparent: components["headers"]["traceparent"];
@@ -1227,7 +3330,8 @@ export interface components {
           | components["schemas"]["MissingApiKeyProblem"]
           | components["schemas"]["InvalidApiKeyProblem"]
           | components["schemas"]["RevokedApiKeyProblem"]
-          | components["schemas"]["ExpiredApiKeyProblem"];
+          | components["schemas"]["ExpiredApiKeyProblem"]
+          | components["schemas"]["InvalidSessionProblem"];
       };
     };
     /** @description `not_found`: The resource does not exist, or the caller is not allowed to see it. */
@@ -1243,6 +3347,25 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["NotFoundProblem"];
+      };
+    };
+    /**
+     * @description `not_found`: The resource does not exist, or the caller is not allowed to see it.
+     *
+     *     `invalid_invitation`: The link is malformed, was used before, has expired or was withdrawn, or its creator may no longer invite.
+     */
+    NotFoundOrInvalidInvitationWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["NotFoundProblem"]
+          | components["schemas"]["InvalidInvitationProblem"];
       };
     };
     /** @description `not_found`: The resource does not exist, or the caller is not allowed to see it. */
@@ -1273,8 +3396,42 @@ export interface components {
         "application/problem+json": components["schemas"]["PreconditionFailedProblem"];
       };
     };
+    /** @description `quota_exceeded`: The tenant has the maximum number of active API keys, or of assets, or of their bytes. */
+    QuotaExceeded: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["QuotaExceededProblem"];
+      };
+    };
     /**
-     * @description `quota_exceeded`: The tenant has the maximum number of active API keys.
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, or of assets, or of their bytes.
+     *
+     *     `already_member`: A user of the tenant has the email address already.
+     */
+    QuotaExceededOrAlreadyMemberWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["QuotaExceededProblem"]
+          | components["schemas"]["AlreadyMemberProblem"];
+      };
+    };
+    /**
+     * @description `quota_exceeded`: The tenant has the maximum number of active API keys, or of assets, or of their bytes.
      *
      *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
      */
@@ -1295,7 +3452,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1311,7 +3468,7 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1325,7 +3482,59 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `unavailable`: The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again. */
+    /** @description `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource. */
+    ReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["ReplayUnavailableProblem"];
+      };
+    };
+    /** @description `session_closed`: The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed. */
+    SessionClosed: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["SessionClosedProblem"];
+      };
+    };
+    /**
+     * @description `spend_limit_exceeded`: The spend cap of the calling key (`limitedBy` is `self`), or of an ancestor of it (`ancestor`), leaves less than `requiredCreditMicros`. Nothing was held.
+     *
+     *     `insufficient_credits`: The available balance of the tenant, in the environment of the calling key, is less than `requiredCreditMicros`. Nothing was held.
+     */
+    SpendLimitExceededOrInsufficientCredits: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["SpendLimitExceededProblem"]
+          | components["schemas"]["InsufficientCreditsProblem"];
+      };
+    };
+    /** @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again. */
     Unavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1342,7 +3551,7 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
      *
      *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
      */
@@ -1364,7 +3573,7 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
      *
      *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
      */
@@ -1383,7 +3592,69 @@ export interface components {
           | components["schemas"]["OutcomeUnknownProblem"];
       };
     };
-    /** @description `unsupported_media_type`: The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`. */
+    /**
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
+     *
+     *     `provider_unavailable`: The provider of OpenID Connect did not respond in time, or its response is not valid; the `Retry-After` header says when to try again. Passkeys do not need it.
+     *
+     *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
+     */
+    UnavailableOrProviderUnavailableOrOutcomeUnknown: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["UnavailableProblem"]
+          | components["schemas"]["ProviderUnavailableProblem"]
+          | components["schemas"]["OutcomeUnknownProblem"];
+      };
+    };
+    /**
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
+     *
+     *     `provider_unavailable`: The provider of OpenID Connect did not respond in time, or its response is not valid; the `Retry-After` header says when to try again. Passkeys do not need it.
+     *
+     *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
+     */
+    UnavailableOrProviderUnavailableOrOutcomeUnknownWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["UnavailableProblem"]
+          | components["schemas"]["ProviderUnavailableProblem"]
+          | components["schemas"]["OutcomeUnknownProblem"];
+      };
+    };
+    /** @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again. */
+    UnavailableWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["UnavailableProblem"];
+      };
+    };
+    /** @description `unsupported_media_type`: The `Content-Type` is not the one that the operation takes, which is `application/json` except for uploads by a form (`multipart/form-data`), or the request has a `Content-Encoding`. */
     UnsupportedMediaType: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1398,7 +3669,7 @@ export interface components {
         "application/problem+json": components["schemas"]["UnsupportedMediaTypeProblem"];
       };
     };
-    /** @description `unsupported_media_type`: The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`. */
+    /** @description `unsupported_media_type`: The `Content-Type` is not the one that the operation takes, which is `application/json` except for uploads by a form (`multipart/form-data`), or the request has a `Content-Encoding`. */
     UnsupportedMediaTypeWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -1447,6 +3718,49 @@ export interface components {
           | components["schemas"]["IdempotencyKeyReusedProblem"];
       };
     };
+    /**
+     * @description `validation_failed`: Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.
+     *
+     *     `invalid_passkey`: The response of the authenticator is malformed, was not made for this service, has a wrong signature, was used before or came too late; or the passkey is unknown.
+     *
+     *     `idempotency_key_reused`: The `Idempotency-Key` was used before, for a request with another body.
+     */
+    ValidationFailedOrInvalidPasskeyOrIdempotencyKeyReused: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["ValidationFailedProblem"]
+          | components["schemas"]["InvalidPasskeyProblem"]
+          | components["schemas"]["IdempotencyKeyReusedProblem"];
+      };
+    };
+    /**
+     * @description `validation_failed`: Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.
+     *
+     *     `invalid_passkey`: The response of the authenticator is malformed, was not made for this service, has a wrong signature, was used before or came too late; or the passkey is unknown.
+     */
+    ValidationFailedOrInvalidPasskeyWithoutKey: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["ValidationFailedProblem"]
+          | components["schemas"]["InvalidPasskeyProblem"];
+      };
+    };
     /** @description `validation_failed`: Fields, query parameters or headers do not meet their constraints; `errors` lists every failure. */
     ValidationFailedWithoutKey: {
       headers: {
@@ -1468,6 +3782,10 @@ export interface components {
     Traceparent: string;
     /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
     IdempotencyKey: string;
+    /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
+    IdempotencyKeyWithoutEffect: string;
+    /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+    Environment: string;
     /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
     IfMatch: string;
     /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
@@ -1526,6 +3844,11 @@ export interface components {
      */
     Location: string;
     /**
+     * @description The page of the dashboard.
+     * @example https://avatars.example.com/dashboard/keys
+     */
+    LocationOfPage: string;
+    /**
      * @description Path of the created or changed resource; on `replay_unavailable`.
      * @example /
      */
@@ -1535,6 +3858,11 @@ export interface components {
      * @example true
      */
     "Idempotent-Replayed": "true";
+    /**
+     * @description The cookie of the session, or its deletion.
+     * @example __Host-realtime-avatar-session=…
+     */
+    "Set-Cookie": string;
     /**
      * @description Seconds to wait before the next attempt.
      * @example 1
@@ -1583,6 +3911,8 @@ export interface operations {
         cursor?: string;
       };
       header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -1612,6 +3942,7 @@ export interface operations {
            *           "id": "key_01h455vb4pex5vsknk084sn02q",
            *           "keyId": "0123456789ABCDEF",
            *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "parentId": null,
            *           "name": "Website",
            *           "environment": "live",
            *           "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -1622,6 +3953,8 @@ export interface operations {
            *           "status": "active",
            *           "spendLimitCreditMicros": 5000000,
            *           "effectiveSpendLimitCreditMicros": 5000000,
+           *           "spentCreditMicros": 1200000,
+           *           "reservedCreditMicros": 0,
            *           "expiresAt": null,
            *           "effectiveExpiresAt": null,
            *           "lastUsedAt": null,
@@ -1635,8 +3968,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
@@ -1649,6 +3982,8 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -1694,6 +4029,7 @@ export interface operations {
            *       "id": "key_01h455vb4pex5vsknk084sn02q",
            *       "keyId": "0123456789ABCDEF",
            *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "parentId": null,
            *       "name": "Website",
            *       "environment": "live",
            *       "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -1704,6 +4040,8 @@ export interface operations {
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
            *       "effectiveSpendLimitCreditMicros": 5000000,
+           *       "spentCreditMicros": 1200000,
+           *       "reservedCreditMicros": 0,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -1715,8 +4053,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCallerOrInsufficientRoleOrPasskeyRequired"];
       409: components["responses"]["QuotaExceededOrReplayUnavailable"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
@@ -1758,6 +4096,7 @@ export interface operations {
            *       "id": "key_01h455vb4pex5vsknk084sn02q",
            *       "keyId": "0123456789ABCDEF",
            *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "parentId": null,
            *       "name": "Website",
            *       "environment": "live",
            *       "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -1768,6 +4107,8 @@ export interface operations {
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
            *       "effectiveSpendLimitCreditMicros": 5000000,
+           *       "spentCreditMicros": 1200000,
+           *       "reservedCreditMicros": 0,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -1778,7 +4119,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
@@ -1789,6 +4131,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -1820,6 +4164,7 @@ export interface operations {
            *       "id": "key_01h455vb4pex5vsknk084sn02q",
            *       "keyId": "0123456789ABCDEF",
            *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "parentId": null,
            *       "name": "Website",
            *       "environment": "live",
            *       "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -1830,6 +4175,8 @@ export interface operations {
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
            *       "effectiveSpendLimitCreditMicros": 5000000,
+           *       "spentCreditMicros": 1200000,
+           *       "reservedCreditMicros": 0,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -1840,8 +4187,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
@@ -1855,6 +4202,8 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -1886,6 +4235,7 @@ export interface operations {
            *       "id": "key_01h455vb4pex5vsknk084sn02q",
            *       "keyId": "0123456789ABCDEF",
            *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "parentId": null,
            *       "name": "Website",
            *       "environment": "live",
            *       "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -1896,6 +4246,8 @@ export interface operations {
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
            *       "effectiveSpendLimitCreditMicros": 5000000,
+           *       "spentCreditMicros": 1200000,
+           *       "reservedCreditMicros": 0,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -1906,8 +4258,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCallerOrInsufficientRole"];
       404: components["responses"]["NotFound"];
       412: components["responses"]["PreconditionFailed"];
       422: components["responses"]["ValidationFailed"];
@@ -1922,6 +4274,8 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -1963,6 +4317,7 @@ export interface operations {
            *       "id": "key_01h455vb4pex5vsknk084sn02q",
            *       "keyId": "0123456789ABCDEF",
            *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "parentId": null,
            *       "name": "Website",
            *       "environment": "live",
            *       "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -1973,6 +4328,8 @@ export interface operations {
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
            *       "effectiveSpendLimitCreditMicros": 5000000,
+           *       "spentCreditMicros": 1200000,
+           *       "reservedCreditMicros": 0,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -1983,8 +4340,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCallerOrInsufficientRole"];
       404: components["responses"]["NotFound"];
       409: components["responses"]["InvalidTransition"];
       412: components["responses"]["PreconditionFailed"];
@@ -2002,6 +4359,8 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -2043,6 +4402,7 @@ export interface operations {
            *       "id": "key_01h455vb4pex5vsknk084sn02q",
            *       "keyId": "0123456789ABCDEF",
            *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "parentId": null,
            *       "name": "Website",
            *       "environment": "live",
            *       "redactedKey": "rta_live_0123456789ABCDEF_****",
@@ -2053,6 +4413,8 @@ export interface operations {
            *       "status": "active",
            *       "spendLimitCreditMicros": 5000000,
            *       "effectiveSpendLimitCreditMicros": 5000000,
+           *       "spentCreditMicros": 1200000,
+           *       "reservedCreditMicros": 0,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -2064,13 +4426,540 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScopeOrGrantExceedsCaller"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrGrantExceedsCallerOrInsufficientRoleOrPasskeyRequired"];
       404: components["responses"]["NotFound"];
       409: components["responses"]["InvalidTransitionOrRotationInProgressOrReplayUnavailable"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  createRemoteAsset: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "kind": "image",
+         *       "remoteUrl": "https://www.example.com/ada.jpg",
+         *       "originalFilename": "ada.jpg"
+         *     }
+         */
+        "application/json": components["schemas"]["CreateRemoteAsset"];
+      };
+    };
+    responses: {
+      /** @description The asset. Its file is fetched now. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "kind": "image",
+           *       "status": "uploaded",
+           *       "contentType": "image/jpeg",
+           *       "sizeBytes": 48213,
+           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *       "error": null,
+           *       "originalFilename": "ada.jpg",
+           *       "metadata": {},
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Asset"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      409: components["responses"]["QuotaExceeded"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listAssets: {
+    parameters: {
+      query?: {
+        /** @description Kind of the file. */
+        kind?: "image" | "video" | "audio";
+        /** @description Include only items with this status. */
+        status?: "pending_upload" | "uploaded" | "processing" | "ready" | "failed" | "deleted";
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of assets. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "kind": "image",
+           *           "status": "uploaded",
+           *           "contentType": "image/jpeg",
+           *           "sizeBytes": 48213,
+           *           "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *           "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *           "error": null,
+           *           "originalFilename": "ada.jpg",
+           *           "metadata": {},
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "updatedAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["AssetPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  uploadAsset: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        "multipart/form-data": components["schemas"]["UploadAsset"];
+      };
+    };
+    responses: {
+      /** @description The asset. Its file is waiting to be processed. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "kind": "image",
+           *       "status": "uploaded",
+           *       "contentType": "image/jpeg",
+           *       "sizeBytes": 48213,
+           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *       "error": null,
+           *       "originalFilename": "ada.jpg",
+           *       "metadata": {},
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Asset"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      409: components["responses"]["QuotaExceeded"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getAsset: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
+        "If-None-Match"?: components["parameters"]["IfNoneMatch"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ast_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The asset. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "kind": "image",
+           *       "status": "uploaded",
+           *       "contentType": "image/jpeg",
+           *       "sizeBytes": 48213,
+           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *       "error": null,
+           *       "originalFilename": "ada.jpg",
+           *       "metadata": {},
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Asset"];
+        };
+      };
+      /** @description You already have this version. */
+      304: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteAsset: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ast_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The asset after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "kind": "image",
+           *       "status": "uploaded",
+           *       "contentType": "image/jpeg",
+           *       "sizeBytes": 48213,
+           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *       "error": null,
+           *       "originalFilename": "ada.jpg",
+           *       "metadata": {},
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Asset"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["AssetInUse"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  createUpload: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "kind": "video",
+         *       "contentType": "video/mp4",
+         *       "sizeBytes": 41943040,
+         *       "md5": "1B2M2Y8AsgTpgAmY7PhCfg==",
+         *       "originalFilename": "ada.mp4"
+         *     }
+         */
+        "application/json": components["schemas"]["CreateUpload"];
+      };
+    };
+    responses: {
+      /** @description The asset, and where to send its file. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "kind": "video",
+           *       "status": "pending_upload",
+           *       "contentType": null,
+           *       "sizeBytes": null,
+           *       "sha256": null,
+           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *       "error": null,
+           *       "originalFilename": "ada.mp4",
+           *       "metadata": {},
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z",
+           *       "upload": {
+           *         "method": "PUT",
+           *         "url": "https://avatars.s3.example.com/uploads/ten_01h455vb4pex5vsknk084sn02q/ast_01h455vb4pex5vsknk084sn02q?X-Amz-Expires=900&X-Amz-Signature=0123",
+           *         "headers": {
+           *           "Content-Type": "video/mp4",
+           *           "Content-MD5": "1B2M2Y8AsgTpgAmY7PhCfg=="
+           *         },
+           *         "expiresAt": "2026-11-20T12:15:00.000Z"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["AssetWithUpload"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      409: components["responses"]["QuotaExceeded"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  completeUpload: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ast_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["CompleteUpload"];
+      };
+    };
+    responses: {
+      /** @description The asset after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "kind": "image",
+           *       "status": "uploaded",
+           *       "contentType": "image/jpeg",
+           *       "sizeBytes": 48213,
+           *       "sha256": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "publicUrl": "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+           *       "error": null,
+           *       "originalFilename": "ada.jpg",
+           *       "metadata": {},
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Asset"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransition"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
@@ -2089,6 +4978,8 @@ export interface operations {
         cursor?: string;
       };
       header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -2121,11 +5012,30 @@ export interface operations {
            *           "displayName": "Ada",
            *           "sourceKind": "image",
            *           "modelId": "realtime-avatar-live-v1",
-           *           "status": "draft",
-           *           "sourceAssetId": null,
+           *           "status": "ready",
+           *           "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+           *           "pendingSourceAssetId": null,
            *           "defaultVoiceId": "voice-en-01",
-           *           "cacheManifestId": null,
-           *           "cacheVersion": 0,
+           *           "error": null,
+           *           "checks": [
+           *             {
+           *               "code": "face_count",
+           *               "verdict": "pass",
+           *               "measured": 1,
+           *               "limit": 1,
+           *               "detail": "There is exactly one face."
+           *             },
+           *             {
+           *               "code": "face_size",
+           *               "verdict": "warn",
+           *               "measured": 24,
+           *               "limit": 30,
+           *               "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+           *             }
+           *           ],
+           *           "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+           *           "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *           "cacheVersion": 1,
            *           "settings": {
            *             "background": "#ffffff"
            *           },
@@ -2143,8 +5053,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
@@ -2157,6 +5067,8 @@ export interface operations {
       header?: {
         /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
         "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -2207,11 +5119,30 @@ export interface operations {
            *       "displayName": "Ada",
            *       "sourceKind": "image",
            *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "draft",
-           *       "sourceAssetId": null,
+           *       "status": "ready",
+           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "pendingSourceAssetId": null,
            *       "defaultVoiceId": "voice-en-01",
-           *       "cacheManifestId": null,
-           *       "cacheVersion": 0,
+           *       "error": null,
+           *       "checks": [
+           *         {
+           *           "code": "face_count",
+           *           "verdict": "pass",
+           *           "measured": 1,
+           *           "limit": 1,
+           *           "detail": "There is exactly one face."
+           *         },
+           *         {
+           *           "code": "face_size",
+           *           "verdict": "warn",
+           *           "measured": 24,
+           *           "limit": 30,
+           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+           *         }
+           *       ],
+           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "cacheVersion": 1,
            *       "settings": {
            *         "background": "#ffffff"
            *       },
@@ -2226,8 +5157,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
@@ -2240,6 +5171,8 @@ export interface operations {
     parameters: {
       query?: never;
       header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored. */
         "If-None-Match"?: components["parameters"]["IfNoneMatch"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
@@ -2276,11 +5209,30 @@ export interface operations {
            *       "displayName": "Ada",
            *       "sourceKind": "image",
            *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "draft",
-           *       "sourceAssetId": null,
+           *       "status": "ready",
+           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "pendingSourceAssetId": null,
            *       "defaultVoiceId": "voice-en-01",
-           *       "cacheManifestId": null,
-           *       "cacheVersion": 0,
+           *       "error": null,
+           *       "checks": [
+           *         {
+           *           "code": "face_count",
+           *           "verdict": "pass",
+           *           "measured": 1,
+           *           "limit": 1,
+           *           "detail": "There is exactly one face."
+           *         },
+           *         {
+           *           "code": "face_size",
+           *           "verdict": "warn",
+           *           "measured": 24,
+           *           "limit": 30,
+           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+           *         }
+           *       ],
+           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "cacheVersion": 1,
            *       "settings": {
            *         "background": "#ffffff"
            *       },
@@ -2309,8 +5261,8 @@ export interface operations {
         content?: never;
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
@@ -2324,6 +5276,8 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -2358,11 +5312,30 @@ export interface operations {
            *       "displayName": "Ada",
            *       "sourceKind": "image",
            *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "draft",
-           *       "sourceAssetId": null,
+           *       "status": "ready",
+           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "pendingSourceAssetId": null,
            *       "defaultVoiceId": "voice-en-01",
-           *       "cacheManifestId": null,
-           *       "cacheVersion": 0,
+           *       "error": null,
+           *       "checks": [
+           *         {
+           *           "code": "face_count",
+           *           "verdict": "pass",
+           *           "measured": 1,
+           *           "limit": 1,
+           *           "detail": "There is exactly one face."
+           *         },
+           *         {
+           *           "code": "face_size",
+           *           "verdict": "warn",
+           *           "measured": 24,
+           *           "limit": 30,
+           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+           *         }
+           *       ],
+           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "cacheVersion": 1,
            *       "settings": {
            *         "background": "#ffffff"
            *       },
@@ -2377,8 +5350,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
       412: components["responses"]["PreconditionFailed"];
       422: components["responses"]["ValidationFailed"];
@@ -2393,6 +5366,8 @@ export interface operations {
       header?: {
         /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
         "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -2439,11 +5414,30 @@ export interface operations {
            *       "displayName": "Ada",
            *       "sourceKind": "image",
            *       "modelId": "realtime-avatar-live-v1",
-           *       "status": "draft",
-           *       "sourceAssetId": null,
+           *       "status": "ready",
+           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "pendingSourceAssetId": null,
            *       "defaultVoiceId": "voice-en-01",
-           *       "cacheManifestId": null,
-           *       "cacheVersion": 0,
+           *       "error": null,
+           *       "checks": [
+           *         {
+           *           "code": "face_count",
+           *           "verdict": "pass",
+           *           "measured": 1,
+           *           "limit": 1,
+           *           "detail": "There is exactly one face."
+           *         },
+           *         {
+           *           "code": "face_size",
+           *           "verdict": "warn",
+           *           "measured": 24,
+           *           "limit": 30,
+           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+           *         }
+           *       ],
+           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "cacheVersion": 1,
            *       "settings": {
            *         "background": "#ffffff"
            *       },
@@ -2458,8 +5452,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedJsonOrMalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       404: components["responses"]["NotFound"];
       409: components["responses"]["InvalidTransition"];
       412: components["responses"]["PreconditionFailed"];
@@ -2469,6 +5463,1008 @@ export interface operations {
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  prepareAvatar: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ava_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["PrepareAvatar"];
+      };
+    };
+    responses: {
+      /** @description The avatar after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "displayName": "Ada",
+           *       "sourceKind": "image",
+           *       "modelId": "realtime-avatar-live-v1",
+           *       "status": "ready",
+           *       "sourceAssetId": "ast_01h455vb4pex5vsknk084sn02q",
+           *       "pendingSourceAssetId": null,
+           *       "defaultVoiceId": "voice-en-01",
+           *       "error": null,
+           *       "checks": [
+           *         {
+           *           "code": "face_count",
+           *           "verdict": "pass",
+           *           "measured": 1,
+           *           "limit": 1,
+           *           "detail": "There is exactly one face."
+           *         },
+           *         {
+           *           "code": "face_size",
+           *           "verdict": "warn",
+           *           "measured": 24,
+           *           "limit": 30,
+           *           "detail": "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer."
+           *         }
+           *       ],
+           *       "previewUrl": "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+           *       "cacheManifestId": "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+           *       "cacheVersion": 1,
+           *       "settings": {
+           *         "background": "#ffffff"
+           *       },
+           *       "metadata": {
+           *         "team": "support"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Avatar"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["InvalidTransition"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listModels: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description All models, on one page. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "realtime-avatar-live-v1",
+           *           "isDefault": true,
+           *           "requirements": {
+           *             "image": [
+           *               {
+           *                 "code": "decodable",
+           *                 "description": "The file can be decoded whole.",
+           *                 "unit": null,
+           *                 "required": null,
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "single_frame",
+           *                 "description": "The image has one frame: it is not animated.",
+           *                 "unit": "frames",
+           *                 "required": {
+           *                   "min": 1,
+           *                   "max": 1
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "resolution",
+           *                 "description": "The shorter side is at least 512 pixels.",
+           *                 "unit": "px",
+           *                 "required": {
+           *                   "min": 512,
+           *                   "max": null
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "face_count",
+           *                 "description": "There is exactly one face.",
+           *                 "unit": "faces",
+           *                 "required": {
+           *                   "min": 1,
+           *                   "max": 1
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "face_confidence",
+           *                 "description": "The face is recognized as one, with a confidence of at least 65 %, better 75 %.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 65,
+           *                   "max": null
+           *                 },
+           *                 "recommended": {
+           *                   "min": 75,
+           *                   "max": null
+           *                 }
+           *               },
+           *               {
+           *                 "code": "face_size",
+           *                 "description": "The height of the face is at least 15 % of the height of the picture, better 30 %.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 15,
+           *                   "max": null
+           *                 },
+           *                 "recommended": {
+           *                   "min": 30,
+           *                   "max": null
+           *                 }
+           *               },
+           *               {
+           *                 "code": "face_yaw",
+           *                 "description": "The face looks at the camera: it is turned at most 25° to a side.",
+           *                 "unit": "°",
+           *                 "required": {
+           *                   "min": -25,
+           *                   "max": 25
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "face_pitch",
+           *                 "description": "The face looks at the camera: it is turned at most 20° up (negative) or down (positive).",
+           *                 "unit": "°",
+           *                 "required": {
+           *                   "min": -20,
+           *                   "max": 20
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "cropped",
+           *                 "description": "The whole head is inside the picture: the distance of the face from each edge is at least 5 % of the height of the face.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 5,
+           *                   "max": null
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "sharpness",
+           *                 "description": "The face is sharp: the sharpness is at least 4.5, better 8.",
+           *                 "unit": null,
+           *                 "required": {
+           *                   "min": 4.5,
+           *                   "max": null
+           *                 },
+           *                 "recommended": {
+           *                   "min": 8,
+           *                   "max": null
+           *                 }
+           *               },
+           *               {
+           *                 "code": "brightness",
+           *                 "description": "The face is neither too dark nor too bright: the brightness is 35 to 97 %, better 45 to 94 %.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 35,
+           *                   "max": 97
+           *                 },
+           *                 "recommended": {
+           *                   "min": 45,
+           *                   "max": 94
+           *                 }
+           *               }
+           *             ],
+           *             "video": [
+           *               {
+           *                 "code": "decodable",
+           *                 "description": "The file can be decoded whole.",
+           *                 "unit": null,
+           *                 "required": null,
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "codec",
+           *                 "description": "The codec of the video is H.264 or VP9.",
+           *                 "unit": null,
+           *                 "required": null,
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "duration",
+           *                 "description": "The video lasts 1 to 120 seconds.",
+           *                 "unit": "s",
+           *                 "required": {
+           *                   "min": 1,
+           *                   "max": 120
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "frame_rate",
+           *                 "description": "The video has at most 60 frames per second.",
+           *                 "unit": "frames/s",
+           *                 "required": {
+           *                   "min": null,
+           *                   "max": 60
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "frame",
+           *                 "description": "A frame of the video can be examined. It needs ffmpeg; without it, the face is not checked.",
+           *                 "unit": null,
+           *                 "required": null,
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "resolution",
+           *                 "description": "The shorter side is at least 512 pixels.",
+           *                 "unit": "px",
+           *                 "required": {
+           *                   "min": 512,
+           *                   "max": null
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "face_count",
+           *                 "description": "There is exactly one face.",
+           *                 "unit": "faces",
+           *                 "required": {
+           *                   "min": 1,
+           *                   "max": 1
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "face_confidence",
+           *                 "description": "The face is recognized as one, with a confidence of at least 65 %, better 75 %.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 65,
+           *                   "max": null
+           *                 },
+           *                 "recommended": {
+           *                   "min": 75,
+           *                   "max": null
+           *                 }
+           *               },
+           *               {
+           *                 "code": "face_size",
+           *                 "description": "The height of the face is at least 15 % of the height of the picture, better 30 %.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 15,
+           *                   "max": null
+           *                 },
+           *                 "recommended": {
+           *                   "min": 30,
+           *                   "max": null
+           *                 }
+           *               },
+           *               {
+           *                 "code": "face_yaw",
+           *                 "description": "The face looks at the camera: it is turned at most 25° to a side.",
+           *                 "unit": "°",
+           *                 "required": {
+           *                   "min": -25,
+           *                   "max": 25
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "face_pitch",
+           *                 "description": "The face looks at the camera: it is turned at most 20° up (negative) or down (positive).",
+           *                 "unit": "°",
+           *                 "required": {
+           *                   "min": -20,
+           *                   "max": 20
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "cropped",
+           *                 "description": "The whole head is inside the picture: the distance of the face from each edge is at least 5 % of the height of the face.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 5,
+           *                   "max": null
+           *                 },
+           *                 "recommended": null
+           *               },
+           *               {
+           *                 "code": "sharpness",
+           *                 "description": "The face is sharp: the sharpness is at least 4.5, better 8.",
+           *                 "unit": null,
+           *                 "required": {
+           *                   "min": 4.5,
+           *                   "max": null
+           *                 },
+           *                 "recommended": {
+           *                   "min": 8,
+           *                   "max": null
+           *                 }
+           *               },
+           *               {
+           *                 "code": "brightness",
+           *                 "description": "The face is neither too dark nor too bright: the brightness is 35 to 97 %, better 45 to 94 %.",
+           *                 "unit": "%",
+           *                 "required": {
+           *                   "min": 35,
+           *                   "max": 97
+           *                 },
+           *                 "recommended": {
+           *                   "min": 45,
+           *                   "max": 94
+           *                 }
+           *               }
+           *             ]
+           *           }
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["ModelPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  getCreditBalance: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The balance. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "balanceCreditMicros": 3558000000,
+           *       "reservedCreditMicros": 300000000,
+           *       "availableCreditMicros": 3258000000,
+           *       "lifetimeGrantedCreditMicros": 3600000000,
+           *       "lifetimeUsedCreditMicros": 42000000,
+           *       "updatedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["CreditBalance"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  listCreditEntries: {
+    parameters: {
+      query?: {
+        /** @description Include only items with this kind. */
+        kind?: "grant" | "hold" | "settle" | "release" | "expire" | "void" | "adjust";
+        /** @description Include only items with this apiKeyId. */
+        apiKeyId?: string;
+        /** @description Include only items with this sessionId. */
+        sessionId?: string;
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of entries. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "ent_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "kind": "hold",
+           *           "amountCreditMicros": 300000000,
+           *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+           *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "reference": null,
+           *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
+           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["CreditEntryPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  listUsageSessions: {
+    parameters: {
+      query?: {
+        /** @description Start of the time window, inclusive; at most 90 days before `to`. Default: 30 days before `to`. */
+        from?: string;
+        /** @description End of the time window, exclusive. Default: the end of the present second. */
+        to?: string;
+        /** @description Include only sessions whose `metadata` has this `user_id`. */
+        endUserId?: string;
+        /** @description Include only items with this status. */
+        status?: "reserved" | "started" | "released" | "failed";
+        /** @description Include only sessions that this key opened. */
+        apiKeyId?: string;
+        /** @description Include only sessions with this avatar. */
+        avatarId?: string;
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of sessions. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "from": "2026-10-21T12:00:00.000Z",
+           *       "to": "2026-11-20T12:00:00.000Z",
+           *       "data": [
+           *         {
+           *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+           *           "environment": "live",
+           *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+           *           "avatarName": "Ada",
+           *           "status": "reserved",
+           *           "startedAt": null,
+           *           "endedAt": null,
+           *           "activeSeconds": null,
+           *           "billedCreditMicros": null,
+           *           "usedCreditMicros": 0,
+           *           "priceCreditMicrosPerSecond": 1000000,
+           *           "metadata": {
+           *             "user_id": "user-17"
+           *           },
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "reservedCreditMicros": 300000000,
+           *           "expiresAt": "2026-11-20T12:02:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["UsageSessionPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  openUsageSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "maxSessionSeconds": 300,
+         *       "minSessionSeconds": 60,
+         *       "metadata": {
+         *         "user_id": "user-17"
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["CreateUsageSession"];
+      };
+    };
+    responses: {
+      /** @description The session. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "avatarName": "Ada",
+           *       "status": "reserved",
+           *       "startedAt": null,
+           *       "endedAt": null,
+           *       "activeSeconds": null,
+           *       "billedCreditMicros": null,
+           *       "usedCreditMicros": 0,
+           *       "priceCreditMicrosPerSecond": 1000000,
+           *       "metadata": {
+           *         "user_id": "user-17"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "reservedCreditMicros": 300000000,
+           *       "expiresAt": "2026-11-20T12:02:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["UsageSession"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      402: components["responses"]["SpendLimitExceededOrInsufficientCredits"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["AvatarNotReady"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getUsageSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ses_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The session. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "avatarName": "Ada",
+           *       "status": "reserved",
+           *       "startedAt": null,
+           *       "endedAt": null,
+           *       "activeSeconds": null,
+           *       "billedCreditMicros": null,
+           *       "usedCreditMicros": 0,
+           *       "priceCreditMicrosPerSecond": 1000000,
+           *       "metadata": {
+           *         "user_id": "user-17"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "reservedCreditMicros": 300000000,
+           *       "expiresAt": "2026-11-20T12:02:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["UsageSession"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  reportUsage: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ses_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "usedCreditMicros": 42000000
+         *     }
+         */
+        "application/json": components["schemas"]["ReportUsage"];
+      };
+    };
+    responses: {
+      /** @description The session after the report, and whether it must end. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "avatarName": "Ada",
+           *       "status": "started",
+           *       "startedAt": "2026-11-20T12:00:00.000Z",
+           *       "endedAt": null,
+           *       "activeSeconds": null,
+           *       "billedCreditMicros": null,
+           *       "usedCreditMicros": 0,
+           *       "priceCreditMicrosPerSecond": 1000000,
+           *       "metadata": {
+           *         "user_id": "user-17"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "reservedCreditMicros": 300000000,
+           *       "expiresAt": "2026-11-20T12:02:00.000Z",
+           *       "mustEnd": false
+           *     }
+           */
+          "application/json": components["schemas"]["ReportedSession"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["SessionClosed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  releaseSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `ses_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /**
+         * @example {
+         *       "reason": "hung up"
+         *     }
+         */
+        "application/json": components["schemas"]["ReleaseSession"];
+      };
+    };
+    responses: {
+      /** @description The session after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
+           *       "environment": "live",
+           *       "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *       "avatarId": "ava_01h455vb4pex5vsknk084sn02q",
+           *       "avatarName": "Ada",
+           *       "status": "reserved",
+           *       "startedAt": null,
+           *       "endedAt": null,
+           *       "activeSeconds": null,
+           *       "billedCreditMicros": null,
+           *       "usedCreditMicros": 0,
+           *       "priceCreditMicrosPerSecond": 1000000,
+           *       "metadata": {
+           *         "user_id": "user-17"
+           *       },
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "reservedCreditMicros": 300000000,
+           *       "expiresAt": "2026-11-20T12:02:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["UsageSession"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["SessionClosed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  getUsageSummary: {
+    parameters: {
+      query?: {
+        /** @description Start of the time window, inclusive; at most 90 days before `to`. Default: 30 days before `to`. */
+        from?: string;
+        /** @description End of the time window, exclusive. Default: the end of the present second. */
+        to?: string;
+        /** @description By key, which is the default, or by avatar. */
+        groupBy?: "apiKey" | "avatar";
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of sums. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "from": "2026-10-21T12:00:00.000Z",
+           *       "to": "2026-11-20T12:00:00.000Z",
+           *       "data": [
+           *         {
+           *           "day": "2026-11-20",
+           *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "avatarId": null,
+           *           "sessions": 2,
+           *           "activeSeconds": 42,
+           *           "billedCreditMicros": 42000000,
+           *           "reservedCreditMicros": 300000000
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["UsageSummaryPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
     };
   };
   listAuditEvents: {
@@ -2483,7 +6479,30 @@ export interface operations {
           | "api_key.reported_leaked"
           | "avatar.created"
           | "avatar.updated"
-          | "avatar.deleted";
+          | "avatar.deleted"
+          | "avatar.prepared"
+          | "avatar.preparation_failed"
+          | "asset.created"
+          | "asset.uploaded"
+          | "asset.ready"
+          | "asset.failed"
+          | "asset.deleted"
+          | "user.created"
+          | "user.updated"
+          | "user.deleted"
+          | "user_session.created"
+          | "user_session.verified"
+          | "user_session.ended"
+          | "invitation.created"
+          | "invitation.deleted"
+          | "passkey.created"
+          | "passkey.updated"
+          | "passkey.deleted"
+          | "identity.created"
+          | "identity.deleted"
+          | "credits.granted"
+          | "credits.voided"
+          | "credits.adjusted";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */
@@ -2494,6 +6513,8 @@ export interface operations {
         cursor?: string;
       };
       header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
         /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
         "X-Request-Id"?: components["parameters"]["RequestId"];
         /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
@@ -2528,6 +6549,7 @@ export interface operations {
            *           "changedFields": [
            *             "displayName"
            *           ],
+           *           "actorType": "api_key",
            *           "actorId": "key_01h455vb4pex5vsknk084sn02q",
            *           "actorKeyId": "0123456789ABCDEF",
            *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
@@ -2541,8 +6563,8 @@ export interface operations {
         };
       };
       400: components["responses"]["MalformedRequest"];
-      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKey"];
-      403: components["responses"]["InsufficientScope"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
       422: components["responses"]["ValidationFailed"];
       429: components["responses"]["RateLimited"];
       500: components["responses"]["InternalError"];
@@ -2599,6 +6621,1880 @@ export interface operations {
       503: components["responses"]["UnavailableOrOutcomeUnknownWithoutKey"];
     };
   };
+  beginInvitation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "token": "rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"
+         *     }
+         */
+        "application/json": components["schemas"]["InvitationOptionsRequest"];
+      };
+    };
+    responses: {
+      /** @description The invitation, and the options. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "tenant": {
+           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "name": "Example"
+           *       },
+           *       "email": "grace@example.com",
+           *       "role": "developer",
+           *       "isNewUser": true,
+           *       "publicKey": {
+           *         "challenge": "AAECAwQFBgcICQ",
+           *         "rpId": "avatars.example.com",
+           *         "userVerification": "required"
+           *       },
+           *       "oidc": {
+           *         "name": "Example Login"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["InvitationOptions"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      403: components["responses"]["ForeignOriginWithoutKey"];
+      404: components["responses"]["InvalidInvitationWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  acceptInvitation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "token": "rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg",
+         *       "name": "Grace",
+         *       "credential": {
+         *         "id": "AAECAwQFBgc",
+         *         "rawId": "AAECAwQFBgc",
+         *         "type": "public-key",
+         *         "clientExtensionResults": {},
+         *         "response": {
+         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+         *           "attestationObject": "o2NmbXRkbm9uZQ",
+         *           "transports": [
+         *             "internal"
+         *           ]
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["AcceptInvitation"];
+      };
+    };
+    responses: {
+      /** @description The session. `Set-Cookie` has its cookie. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *       "expiresAt": "2026-11-21T00:00:00.000Z",
+           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
+           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
+           *       "user": {
+           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "email": "ada@example.com",
+           *         "name": "Ada",
+           *         "role": "owner",
+           *         "createdAt": "2026-11-20T12:00:00.000Z",
+           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *       },
+           *       "tenant": {
+           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "name": "Example"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["CurrentSession"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      403: components["responses"]["ForeignOriginWithoutKey"];
+      404: components["responses"]["InvalidInvitationWithoutKey"];
+      409: components["responses"]["QuotaExceededOrAlreadyMemberWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedOrInvalidPasskeyWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  listInvitations: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of invitations. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "inv_01h455vb4pex5vsknk084sn02q",
+           *           "email": "grace@example.com",
+           *           "role": "developer",
+           *           "expiresAt": "2026-11-20T12:30:00.000Z",
+           *           "createdAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["InvitationPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  createInvitation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "email": "grace@example.com",
+         *       "role": "developer"
+         *     }
+         */
+        "application/json": components["schemas"]["CreateInvitation"];
+      };
+    };
+    responses: {
+      /** @description The invitation, with its link. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "inv_01h455vb4pex5vsknk084sn02q",
+           *       "email": "grace@example.com",
+           *       "role": "developer",
+           *       "expiresAt": "2026-11-20T12:30:00.000Z",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "url": "https://avatars.example.com/dashboard/register#rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg"
+           *     }
+           */
+          "application/json": components["schemas"]["InvitationWithUrl"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      409: components["responses"]["AlreadyMemberOrReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  deleteInvitation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `inv_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The invitation as it was. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "inv_01h455vb4pex5vsknk084sn02q",
+           *       "email": "grace@example.com",
+           *       "role": "developer",
+           *       "expiresAt": "2026-11-20T12:30:00.000Z",
+           *       "createdAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Invitation"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  beginSignIn: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["Nothing"];
+      };
+    };
+    responses: {
+      /** @description The options. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "publicKey": {
+           *         "challenge": "AAECAwQFBgcICQ",
+           *         "rpId": "avatars.example.com",
+           *         "userVerification": "required"
+           *       },
+           *       "oidc": {
+           *         "name": "Example Login"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["SignInOptions"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      403: components["responses"]["ForeignOriginWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  listUserSessions: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of sessions. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *           "userId": "usr_01h455vb4pex5vsknk084sn02q",
+           *           "signInMethod": "passkey",
+           *           "userAgent": "Mozilla/5.0",
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "lastSeenAt": "2026-11-20T12:00:00.000Z",
+           *           "expiresAt": "2026-11-21T00:00:00.000Z",
+           *           "isCurrent": true
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["UserSessionPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  signIn: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "credential": {
+         *         "id": "AAECAwQFBgc",
+         *         "rawId": "AAECAwQFBgc",
+         *         "type": "public-key",
+         *         "clientExtensionResults": {},
+         *         "response": {
+         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+         *           "authenticatorData": "SZYN5YgOjGh0NBcP",
+         *           "signature": "MEUCIQDK",
+         *           "userHandle": "MDFoNDU1"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["SignIn"];
+      };
+    };
+    responses: {
+      /** @description The session. `Set-Cookie` has its cookie. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *       "expiresAt": "2026-11-21T00:00:00.000Z",
+           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
+           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
+           *       "user": {
+           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "email": "ada@example.com",
+           *         "name": "Ada",
+           *         "role": "owner",
+           *         "createdAt": "2026-11-20T12:00:00.000Z",
+           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *       },
+           *       "tenant": {
+           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "name": "Example"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["CurrentSession"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      401: components["responses"]["InvalidSessionWithoutKey"];
+      403: components["responses"]["ForeignOriginWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedOrInvalidPasskeyWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  getCurrentUserSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The session. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *       "expiresAt": "2026-11-21T00:00:00.000Z",
+           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
+           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
+           *       "user": {
+           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "email": "ada@example.com",
+           *         "name": "Ada",
+           *         "role": "owner",
+           *         "createdAt": "2026-11-20T12:00:00.000Z",
+           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *       },
+           *       "tenant": {
+           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "name": "Example"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["CurrentSession"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  endCurrentUserSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The session as it was. `Set-Cookie` deletes its cookie. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *       "userId": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "signInMethod": "passkey",
+           *       "userAgent": "Mozilla/5.0",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastSeenAt": "2026-11-20T12:00:00.000Z",
+           *       "expiresAt": "2026-11-21T00:00:00.000Z",
+           *       "isCurrent": true
+           *     }
+           */
+          "application/json": components["schemas"]["UserSession"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  beginVerification: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["Nothing"];
+      };
+    };
+    responses: {
+      /** @description The options. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "publicKey": {
+           *         "challenge": "AAECAwQFBgcICQ",
+           *         "rpId": "avatars.example.com",
+           *         "userVerification": "required"
+           *       },
+           *       "hasPasskey": true,
+           *       "oidc": {
+           *         "name": "Example Login"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["VerificationOptions"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  verifyUserSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "credential": {
+         *         "id": "AAECAwQFBgc",
+         *         "rawId": "AAECAwQFBgc",
+         *         "type": "public-key",
+         *         "clientExtensionResults": {},
+         *         "response": {
+         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+         *           "authenticatorData": "SZYN5YgOjGh0NBcP",
+         *           "signature": "MEUCIQDK",
+         *           "userHandle": "MDFoNDU1"
+         *         }
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["SignIn"];
+      };
+    };
+    responses: {
+      /** @description The session. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *       "expiresAt": "2026-11-21T00:00:00.000Z",
+           *       "idleExpiresAt": "2026-11-20T12:30:00.000Z",
+           *       "verifiedUntil": "2026-11-20T12:05:00.000Z",
+           *       "user": {
+           *         "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *         "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "email": "ada@example.com",
+           *         "name": "Ada",
+           *         "role": "owner",
+           *         "createdAt": "2026-11-20T12:00:00.000Z",
+           *         "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *       },
+           *       "tenant": {
+           *         "id": "ten_01h455vb4pex5vsknk084sn02q",
+           *         "name": "Example"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["CurrentSession"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrInvalidPasskeyOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  endUserSession: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `uss_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The session as it was. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "uss_01h455vb4pex5vsknk084sn02q",
+           *       "userId": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "signInMethod": "passkey",
+           *       "userAgent": "Mozilla/5.0",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastSeenAt": "2026-11-20T12:00:00.000Z",
+           *       "expiresAt": "2026-11-21T00:00:00.000Z",
+           *       "isCurrent": true
+           *     }
+           */
+          "application/json": components["schemas"]["UserSession"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listUsers: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of users. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *           "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *           "email": "ada@example.com",
+           *           "name": "Ada",
+           *           "role": "owner",
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["UserPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  getUser: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `usr_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The user. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "email": "ada@example.com",
+           *       "name": "Ada",
+           *       "role": "owner",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["User"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      404: components["responses"]["NotFound"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteUser: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `usr_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The user as it was. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "email": "ada@example.com",
+           *       "name": "Ada",
+           *       "role": "owner",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["User"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["LastOwner"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  updateUser: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `usr_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "role": "viewer"
+         *     }
+         */
+        "application/json": components["schemas"]["UpdateUser"];
+      };
+    };
+    responses: {
+      /** @description The user after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "usr_01h455vb4pex5vsknk084sn02q",
+           *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q",
+           *       "email": "ada@example.com",
+           *       "name": "Ada",
+           *       "role": "owner",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastSeenAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["User"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["LastOwner"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  createPasskeyInvitation: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["Nothing"];
+      };
+    };
+    responses: {
+      /** @description The link. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://avatars.example.com/dashboard/register#rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg",
+           *       "expiresAt": "2026-11-20T12:30:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["PasskeyInvitation"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      409: components["responses"]["ReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  listPasskeys: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of passkeys. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "psk_01h455vb4pex5vsknk084sn02q",
+           *           "name": "Phone",
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "lastUsedAt": "2026-11-20T12:00:00.000Z",
+           *           "isBackedUp": true
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["PasskeyPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  createPasskey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "credential": {
+         *         "id": "AAECAwQFBgc",
+         *         "rawId": "AAECAwQFBgc",
+         *         "type": "public-key",
+         *         "clientExtensionResults": {},
+         *         "response": {
+         *           "clientDataJSON": "eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0",
+         *           "attestationObject": "o2NmbXRkbm9uZQ",
+         *           "transports": [
+         *             "internal"
+         *           ]
+         *         }
+         *       },
+         *       "name": "Phone"
+         *     }
+         */
+        "application/json": components["schemas"]["CreatePasskey"];
+      };
+    };
+    responses: {
+      /** @description The passkey. */
+      201: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          Location: components["headers"]["Location"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "psk_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Phone",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastUsedAt": "2026-11-20T12:00:00.000Z",
+           *       "isBackedUp": true
+           *     }
+           */
+          "application/json": components["schemas"]["Passkey"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      409: components["responses"]["QuotaExceeded"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrInvalidPasskeyOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  beginPasskey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["Nothing"];
+      };
+    };
+    responses: {
+      /** @description The options. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "publicKey": {
+           *         "challenge": "AAECAwQFBgcICQ",
+           *         "rpId": "avatars.example.com",
+           *         "userVerification": "required"
+           *       }
+           *     }
+           */
+          "application/json": components["schemas"]["PublicKeyOptions"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  deletePasskey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `psk_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The passkey as it was. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "psk_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Phone",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastUsedAt": "2026-11-20T12:00:00.000Z",
+           *       "isBackedUp": true
+           *     }
+           */
+          "application/json": components["schemas"]["Passkey"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["LastPasskey"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  updatePasskey: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `psk_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "name": "Old phone"
+         *     }
+         */
+        "application/json": components["schemas"]["UpdatePasskey"];
+      };
+    };
+    responses: {
+      /** @description The passkey after the request. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "psk_01h455vb4pex5vsknk084sn02q",
+           *       "name": "Phone",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastUsedAt": "2026-11-20T12:00:00.000Z",
+           *       "isBackedUp": true
+           *     }
+           */
+          "application/json": components["schemas"]["Passkey"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      404: components["responses"]["NotFound"];
+      412: components["responses"]["PreconditionFailed"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  beginOidcSignIn: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "tenantId": "ten_01h455vb4pex5vsknk084sn02q"
+         *     }
+         */
+        "application/json": components["schemas"]["BeginOidcSignIn"];
+      };
+    };
+    responses: {
+      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
+           *     }
+           */
+          "application/json": components["schemas"]["OidcRedirect"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      403: components["responses"]["ForeignOriginWithoutKey"];
+      404: components["responses"]["NotFoundWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrProviderUnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  beginOidcAcceptance: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "token": "rta_invitation_01h455vb4pex5vsknk084sn02q_01h455vb4pex5vsknk084sn02q_0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefg",
+         *       "name": "Grace"
+         *     }
+         */
+        "application/json": components["schemas"]["BeginOidcAcceptance"];
+      };
+    };
+    responses: {
+      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
+           *     }
+           */
+          "application/json": components["schemas"]["OidcRedirect"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequestWithoutKey"];
+      403: components["responses"]["ForeignOriginWithoutKey"];
+      404: components["responses"]["NotFoundOrInvalidInvitationWithoutKey"];
+      413: components["responses"]["BodyTooLargeWithoutKey"];
+      415: components["responses"]["UnsupportedMediaTypeWithoutKey"];
+      422: components["responses"]["ValidationFailedWithoutKey"];
+      429: components["responses"]["RateLimitedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableOrProviderUnavailableOrOutcomeUnknownWithoutKey"];
+    };
+  };
+  endOidcAttempt: {
+    parameters: {
+      query?: {
+        /** @description The authorization code. */
+        code?: string;
+        /** @description The state with which the attempt began. */
+        state?: string;
+        /** @description The issuer (RFC 9207). */
+        iss?: string;
+        /** @description Why the provider refused (RFC 6749 §4.1.2.1). */
+        error?: string;
+      };
+      header?: {
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The page. `Set-Cookie` deletes the attempt, and may have a session. */
+      303: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          Location: components["headers"]["LocationOfPage"];
+          "Referrer-Policy": components["headers"]["Referrer-Policy"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
+      400: components["responses"]["MalformedRequestWithoutKey"];
+      422: components["responses"]["ValidationFailedWithoutKey"];
+      500: components["responses"]["InternalErrorWithoutKey"];
+      503: components["responses"]["UnavailableWithoutKey"];
+    };
+  };
+  beginOidcIdentity: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: {
+      content: {
+        /** @example {} */
+        "application/json": components["schemas"]["Nothing"];
+      };
+    };
+    responses: {
+      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
+           *     }
+           */
+          "application/json": components["schemas"]["OidcRedirect"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrProviderUnavailableOrOutcomeUnknown"];
+    };
+  };
+  beginOidcVerification: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description Has no effect: the operation creates nothing, and each response has a new challenge. A malformed key is rejected. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKeyWithoutEffect"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "returnTo": "/keys"
+         *     }
+         */
+        "application/json": components["schemas"]["BeginOidcVerification"];
+      };
+    };
+    responses: {
+      /** @description The address. `Set-Cookie` has the sealed attempt. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Set-Cookie": components["headers"]["Set-Cookie"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "url": "https://login.example.com/authorize?client_id=realtime-avatar&state=…"
+           *     }
+           */
+          "application/json": components["schemas"]["OidcRedirect"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      404: components["responses"]["NotFound"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrProviderUnavailableOrOutcomeUnknown"];
+    };
+  };
+  listIdentities: {
+    parameters: {
+      query?: {
+        /** @description Maximum number of items in the page; default 50. */
+        limit?: number;
+        /** @description The `nextCursor` of the previous page. */
+        cursor?: string;
+      };
+      header?: {
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description A page of identities. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "data": [
+           *         {
+           *           "id": "idn_01h455vb4pex5vsknk084sn02q",
+           *           "issuer": "https://login.example.com",
+           *           "subject": "248289761001",
+           *           "createdAt": "2026-11-20T12:00:00.000Z",
+           *           "lastUsedAt": "2026-11-20T12:00:00.000Z"
+           *         }
+           *       ],
+           *       "nextCursor": null
+           *     }
+           */
+          "application/json": components["schemas"]["IdentityPage"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRole"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["Unavailable"];
+    };
+  };
+  deleteIdentity: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected. */
+        "If-Match"?: components["parameters"]["IfMatch"];
+        /** @description With a session: the environment that the request is about. Required with the cookie; ignored with a key. */
+        "Realtime-Avatar-Environment"?: components["parameters"]["Environment"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path: {
+        /** @description The id of the resource, such as `idn_01h455vb4pex5vsknk084sn02q`. A malformed id gets 404. */
+        id: string;
+      };
+      cookie?: never;
+    };
+    requestBody?: never;
+    responses: {
+      /** @description The identity as it was. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          ETag: components["headers"]["ETag"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "id": "idn_01h455vb4pex5vsknk084sn02q",
+           *       "issuer": "https://login.example.com",
+           *       "subject": "248289761001",
+           *       "createdAt": "2026-11-20T12:00:00.000Z",
+           *       "lastUsedAt": "2026-11-20T12:00:00.000Z"
+           *     }
+           */
+          "application/json": components["schemas"]["Identity"];
+        };
+      };
+      400: components["responses"]["MalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientRoleOrPasskeyRequired"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["LastPasskey"];
+      412: components["responses"]["PreconditionFailed"];
+      422: components["responses"]["ValidationFailed"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
   getProblemType: {
     parameters: {
       query?: never;
@@ -2617,22 +8513,37 @@ export interface operations {
           | "invalid_api_key"
           | "revoked_api_key"
           | "expired_api_key"
+          | "invalid_session"
+          | "spend_limit_exceeded"
+          | "insufficient_credits"
           | "insufficient_scope"
           | "grant_exceeds_caller"
+          | "insufficient_role"
+          | "passkey_required"
+          | "foreign_origin"
           | "not_found"
+          | "invalid_invitation"
           | "method_not_allowed"
           | "invalid_transition"
+          | "session_closed"
+          | "avatar_not_ready"
+          | "asset_in_use"
           | "rotation_in_progress"
           | "quota_exceeded"
+          | "last_owner"
+          | "last_passkey"
+          | "already_member"
           | "replay_unavailable"
           | "precondition_failed"
           | "body_too_large"
           | "unsupported_media_type"
           | "validation_failed"
+          | "invalid_passkey"
           | "idempotency_key_reused"
           | "rate_limited"
           | "internal_error"
           | "unavailable"
+          | "provider_unavailable"
           | "outcome_unknown";
       };
       cookie?: never;

@@ -4,14 +4,21 @@
  * timeouts, and throws everything that is not a success. It uses only web APIs.
  */
 import type { components, paths } from "./api.ts";
+import { sleep, untilSettled } from "./wait.ts";
 
 export type { components, operations, paths } from "./api.ts";
+export { StillPreparing } from "./wait.ts";
 
 type Schemas = components["schemas"];
 export type ApiKey = Schemas["ApiKey"];
 export type ApiKeyWithSecret = Schemas["ApiKeyWithSecret"];
+export type Asset = Schemas["Asset"];
 export type AuditEvent = Schemas["AuditEvent"];
 export type Avatar = Schemas["Avatar"];
+export type CreditBalance = Schemas["CreditBalance"];
+export type CreditEntry = Schemas["CreditEntry"];
+export type UsageSession = Schemas["UsageSession"];
+export type UsageSum = Schemas["UsageSum"];
 
 /** An error response of the service (RFC 9457); `code` discriminates the types. */
 export type Problem = Extract<Schemas[keyof Schemas], { requestId: string; retryable: boolean }>;
@@ -22,7 +29,7 @@ export type ApiProblem = Error & Problem;
 
 /** The known members of problems. Others are not copied: they could overwrite those of `Error`. */
 const MEMBERS =
-  "type title status detail code requestId retryable errors requiredScope grantedScopes currentStatus allowedStatuses".split(
+  "type title status detail code requestId retryable errors requiredScope grantedScopes currentStatus allowedStatuses requiredCreditMicros limitedBy requiredRole role".split(
     " ",
   );
 
@@ -41,38 +48,55 @@ export const ApiProblem = class ApiProblem extends Error {
  */
 export type Sent = { readonly requestId: string; readonly idempotencyKey: string | null };
 
-/** A response that is neither a success nor a problem of the service: 304, or a response of a proxy. */
-export class UnexpectedAnswer extends Error implements Sent {
-  override readonly name = "UnexpectedAnswer";
+/** The error of a call whose outcome is not known. */
+class SentError extends Error implements Sent {
   readonly requestId: string;
   readonly idempotencyKey: string | null;
+  constructor(message: string, { requestId, idempotencyKey }: Sent, options?: ErrorOptions) {
+    super(message, options);
+    this.requestId = requestId;
+    this.idempotencyKey = idempotencyKey;
+  }
+}
+
+/** A response that is neither a success nor a problem of the service: 304, or a response of a proxy. */
+export class UnexpectedResponse extends SentError {
+  override readonly name = "UnexpectedResponse";
   constructor(
     readonly response: Response,
-    { requestId, idempotencyKey }: Sent,
+    sent: Sent,
   ) {
-    super(`The response to request ${requestId} is not one of the service (status ${response.status}).`);
-    this.requestId = requestId;
-    this.idempotencyKey = idempotencyKey;
+    super(`The response to request ${sent.requestId} is not one of the service (status ${response.status}).`, sent);
   }
 }
 
-/** No response, or none in time. */
-export class NoAnswer extends Error implements Sent {
-  override readonly name = "NoAnswer";
-  readonly requestId: string;
-  readonly idempotencyKey: string | null;
-  constructor(cause: unknown, { requestId, idempotencyKey }: Sent) {
-    super(`No response to request ${requestId}.`, { cause });
-    this.requestId = requestId;
-    this.idempotencyKey = idempotencyKey;
+/** No response, or no complete response in time. */
+export class NoResponse extends SentError {
+  override readonly name = "NoResponse";
+  constructor(cause: unknown, sent: Sent) {
+    super(`No response to request ${sent.requestId}.`, sent, { cause });
   }
 }
 
-export type ClientOptions = {
+export type ClientOptions = ConnectionOptions & Credentials;
+
+/** An API key, or the session of a person in the dashboard. */
+type Credentials =
+  | {
+      /** The full secret. A live key is rejected in a browser, where every visitor could read it. */
+      apiKey: string;
+    }
+  | {
+      /**
+       * Requests carry the cookie of the page's own origin, and this environment. Only for a page that the service itself
+       * serves: the service ignores the cookie in requests of any other page.
+       */
+      cookieEnvironment: "live" | "test";
+    };
+
+type ConnectionOptions = {
   /** Base URL of the service, for example `https://avatars.example.org`. */
   baseUrl: string;
-  /** The full secret. A live key is rejected in a browser, where every visitor could read it. */
-  apiKey: string;
   /** Timeout of a call with all its attempts, in milliseconds. */
   timeoutMs?: number;
   /** Timeout of one attempt, in milliseconds. */
@@ -93,20 +117,6 @@ const isBrowser = (): boolean => {
   const { document, navigator } = globalThis as { document?: object; navigator?: { userAgent?: string } };
   return document !== undefined || /^Mozilla\//.test(navigator?.userAgent ?? "");
 };
-
-const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const stop = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", stop);
-      resolve();
-    }, milliseconds);
-    if (signal.aborted) stop();
-    else signal.addEventListener("abort", stop, { once: true });
-  });
 
 /** `Retry-After` (seconds or a date, RFC 9110 §10.2.3) in milliseconds; 0 without one. */
 const retryAfterMs = ({ headers }: Response): number => {
@@ -134,66 +144,79 @@ const readJson = (type: string, { headers }: Response, body: ArrayBuffer): unkno
   }
 };
 
+/** What a request is made of, anew for each attempt. A form is encoded again, so that it is not kept in memory. */
+type Sendable = {
+  url: string;
+  init: { method: string; headers: Headers; body?: string | FormData; credentials?: "same-origin" };
+  signal: AbortSignal;
+};
+
+type Limits = Pick<ConnectionOptions, "timeoutMs" | "attemptTimeoutMs">;
+
 /**
  * Sends a request and reads the whole response, within `milliseconds`; an incomplete response is an error. Does not use
  * `AbortSignal.any` or `AbortSignal.timeout`, which Node 20 can garbage-collect while they are awaited. For the same reason
  * `sent` stays referenced until the end.
  */
 const attempt = async (
-  request: Request,
+  { url, init, signal }: Sendable,
   fetch: (request: Request) => Promise<Response>,
   milliseconds: number,
 ): Promise<{ response: Response; body: ArrayBuffer }> => {
   const controller = new AbortController();
   // Do not follow redirects: they would send the key to another server.
-  const sent = new Request(request.clone() as Request, { signal: controller.signal, redirect: "manual" });
-  const giveUp = (): void => controller.abort(request.signal.reason);
+  const sent = new Request(url, { ...init, signal: controller.signal, redirect: "manual" });
+  const giveUp = (): void => controller.abort(signal.reason);
   const timer = setTimeout(() => controller.abort(new Error("The request timed out.")), milliseconds);
-  request.signal.addEventListener("abort", giveUp);
+  signal.addEventListener("abort", giveUp);
   let stop = (): void => {};
   // Rejects on abort even if `fetch` ignores its signal.
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(controller.signal.reason);
   });
   sent.signal.addEventListener("abort", stop);
-  if (request.signal.aborted) giveUp();
+  if (signal.aborted) giveUp();
   try {
     const response = await Promise.race([fetch(sent), stopped]);
     return { response, body: await Promise.race([response.arrayBuffer(), stopped]) };
   } finally {
     clearTimeout(timer);
-    request.signal.removeEventListener("abort", giveUp);
+    signal.removeEventListener("abort", giveUp);
     sent.signal.removeEventListener("abort", stop);
   }
 };
 
 /** A successful response: the parsed body, and the response with its headers. */
-export type Answer<Success> = { data: Success; response: Response };
+export type ApiResponse<Success> = { data: Success; response: Response };
 
 /** Returns a function that retries a request until it succeeds, and throws the error of the last attempt. */
-const createSender = (options: ClientOptions) => {
+const createSender = (options: ConnectionOptions) => {
   const { timeoutMs = 30_000, attemptTimeoutMs = 12_000, maxAttempts = 5 } = options;
   const { fetch = (request: Request): Promise<Response> => globalThis.fetch(request) } = options;
   for (const [name, value] of Object.entries({ timeoutMs, attemptTimeoutMs, maxAttempts })) {
     if (!(Number.isInteger(value) && value > 0 && value < 2 ** 31))
       throw new TypeError(`${name} must be a positive whole number.`);
   }
-  return async (request: Request): Promise<Answer<unknown>> => {
-    const { headers, method } = request;
+  return async (request: Sendable, limits: Limits = {}): Promise<ApiResponse<unknown>> => {
+    const { headers, method } = request.init;
     if (method === "POST" && !headers.has("idempotency-key")) headers.set("idempotency-key", crypto.randomUUID());
     if (!headers.has("x-request-id")) headers.set("x-request-id", crypto.randomUUID());
     const idempotencyKey = method === "POST" ? headers.get("idempotency-key") : null;
     const sent: Sent = { requestId: headers.get("x-request-id") ?? "", idempotencyKey };
     // Whether another attempt is safe, even if an earlier one was executed.
     const isRetrySafe = method === "GET" || idempotencyKey !== null;
-    const end = Date.now() + timeoutMs;
+    const end = Date.now() + (limits.timeoutMs ?? timeoutMs);
 
     for (let attempts = 1; ; attempts++) {
       let failure: Error;
       let isRetryable: boolean;
       let waitMs = backoffMs(attempts);
       try {
-        const { response, body } = await attempt(request, fetch, Math.min(attemptTimeoutMs, end - Date.now()));
+        const { response, body } = await attempt(
+          request,
+          fetch,
+          Math.min(limits.attemptTimeoutMs ?? attemptTimeoutMs, end - Date.now()),
+        );
         // For a redirect, a browser shows the status 0.
         const { headers, status } = response;
         const completeResponse = new Response(body.byteLength === 0 ? null : body, { headers, status: status || 302 });
@@ -201,13 +224,13 @@ const createSender = (options: ClientOptions) => {
         if (completeResponse.ok && data !== undefined) return { data, response: completeResponse };
         const problem = readJson("application/problem+json", response, body);
         const isFromService = isProblem(problem, response);
-        failure = isFromService ? new ApiProblem(problem) : new UnexpectedAnswer(completeResponse, sent);
+        failure = isFromService ? new ApiProblem(problem) : new UnexpectedResponse(completeResponse, sent);
         isRetryable = isFromService ? problem.retryable : isRetrySafe && [502, 503, 504].includes(status);
         waitMs += retryAfterMs(response);
       } catch (error) {
         // The caller aborted the request.
         if (request.signal.aborted) throw request.signal.reason;
-        failure = new NoAnswer(error, sent);
+        failure = new NoResponse(error, sent);
         isRetryable = isRetrySafe;
       }
       if (!isRetryable || attempts >= maxAttempts || Date.now() + waitMs >= end) throw failure;
@@ -229,7 +252,11 @@ type Init<Of> = { headers?: Record<string, string>; signal?: AbortSignal } & (Of
 }
   ? { params: Params<Of> }
   : { params?: Params<Of> }) &
-  (Of extends { requestBody: { content: { "application/json": infer Body } } } ? { body: Body } : { body?: never });
+  (Of extends { requestBody: { content: { "application/json": infer Body } } }
+    ? { body: Body }
+    : Of extends { requestBody: { content: { "multipart/form-data": object } } }
+      ? { body: FormData }
+      : { body?: never });
 
 type SuccessOf<Of> = Of extends { responses: infer All }
   ? { [Status in keyof All & (200 | 201 | 202)]: JsonOf<All[Status]> }[keyof All & (200 | 201 | 202)]
@@ -241,7 +268,7 @@ type Call<Of extends Method> = <Path extends PathsWith<Of>>(
   ...init: Record<string, never> extends Init<Operation<Path, Of>>
     ? [Init<Operation<Path, Of>>?]
     : [Init<Operation<Path, Of>>]
-) => Promise<Answer<SuccessOf<Operation<Path, Of>>>>;
+) => Promise<ApiResponse<SuccessOf<Operation<Path, Of>>>>;
 
 type Page = { data: unknown[]; nextCursor: string | null };
 /** The paths of lists, which are read page by page. */
@@ -258,7 +285,24 @@ export type RealtimeAvatarClient = {
   DELETE: Call<"delete">;
   /** All items of a list, newest first. Pages of `limit` items are requested as needed. */
   list<Path extends ListPath>(path: Path, query?: Omit<Query<Path>, "cursor">): AsyncGenerator<Item<Path>, void>;
+  /** Uploads a file, which may take 10 minutes. */
+  uploadAsset(file: Blob, options?: UploadOptions): Promise<ApiResponse<Asset>>;
+  /** Waits until an avatar is neither `preprocessing` nor has a pending source. Throws a `StillPreparing` after `timeoutMs`. */
+  waitForAvatar(id: string, options?: WaitOptions): Promise<ApiResponse<Avatar>>;
 };
+
+/** `timeoutMs`: how long to wait; 60,000 by default. */
+export type WaitOptions = { timeoutMs?: number; signal?: AbortSignal };
+
+export type UploadOptions = {
+  /** The kind that the file must have; by default, the file decides. */
+  kind?: Asset["kind"];
+  filename?: string;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+};
+
+const UPLOAD_LIMITS = { timeoutMs: 600_000, attemptTimeoutMs: 600_000 };
 
 /** The untyped options of any call. */
 type AnyInit = {
@@ -285,28 +329,39 @@ const addressOf = (
   return url;
 };
 
-/**
- * Creates a client. Its calls throw an `ApiProblem`, an `UnexpectedAnswer`, a `NoAnswer`, or the reason of the caller's
- * `signal`. Throws a `TypeError` when `apiKey` is malformed, or is a live key in a browser; the message never contains the key.
- */
-export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
-  const { apiKey, baseUrl } = options;
+/** The header that says as whom a client calls: the key, or the environment in which a person acts. */
+const credentialOf = (credentials: Credentials): [name: string, value: string] => {
+  if ("cookieEnvironment" in credentials) return ["realtime-avatar-environment", credentials.cookieEnvironment];
+  const { apiKey } = credentials;
   const [, environment] = API_KEY.exec(apiKey) ?? [];
   if (environment === undefined) throw new TypeError("apiKey must be a full API key: rta_live_… or rta_test_….");
   if (environment === "live" && isBrowser()) {
     throw new TypeError("A live API key must not be used in a browser, where every visitor can read it.");
   }
+  return ["authorization", `Bearer ${apiKey}`];
+};
+
+/**
+ * Creates a client. Its calls throw an `ApiProblem`, an `UnexpectedResponse`, a `NoResponse`, or the reason of the caller's
+ * `signal`. Throws a `TypeError` when `apiKey` is malformed, or is a live key in a browser; the message never contains the key.
+ */
+export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
+  const { baseUrl } = options;
+  const [credentialHeader, credential] = credentialOf(options);
+  // Named only where there is a cookie: some edge runtimes refuse a request that names it.
+  const cookies = "cookieEnvironment" in options && { credentials: "same-origin" as const };
   const send = createSender(options);
   const call =
     (method: string) =>
-    async (path: string, { params = {}, body, headers, signal }: AnyInit = {}): Promise<Answer<unknown>> => {
+    async (path: string, init: AnyInit = {}, limits?: Limits): Promise<ApiResponse<unknown>> => {
+      const { params = {}, body, headers, signal = new AbortController().signal } = init;
       const all = new Headers(headers);
       for (const [name, value] of Object.entries(params.header ?? {})) if (value != null) all.set(name, value);
-      all.set("authorization", `Bearer ${apiKey}`);
-      const text = JSON.stringify(body);
-      if (text !== undefined) all.set("content-type", "application/json");
-      const init = { method, headers: all, ...(text !== undefined && { body: text }), ...(signal && { signal }) };
-      return send(new Request(addressOf(baseUrl, path, params).href, init));
+      all.set(credentialHeader, credential);
+      const encoded = body instanceof FormData ? body : JSON.stringify(body);
+      if (typeof encoded === "string") all.set("content-type", "application/json");
+      const request = { method, headers: all, ...cookies, ...(encoded !== undefined && { body: encoded }) };
+      return send({ url: addressOf(baseUrl, path, params).href, init: request, signal }, limits);
     };
   const GET = call("GET");
   async function* list(path: string, query?: object): AsyncGenerator<unknown, void> {
@@ -315,10 +370,23 @@ export const createClient = (options: ClientOptions): RealtimeAvatarClient => {
       const { data: items, nextCursor } = data as Page;
       yield* items;
       if (typeof nextCursor !== "string") return;
-      if (nextCursor === cursor) throw new UnexpectedAnswer(response, { requestId: "", idempotencyKey: null });
+      if (nextCursor === cursor) throw new UnexpectedResponse(response, { requestId: "", idempotencyKey: null });
       cursor = nextCursor;
     }
   }
-  const calls = { GET, POST: call("POST"), PATCH: call("PATCH"), DELETE: call("DELETE"), list };
+  const POST = call("POST");
+  const uploadAsset = (file: Blob, { kind, filename = "upload", ...init }: UploadOptions = {}) => {
+    const body = new FormData();
+    if (kind !== undefined) body.set("kind", kind);
+    body.set("file", file, filename);
+    return POST("/api/v1/assets", { ...init, body }, UPLOAD_LIMITS);
+  };
+  const waitForAvatar = (id: string, { timeoutMs, signal }: WaitOptions = {}) => {
+    const read = (headers: Record<string, string>, signal: AbortSignal) =>
+      GET("/api/v1/avatars/{id}", { params: { path: { id } }, headers, signal }) as Promise<ApiResponse<Avatar>>;
+    const isUnchanged = (error: unknown) => error instanceof UnexpectedResponse && error.response.status === 304;
+    return untilSettled(read, isUnchanged, timeoutMs, signal);
+  };
+  const calls = { GET, POST, PATCH: call("PATCH"), DELETE: call("DELETE"), list, uploadAsset, waitForAvatar };
   return calls as unknown as RealtimeAvatarClient;
 };

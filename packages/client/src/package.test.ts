@@ -1,9 +1,9 @@
-/** The package as others get it: packed, installed into an empty folder elsewhere, and run there. */
+/** The package as its users get it: packed, installed into an empty folder, and run there. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { BROWSER, launchBrowser } from "@realtime-avatar/runtime/browser-testing";
+import { BROWSER, launchBrowser } from "@realtime-avatar/testing/browser";
 import { type Fate, type Service, startGateway, startService } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -11,7 +11,7 @@ setDefaultTimeout(120_000);
 
 const packageRoot = dirname(import.meta.dir);
 const folderOf = (name: string): string => dirname(Bun.resolveSync(`${name}/package.json`, packageRoot));
-/** The compilers of those who use it: this package's own, and the one of the rest of the workspace. */
+/** The TypeScript compilers to test: the one of this package, and the one of the workspace. */
 const COMPILERS = [folderOf("typescript"), join(packageRoot, "../../node_modules/typescript")];
 const MAX_BYTES = 10 * 1024;
 
@@ -38,7 +38,7 @@ export const main = async ({ ApiProblem, createClient }, { baseUrl, apiKey }) =>
   return [data.displayName, names.includes("Ada"), problem instanceof ApiProblem, problem.code].join(" ");
 };
 `;
-const WANTED = "Ada true true not_found";
+const EXPECTED = "Ada true true not_found";
 
 const TYPED = `
 import { ApiProblem, createClient, type Avatar, type ProblemCode } from "@realtime-avatar/client";
@@ -89,7 +89,7 @@ beforeAll(async () => {
   await run(packageRoot, pack);
   const [tarball] = await readdir(folder);
   await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  // It needs nothing else: no registry is asked.
+  // The package has no dependencies, so npm needs no registry.
   await run(folder, ["npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", `./${tarball}`]);
   await writeFile(join(folder, "program.js"), PROGRAM);
   await writeFile(join(folder, "typed.ts"), TYPED);
@@ -105,57 +105,60 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("holds its README, its licence, its types and its code, and nothing else", async () => {
+test("contains only its README, licence, types and code", async () => {
   const installed = join(folder, "node_modules/@realtime-avatar/client");
   expect((await readdir(installed)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json", "src"]);
-  expect((await readdir(join(installed, "dist"))).sort()).toEqual(["api.d.ts", "api.js", "index.d.ts", "index.js"]);
+  expect((await readdir(join(installed, "dist"))).sort()).toEqual([
+    ...["api.d.ts", "api.js", "index.d.ts", "index.js", "wait.d.ts", "wait.js"],
+  ]);
   const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
   expect(dependencies).toBeUndefined();
 });
 
 test.each(["node", process.execPath])("runs under %s, and lets the process end", async (program) => {
-  expect((await run(folder, [program, "main.js"])).trim()).toBe(WANTED);
+  expect((await run(folder, [program, "main.js"])).trim()).toBe(EXPECTED);
 });
 
-test("keeps its deadlines and its signals under Node, whatever the garbage collector takes", async () => {
+test("timeouts and signals work under Node during garbage collection", async () => {
   const gateway = await startGateway(service.url);
   await writeFile(
     join(folder, "collected.js"),
-    `import { createClient, NoAnswer } from "@realtime-avatar/client";
+    `import { createClient, NoResponse } from "@realtime-avatar/client";
      setInterval(() => gc(), 20).unref();
      const { baseUrl, apiKey } = ${JSON.stringify({ ...settings, baseUrl: gateway.url })};
      const client = createClient({ baseUrl, apiKey, timeoutMs: 1500, attemptTimeoutMs: 500, maxAttempts: 2 });
-     const outcome = (call) => call.then(() => "done", (error) => error instanceof NoAnswer ? "no answer" : String(error));
+     const outcome = (call) => call.then(() => "done", (error) => error instanceof NoResponse ? "no response" : String(error));
      const get = (signal) => outcome(client.GET("/api/v1/api-keys/self", signal && { signal }));
      const results = [await get(), await get()];
      const patient = createClient({ baseUrl, apiKey });
      for (let round = 0; round < 2; round++) {
        const controller = new AbortController();
-       setTimeout(() => controller.abort("given up"), 500);
+       setTimeout(() => controller.abort("aborted"), 500);
        results.push(await outcome(patient.GET("/api/v1/api-keys/self", { signal: controller.signal })));
      }
      console.log(results.join());`,
   );
   gateway.fates = ["hang", "drip", "hang", "hang", "hang", "drip"];
   const out = await run(folder, ["node", "--expose-gc", "collected.js"]);
-  expect(out.trim()).toBe("no answer,no answer,given up,given up");
+  expect(out.trim()).toBe("no response,no response,aborted,aborted");
   gateway.close();
 });
 
-test("creates each avatar once under Node, on a gateway on which calls go wrong", async () => {
+test("creates each avatar once under Node, behind a gateway that injects failures", async () => {
   const gateway = await startGateway(service.url);
   const names = Array.from({ length: 30 }, (_, index) => `from the package ${index}`);
   await writeFile(
     join(folder, "faults.js"),
     `import { createClient } from "@realtime-avatar/client";
      const { baseUrl, apiKey, names } = ${JSON.stringify({ ...settings, baseUrl: gateway.url, names })};
-     const client = createClient({ baseUrl, apiKey, maxAttempts: 20, attemptTimeoutMs: 500 });
+     const client = createClient({ baseUrl, apiKey, maxAttempts: 20, attemptTimeoutMs: 2000 });
      await Promise.all(names.map((displayName) => client.POST("/api/v1/avatars", { body: { displayName, sourceKind: "image" } })));`,
   );
   const wrong: Fate[] = ["lost", "half", { status: 502 }, "drip", { status: 503 }, "hang"];
   gateway.fates = Array.from({ length: 36 }, (_, index) => wrong[index % wrong.length] as Fate);
   await run(folder, ["node", "faults.js"]);
-  expect(gateway.calls.length).toBe(66);
+  // More on a busy machine, where an attempt may take longer than its time limit.
+  expect(gateway.calls.length).toBeGreaterThanOrEqual(66);
   expect(await Promise.all(names.map((name) => service.count(name)))).toEqual(names.map(() => 1));
   gateway.close();
 });
@@ -169,7 +172,7 @@ test("does what its README shows", async () => {
   expect(out).toEndWith("not_found 404\n");
 });
 
-test.each(COMPILERS)("has types that hold, for %s", async (compiler) => {
+test.each(COMPILERS)("has correct types, for %s", async (compiler) => {
   const flags = [
     "--noEmit",
     "--strict",
@@ -187,14 +190,15 @@ const bundle = async (): Promise<string> => {
   return run(folder, [process.execPath, "build", "--minify", "--target=browser", entry]);
 };
 
-test("is less than 10 KiB, minified with what it needs", async () => {
+test("is less than 10 KiB when minified with its dependencies", async () => {
   expect(Buffer.byteLength(await bundle())).toBeLessThan(MAX_BYTES);
 });
 
-/** What every runtime of the web has (the Minimum Common Web API), as far as it is used. */
-const WEB = "AbortController Headers Request Response TextDecoder URL clearTimeout crypto fetch setTimeout".split(" ");
+/** The web APIs that the client uses, all of them in the Minimum Common Web API. */
+const WEB =
+  "AbortController FormData Headers Request Response TextDecoder URL clearTimeout crypto fetch setTimeout".split(" ");
 
-test("needs nothing but web APIs", async () => {
+test("needs only web APIs", async () => {
   const exported = (await bundle()).replace(
     /export\{([^}]*)\};?\s*$/,
     (_, names: string) => `globalThis.client={${names.replace(/(\w+) as (\w+)/g, "$2:$1")}};`,
@@ -208,16 +212,16 @@ test("needs nothing but web APIs", async () => {
      runInContext(readFileSync("program.js", "utf8").replace("export const main", "globalThis.main"), context);
      console.log(await context.main(context.client, ${JSON.stringify(settings)}));`,
   );
-  expect((await run(folder, ["node", "isolated.mjs"])).trim()).toBe(WANTED);
+  expect((await run(folder, ["node", "isolated.mjs"])).trim()).toBe(EXPECTED);
 });
 
 describe.skipIf(!BROWSER)("in a browser", () => {
-  test("refuses a live key, on a page and in a worker, and takes a test key", async () => {
+  test("a page and a web worker refuse a live key and accept a test key", async () => {
     const code = (await bundle()).replace(/export\{[^}]*\};?\s*$/, "");
     const [, local = ""] = /(\w+) as createClient/.exec(await bundle()) ?? [];
     const attempt = `${code}
       const outcome = (environment) => {
-        try { ${local}({ baseUrl: "http://127.0.0.1", apiKey: "rta_" + environment + "_" + "0".repeat(16) + "_" + "0".repeat(49) }); return "made"; }
+        try { ${local}({ baseUrl: "http://127.0.0.1", apiKey: "rta_" + environment + "_" + "0".repeat(16) + "_" + "0".repeat(49) }); return "created"; }
         catch (error) { return error.message; }
       };
       const outcomes = [outcome("live"), outcome("test")];`;
@@ -230,8 +234,8 @@ describe.skipIf(!BROWSER)("in a browser", () => {
         new Worker(URL.createObjectURL(new Blob([source]))).onmessage = ({ data }) => resolve(data);
       })`);
       const refused = "A live API key must not be used in a browser, where every visitor can read it.";
-      expect(onPage).toEqual([refused, "made"]);
-      expect(inWorker).toEqual([refused, "made"]);
+      expect(onPage).toEqual([refused, "created"]);
+      expect(inWorker).toEqual([refused, "created"]);
     } finally {
       await browser.close();
     }

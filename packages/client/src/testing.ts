@@ -1,7 +1,8 @@
 /** For tests: a running service, and a gateway in front of it that injects failures. */
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
-import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import { bun, startProcess } from "@realtime-avatar/runtime/testing";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 
 /**
  * The outcome of a call. "pass": forwarded unchanged. Object: the gateway itself responds. The others are executed by the

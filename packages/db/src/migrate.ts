@@ -1,13 +1,15 @@
 /// <reference path="./sql-files.d.ts" />
 /**
- * Brings a database's schema up to date. The migrations are part of the program, so that a bundle needs no files
- * beside it. Drizzle's migrator runs all that are pending in one transaction, and keeps its journal in the schema
- * `drizzle`; since it takes no lock of its own, an advisory lock keeps two replicas that start together apart.
+ * Brings a database up to date: its tables by migrations, and the functions of this program. Both are part of the
+ * program, so that a bundle needs no files beside it. Drizzle's migrator runs all pending migrations in one transaction,
+ * and keeps its journal in the schema `drizzle`. It takes no lock: an advisory lock keeps processes apart that
+ * migrate at the same time.
  */
 import { createHash } from "node:crypto";
 import type { MigrationMeta } from "drizzle-orm/migrator";
 import { PgDialect, type PgSession } from "drizzle-orm/pg-core";
 import { drizzle } from "drizzle-orm/postgres-js";
+import type postgres from "postgres";
 import initial from "../migrations/0000_initial.sql" with { type: "text" };
 import auditAppendOnly from "../migrations/0001_audit_append_only.sql" with { type: "text" };
 import lifeOfKeysAndAvatars from "../migrations/0002_life_of_keys_and_avatars.sql" with { type: "text" };
@@ -17,11 +19,21 @@ import rotation from "../migrations/0005_rotation.sql" with { type: "text" };
 import listIndexes from "../migrations/0006_list_indexes.sql" with { type: "text" };
 import firstTenant from "../migrations/0007_first_tenant.sql" with { type: "text" };
 import endedKeys from "../migrations/0008_ended_keys.sql" with { type: "text" };
+import credits from "../migrations/0009_credits.sql" with { type: "text" };
+import assets from "../migrations/0010_assets.sql" with { type: "text" };
+import avatarSources from "../migrations/0011_avatar_sources.sql" with { type: "text" };
+import dropUnusedIndex from "../migrations/0012_drop_unused_index.sql" with { type: "text" };
+import preparations from "../migrations/0013_preparations.sql" with { type: "text" };
+import preparationJobs from "../migrations/0014_preparation_jobs.sql" with { type: "text" };
+import people from "../migrations/0015_people.sql" with { type: "text" };
+import userIdentities from "../migrations/0016_user_identities.sql" with { type: "text" };
+import oneInvitation from "../migrations/0017_one_invitation.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
-import type { ConnectionOptions } from "./connection/connection.ts";
-import { driver } from "./connection/driver.ts";
 import type { Db } from "./connection/pool.ts";
-import { findPrimary } from "./connection/primary.ts";
+import type { ConnectionOptions } from "./connection/server/connection.ts";
+import { driver } from "./connection/server/driver.ts";
+import { findPrimary } from "./connection/server/primary.ts";
+import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA, SCHEMA_NAMES } from "./functions/schema.ts";
 
 /** One for each entry of the journal, in its order. */
 const TEXTS = [
@@ -34,9 +46,18 @@ const TEXTS = [
   listIndexes,
   firstTenant,
   endedKeys,
+  credits,
+  assets,
+  avatarSources,
+  dropUnusedIndex,
+  preparations,
+  preparationJobs,
+  people,
+  userIdentities,
+  oneInvitation,
 ];
 
-/** Any number will do, as long as every replica takes the same. */
+/** The key of the advisory lock: any number, the same in every replica. */
 const LOCK = 7_229_001;
 
 const migrations = (): MigrationMeta[] =>
@@ -51,36 +72,76 @@ const migrations = (): MigrationMeta[] =>
     };
   });
 
-/**
- * Applies what is pending; answers whether there was anything. Needs a connection of its own to the server, not one
- * through a transaction-mode pooler.
- */
-export const migrate = async (
+/** Runs `work` on a connection of its own, while no other process migrates the database. */
+export const withLock = async <Result>(
   url: string,
-  { allowWeakAuth }: Pick<ConnectionOptions, "allowWeakAuth"> = {},
-): Promise<boolean> => {
+  { allowWeakAuth }: Pick<ConnectionOptions, "allowWeakAuth">,
+  work: (client: postgres.Sql) => Promise<Result>,
+): Promise<Result> => {
   const client = driver(url, await findPrimary(url, { allowWeakAuth }), { weak_auth: allowWeakAuth === true });
   try {
+    // The lock belongs to the session: it ends with the connection.
     await client`select pg_advisory_lock(${LOCK})`;
-    if (await isCurrent((text) => client.unsafe(text))) return false;
-    const { session } = drizzle(client)._;
-    await new PgDialect().migrate(migrations(), session as unknown as PgSession, "drizzle");
-    return true;
+    return await work(client);
   } finally {
-    // The lock is the session's: it goes with the connection.
     await client.end({ timeout: 5 });
   }
 };
 
-type Ask = (text: string) => PromiseLike<readonly object[]>;
+/**
+ * Applies the pending migrations and creates the functions of this program. Returns whether anything was missing. Needs a
+ * connection of its own to the server, not one through a transaction-mode pooler.
+ */
+export const migrate = (url: string, options: Pick<ConnectionOptions, "allowWeakAuth"> = {}): Promise<boolean> =>
+  withLock(url, options, async (client) => {
+    const query: Query = (text) => client.unsafe(text);
+    const hasFunctions = async () =>
+      (await query(`select 1 where to_regnamespace('${FUNCTIONS_SCHEMA}') is not null`)).length > 0;
+    if (!(await hasTables(query))) {
+      const { session } = drizzle(client)._;
+      await new PgDialect().migrate(migrations(), session as unknown as PgSession, "drizzle");
+    } else if (await hasFunctions()) {
+      return false;
+    }
+    if (!(await hasFunctions())) await client.begin((transaction) => transaction.unsafe(CREATE_FUNCTIONS));
+    return true;
+  });
 
-const isCurrent = async (ask: Ask): Promise<boolean> => {
-  const [table] = await ask("select 1 where to_regclass('drizzle.__drizzle_migrations') is not null");
+/**
+ * Drops the functions of other versions, and returns the names of their schemas. A replica of such a version stops
+ * working: prune when none runs any more.
+ */
+export const pruneFunctions = (
+  url: string,
+  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
+): Promise<string[]> =>
+  withLock(url, options, async (client) => {
+    const rows = await client<{ name: string }[]>`
+      select nspname as name from pg_namespace
+      where nspname ~ ${SCHEMA_NAMES} and nspname <> ${FUNCTIONS_SCHEMA} order by nspname`;
+    for (const { name } of rows) await client`drop schema ${client(name)} cascade`;
+    return rows.map(({ name }) => name);
+  });
+
+type Query = (text: string) => PromiseLike<readonly object[]>;
+
+const hasTables = async (query: Query): Promise<boolean> => {
+  const [table] = await query("select 1 where to_regclass('drizzle.__drizzle_migrations') is not null");
   if (!table) return false;
-  const [row] = await ask("select max(created_at) as newest from drizzle.__drizzle_migrations");
+  const [row] = await query("select max(created_at) as newest from drizzle.__drizzle_migrations");
   const { newest } = row as { newest: string | null };
   return Number(newest ?? 0) >= (journal.entries.at(-1)?.when ?? 0);
 };
 
-/** Whether the database has every migration that this program knows. A newer database counts as current. */
-export const isMigrated = (db: Db): Promise<boolean> => isCurrent((text) => db.run(text, []));
+/** Whether the role may use the functions. The same transaction grants it everything else: see `grant.ts`. */
+const mayUseFunctions = async (query: Query): Promise<boolean> =>
+  (await query(`select 1 where has_schema_privilege(to_regnamespace('${FUNCTIONS_SCHEMA}')::oid, 'usage')`)).length > 0;
+
+/**
+ * Whether the database has every migration that this program knows, and its functions, and the role of the connection may
+ * use them. A newer database counts as migrated.
+ */
+export const isMigrated = async (db: Db): Promise<boolean> => {
+  const query: Query = (text) => db.run(text, []);
+  return (await mayUseFunctions(query)) && (await hasTables(query));
+};

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { openDatabase } from "./open.ts";
-import { type TestDatabase, testDatabase } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

@@ -1,12 +1,13 @@
 /** Opens the database that the configuration names, ready for use. */
 import { sql } from "drizzle-orm";
-import { READ_ONLY } from "./connection/connection.ts";
 import { type EmbeddedOptions, openEmbedded } from "./connection/embedded.ts";
 import { databaseFailure, describeError } from "./connection/errors.ts";
 import { connect, type Db } from "./connection/pool.ts";
+import { READ_ONLY } from "./connection/server/connection.ts";
 import type { Watcher } from "./connection/watcher.ts";
-import { migrate } from "./migrate.ts";
-import { statement } from "./statements/statement.ts";
+import { grantService } from "./grant.ts";
+import { migrate, pruneFunctions } from "./migrate.ts";
+import { statement } from "./statements/query/statement.ts";
 
 export type DatabaseConfig = {
   databaseUrl: string | null;
@@ -24,8 +25,12 @@ export type DatabaseConfig = {
 export type OpenDatabase = {
   db: Db;
   url: string;
-  /** Applies pending migrations; answers whether there were any. */
+  /** Applies pending migrations. Returns whether there were any. */
   migrate(): Promise<boolean>;
+  /** See `pruneFunctions`. */
+  prune(): Promise<string[]>;
+  /** See `grantService`. */
+  grant(role: string): Promise<void>;
   isEmbedded: boolean;
   /** Whether opening it has applied migrations: to an embedded database alone. */
   hasMigrated: boolean;
@@ -43,15 +48,18 @@ const tryConnect = (url: string, config: DatabaseConfig, watcher: Watcher | unde
   try {
     return connect(url, { ...config, watcher });
   } catch {
-    // The URL is read at once; the words of the error may quote it.
+    // The message of the error may quote the URL, and with it the password.
     throw new Error("DATABASE_URL must be a postgres:// URL.");
   }
 };
 
-const selectSettings = statement<{ version: string; encoding: string; isolation: string }>(sql`
+const selectSettings = statement<{ version: string; encoding: string; isolation: string }>(
+  "find_server_settings",
+  sql`
   select current_setting('server_version_num') as version,
     current_setting('server_encoding') as encoding,
-    current_setting('default_transaction_isolation') as isolation`);
+    current_setting('default_transaction_isolation') as isolation`,
+);
 
 /** Whether the server takes no writes: it is a standby, or `default_transaction_read_only` is on. */
 export const isReadOnly = async (db: Db): Promise<boolean> => {
@@ -59,10 +67,10 @@ export const isReadOnly = async (db: Db): Promise<boolean> => {
   return row?.readOnly !== false;
 };
 
-/** Refuses a server on which the service would not keep its word. The error says what is wrong with it. */
+/** Throws when the server does not meet what the service needs. The error says what is wrong. */
 const checkServer = async (db: Db): Promise<void> => {
   const [row] = await selectSettings(db, {});
-  if (!row) throw new Error("PostgreSQL did not answer.");
+  if (!row) throw new Error("PostgreSQL returned no settings.");
   if (Number(row.version) < 150_000) throw new Error("PostgreSQL 15 or later is needed.");
   if (row.encoding !== "UTF8") throw new Error(`The database's encoding is ${row.encoding}; it must be UTF8.`);
   if (row.isolation !== "read committed") {
@@ -73,7 +81,7 @@ const checkServer = async (db: Db): Promise<void> => {
 /**
  * With a `databaseUrl`, connects to that server, and leaves its schema alone. Without one, starts or joins the
  * embedded server of `dataDirectory` and brings its schema up to date. Throws when the server cannot be reached or
- * would not keep the service's word.
+ * does not meet what the service needs.
  */
 export const openDatabase = async (
   config: DatabaseConfig,
@@ -90,11 +98,20 @@ export const openDatabase = async (
     const migrateIt = () => migrate(url, config);
     const hasMigrated = embedded !== null && (await migrateIt());
     await checkServer(db);
-    return { db, url, migrate: migrateIt, isEmbedded: embedded !== null, hasMigrated, close };
+    return {
+      db,
+      url,
+      migrate: migrateIt,
+      prune: () => pruneFunctions(url, config),
+      grant: (role) => grantService(url, role, config),
+      isEmbedded: embedded !== null,
+      hasMigrated,
+      close,
+    };
   } catch (error) {
     await close();
     if (embedded === null && databaseFailure(error)) {
-      // The driver's own words hold the address; its code says enough.
+      // The driver's message contains the address. Its code says enough.
       const code = String(describeError(error)["code"]);
       throw new Error(`Cannot connect to the database of DATABASE_URL (${code}).${ADVICE[code] ?? ""}`);
     }

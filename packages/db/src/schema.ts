@@ -5,49 +5,30 @@
  * the application. The bounds are those of the domain's schemas, read from there.
  */
 
-import { CreateApiKey, MAX_LINEAGE } from "@realtime-avatar/domain/api-key";
-import { ENVIRONMENTS, KEY_ID_LENGTH } from "@realtime-avatar/domain/api-key-secret";
-import { Avatar, CreateAvatar, SOURCE_KINDS } from "@realtime-avatar/domain/avatar";
-import { ID_CHARACTERS, ID_SUFFIX_LENGTH, type IdPrefix } from "@realtime-avatar/domain/id";
-import { SCOPES } from "@realtime-avatar/domain/scope";
-import { AVATAR_STATUSES } from "@realtime-avatar/domain/state";
+import { MAX_LINEAGE } from "@realtime-avatar/domain/api-keys/grant";
+import { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
+import { type Check, MAX_CHECKS } from "@realtime-avatar/domain/avatars/checks";
+import { Avatar, CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
+import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { CreateTenant } from "@realtime-avatar/domain/tenant";
-import { type SQL, sql } from "drizzle-orm";
+import { sql } from "drizzle-orm";
+import { bigint, boolean, check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import {
-  type AnyPgColumn,
-  bigint,
-  boolean,
-  check,
-  customType,
-  index,
-  integer,
-  json,
-  pgTable,
-  primaryKey,
-  text,
-  timestamp,
-} from "drizzle-orm/pg-core";
-
-/** Text that is compared bytewise: ids sort by time in every locale, and no locale's upgrade corrupts an index. */
-const bytewise = customType<{ data: string }>({ dataType: () => 'text COLLATE "C"' });
-const bytes = customType<{ data: Uint8Array }>({ dataType: () => "bytea" });
-const time = (name: string) => timestamp(name, { withTimezone: true, precision: 3 });
-
-const literals = (values: readonly string[]): SQL => sql.raw(values.map((value) => `'${value}'`).join(", "));
-const oneOf = (column: AnyPgColumn, values: readonly string[]): SQL => sql`${column} in (${literals(values)})`;
-/** A regular expression that counts takes PostgreSQL four times as long as one that does not, with the length beside it. */
-const isWritten = (column: AnyPgColumn, start: string, characters: string, count: number): SQL =>
-  sql`octet_length(${column}) = ${sql.raw(`${count}`)} and ${column} ~ ${sql.raw(`'^${start}${characters}*$'`)}`;
-const isId = (column: AnyPgColumn, prefix: IdPrefix): SQL => {
-  const [first, rest] = ID_CHARACTERS;
-  return isWritten(column, `${prefix}_${first}`, rest, prefix.length + 1 + ID_SUFFIX_LENGTH);
-};
-const isKeyId = (column: AnyPgColumn): SQL => isWritten(column, "", "[0-9A-Za-z]", KEY_ID_LENGTH);
-/** PostgreSQL counts code points, as JSON Schema does. */
-const length = (column: AnyPgColumn, schema: { minLength: number; maxLength: number }): SQL =>
-  sql`char_length(${column}) between ${sql.raw(`${schema.minLength} and ${schema.maxLength}`)}`;
-const jsonObject = (column: AnyPgColumn, schema: { "x-maxBytes": number }): SQL =>
-  sql`json_typeof(${column}) = 'object' and octet_length(${column}::text) <= ${sql.raw(`${schema["x-maxBytes"]}`)}`;
+  bytes,
+  bytewise,
+  isId,
+  isKeyId,
+  isToken,
+  jsonArray,
+  jsonObject,
+  length,
+  literals,
+  oneOf,
+  time,
+} from "./columns.ts";
 
 const apiKeyBounds = CreateApiKey.properties;
 const avatarBounds = CreateAvatar.properties;
@@ -84,7 +65,7 @@ export const apiKeys = pgTable(
     spendLimitCreditMicros: bigint("spend_limit_credit_micros", { mode: "number" }),
     expiresAt: time("expires_at"),
     revokedAt: time("revoked_at"),
-    /** When the key was found to be revoked or expired, by itself or by an ancestor: it counts for no quota any more. */
+    /** When the key was found to be revoked or expired, by itself or by an ancestor: it no longer counts for the quota. */
     endedAt: time("ended_at"),
     /** Ids of its ancestors, eldest first; never changed. */
     lineage: text("lineage").array().notNull(),
@@ -131,7 +112,7 @@ export const apiKeyCredentials = pgTable(
     digest: bytes("digest").notNull(),
     /** The credential is refused from this moment on. */
     retiredAt: time("retired_at"),
-    /** Id of the key whose rotation set `retired_at`; null when it is not set, or when the operator rotated the key. */
+    /** Id of the key or user whose rotation set `retired_at`; null when it is not set, or when the operator rotated the key. */
     retiredBy: bytewise("retired_by"),
     /** Issued by a rotation, and not authenticated since: the holder may never have received it. */
     isUnused: boolean("is_unused").notNull().default(false),
@@ -147,11 +128,15 @@ export const apiKeyCredentials = pgTable(
   ],
 );
 
-/** Changes of keys that wait for writes under way: whoever looks up such a key, or a descendant of it, lets them pass. */
+/**
+ * Changes that wait for writes under way. Look-ups of such a key, or of a descendant, are delayed, and those of such a user or
+ * session.
+ */
 export const apiKeyPendingChanges = pgTable(
   "api_key_pending_changes",
   {
     tenantId: bytewise("tenant_id").notNull(),
+    /** Of a key, a user or a session; that of the tenant for all of its people. */
     apiKeyId: bytewise("api_key_id").notNull(),
     announcedAt: time("announced_at").notNull(),
   },
@@ -170,20 +155,17 @@ export const apiKeyUsage = pgTable(
   (table) => [primaryKey({ columns: [table.tenantId, table.apiKeyId] })],
 );
 
-/**
- * What was answered to a request with an `Idempotency-Key`, for whoever sends it again: in the same statement as what the
- * request has made.
- */
+/** Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. */
 export const idempotencyKeys = pgTable(
   "idempotency_keys",
   {
     tenantId: bytewise("tenant_id").notNull(),
-    /** The record that called, whichever its credential was. */
+    /** The key that called, with any of its credentials, or the user. */
     apiKeyId: bytewise("api_key_id").notNull(),
     /** Method and path, as they were sent. */
     request: bytewise("request").notNull(),
     idempotencyKey: bytewise("idempotency_key").notNull(),
-    /** Id of the audit event of the attempt whose answer this is: by it an attempt knows its own. */
+    /** Id of the audit event of the attempt that stored the response: by it an attempt recognises its own claim. */
     auditEventId: bytewise("audit_event_id").notNull(),
     /** SHA-256 of the body as a JSON value. */
     bodyHash: bytes("body_hash").notNull(),
@@ -191,8 +173,10 @@ export const idempotencyKeys = pgTable(
     location: text("location"),
     etag: text("etag").notNull(),
     answer: bytes("answer").notNull(),
-    /** The credential with whose secret the answer is sealed; null when it holds no secret and is not. */
+    /** The credential with whose secret the response is sealed; null when it contains no secret and is not sealed. */
     sealedFor: bytewise("sealed_for"),
+    /** The fields of the response that only the write knew, such as the amount that was granted; null when there are none. */
+    figures: json("figures"),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
@@ -218,7 +202,16 @@ export const avatars = pgTable(
     modelId: text("model_id").notNull(),
     status: text("status").notNull(),
     sourceAssetId: text("source_asset_id"),
+    pendingSourceAssetId: text("pending_source_asset_id"),
     defaultVoiceId: text("default_voice_id"),
+    /** Which preparation is the latest, from 1. A job of another one changes nothing. */
+    generation: integer("generation").notNull().default(0),
+    error: text("error"),
+    /** `json`: it keeps numbers as they were written. */
+    checks: json("checks").$type<Check[]>().notNull().default([]),
+    previewToken: bytewise("preview_token"),
+    /** Where the preview is kept, below the folder of the avatar. */
+    previewFile: text("preview_file"),
     cacheManifestId: text("cache_manifest_id"),
     cacheVersion: bigint("cache_version", { mode: "number" }).notNull(),
     /** `json`, not `jsonb`: it keeps numbers as they were written. */
@@ -236,6 +229,18 @@ export const avatars = pgTable(
       .where(sql`${table.status} <> 'deleted'`),
     // Lists with filters.
     index("avatars_list_index").on(table.environment, table.tenantId, table.status, table.sourceKind, table.id),
+    // Whether an avatar that is not deleted refers to an asset.
+    index("avatars_source_asset_index")
+      .on(table.tenantId, table.sourceAssetId)
+      .where(sql`${table.sourceAssetId} is not null and ${table.status} <> 'deleted'`),
+    // Whether one prepares it, to take the place of its source.
+    index("avatars_pending_source_asset_index")
+      .on(table.tenantId, table.pendingSourceAssetId)
+      .where(sql`${table.pendingSourceAssetId} is not null and ${table.status} <> 'deleted'`),
+    // A preview is found by its token alone. Not unique: 256 random bits do not collide.
+    index("avatars_preview_token_index")
+      .on(table.previewToken)
+      .where(sql`${table.previewToken} is not null and ${table.status} <> 'deleted'`),
     check("avatars_id_check", isId(table.id, "ava")),
     check("avatars_environment_check", oneOf(table.environment, ENVIRONMENTS)),
     check("avatars_display_name_check", length(table.displayName, avatarBounds.displayName)),
@@ -243,6 +248,15 @@ export const avatars = pgTable(
     check("avatars_model_id_check", length(table.modelId, avatarBounds.modelId)),
     check("avatars_status_check", oneOf(table.status, AVATAR_STATUSES)),
     check("avatars_source_asset_id_check", length(table.sourceAssetId, avatarBounds.sourceAssetId)),
+    check("avatars_pending_source_asset_id_check", length(table.pendingSourceAssetId, avatarBounds.sourceAssetId)),
+    check("avatars_generation_check", sql`${table.generation} >= 0`),
+    check("avatars_error_check", length(table.error, Avatar.properties.error.anyOf[0])),
+    check("avatars_checks_check", jsonArray(table.checks, { maxItems: MAX_CHECKS })),
+    check("avatars_preview_token_check", isToken(table.previewToken)),
+    check(
+      "avatars_preview_file_check",
+      sql`(${table.previewFile} is null) = (${table.previewToken} is null) and ${table.previewFile} ~ '^[0-9]+/[0-9a-f]*-webp$'`,
+    ),
     check("avatars_default_voice_id_check", length(table.defaultVoiceId, avatarBounds.defaultVoiceId)),
     check("avatars_cache_manifest_id_check", length(table.cacheManifestId, Avatar.properties.cacheManifestId.anyOf[0])),
     check("avatars_cache_version_check", sql`${table.cacheVersion} >= 0`),
@@ -261,7 +275,7 @@ export const auditEvents = pgTable(
       .references(() => tenants.tenantId),
     id: bytewise("id").notNull(),
     environment: text("environment").notNull(),
-    /** Record and credential of the key that acted; null when no key did. */
+    /** The key or the user that acted; null: neither. And the credential of the key. */
     actorId: bytewise("actor_id"),
     actorKeyId: bytewise("actor_key_id"),
     action: text("action").notNull(),
@@ -286,6 +300,10 @@ export const auditEvents = pgTable(
       .where(sql`${table.environment} <> 'live'`),
     check("audit_events_id_check", isId(table.id, "aud")),
     check("audit_events_environment_check", oneOf(table.environment, ENVIRONMENTS)),
-    check("audit_events_actor_check", sql`(${table.actorId} is null) = (${table.actorKeyId} is null)`),
+    // A person has no credential that the trail names.
+    check(
+      "audit_events_actor_type_check",
+      sql`(${table.actorKeyId} is not null) = (${table.actorId} is not null and ${table.actorId} not like 'usr\\_%')`,
+    ),
   ],
 );

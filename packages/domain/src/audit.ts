@@ -1,9 +1,10 @@
 /** The audit trail: the action, the actor, the target and the time of each change. */
 import { type Static, Type } from "@sinclair/typebox";
-import { ENVIRONMENTS, type Environment, KEY_ID_LENGTH } from "./api-key-secret.ts";
-import type { ApiKeyId, AuditEventId, TenantId } from "./id.ts";
+import { KEY_ID_LENGTH } from "./api-keys/secret.ts";
+import { ENVIRONMENTS } from "./environment.ts";
+import { type ApiKeyId, type AuditEventId, isId, type TenantId, type UserId } from "./id.ts";
 import { listOf, Page } from "./page.ts";
-import { DateTime, Nullable, OneOf, Text } from "./schema.ts";
+import { ClosedObject, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 
 export const AUDIT_ACTIONS = [
   "api_key.created",
@@ -14,33 +15,59 @@ export const AUDIT_ACTIONS = [
   "avatar.created",
   "avatar.updated",
   "avatar.deleted",
+  "avatar.prepared",
+  "avatar.preparation_failed",
+  "asset.created",
+  "asset.uploaded",
+  "asset.ready",
+  "asset.failed",
+  "asset.deleted",
+  "user.created",
+  "user.updated",
+  "user.deleted",
+  "user_session.created",
+  "user_session.verified",
+  "user_session.ended",
+  "invitation.created",
+  "invitation.deleted",
+  "passkey.created",
+  "passkey.updated",
+  "passkey.deleted",
+  "identity.created",
+  "identity.deleted",
+  "credits.granted",
+  "credits.voided",
+  "credits.adjusted",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
+
+export const ACTOR_TYPES = ["api_key", "user"] as const;
+export type ActorType = (typeof ACTOR_TYPES)[number];
 
 const Id = Text({ minLength: 1, maxLength: 64 });
 const KeyId = Text({ minLength: KEY_ID_LENGTH, maxLength: KEY_ID_LENGTH });
 
-export const AuditEvent = Type.Object(
-  {
-    id: Id,
-    tenantId: Id,
-    environment: OneOf(ENVIRONMENTS),
-    action: OneOf(AUDIT_ACTIONS),
-    targetId: Id,
-    changedFields: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
-      minItems: 0,
-      maxItems: 16,
-      description: "Names of the fields that an update changed; never their values.",
-    }),
-    actorId: Nullable(Id, { description: "Id of the key that acted; null if the actor was not a key." }),
-    actorKeyId: Nullable(KeyId, {
-      description: "`keyId` of the credential that the actor used; null if the actor was not a key.",
-    }),
-    requestId: Text({ minLength: 1, maxLength: 128, description: "The `X-Request-Id` of the response." }),
-    createdAt: DateTime(),
-  },
-  { additionalProperties: false },
-);
+export const AuditEvent = ClosedObject({
+  id: Id,
+  tenantId: Id,
+  environment: OneOf(ENVIRONMENTS),
+  action: OneOf(AUDIT_ACTIONS),
+  targetId: Id,
+  changedFields: Type.Array(Text({ minLength: 1, maxLength: 64 }), {
+    minItems: 0,
+    maxItems: 16,
+    description: "Names of the fields that an update changed; never their values.",
+  }),
+  actorType: Nullable(OneOf(ACTOR_TYPES), {
+    description: "What acted: a key or a person; null: the operator, the service or the holder of a leaked secret.",
+  }),
+  actorId: Nullable(Id, { description: "Id of the key or the user that acted; null if `actorType` is." }),
+  actorKeyId: Nullable(KeyId, {
+    description: "`keyId` of the credential that the actor used; null if the actor was not a key.",
+  }),
+  requestId: Text({ minLength: 1, maxLength: 128, description: "The `X-Request-Id` of the response." }),
+  createdAt: DateTime(),
+});
 export type AuditEvent = Static<typeof AuditEvent>;
 
 /** `GET /api/v1/audit-events` */
@@ -51,21 +78,23 @@ export const AUDIT_EVENT_LIST = listOf("aud", {
 });
 export const AuditEventPage = Page(AuditEvent);
 
-/** An audit event as stored. */
-export type AuditEventRecord = {
+/** An audit event as stored. Its `environment` is that of the target. */
+export type AuditEventRecord = Omit<
+  AuditEvent,
+  "id" | "tenantId" | "changedFields" | "actorType" | "actorId" | "createdAt"
+> & {
   id: AuditEventId;
   tenantId: TenantId;
-  /** The environment of the target. */
-  environment: Environment;
-  action: AuditAction;
-  targetId: string;
-  /** Names of the fields that an update changed, in no particular order; never their values. */
+  /** In no particular order. */
   changedFields: readonly string[];
-  /** Record id and credential of the key that acted; null if the actor was not a key. */
-  actorId: ApiKeyId | null;
-  actorKeyId: string | null;
-  requestId: string;
+  actorId: ApiKeyId | UserId | null;
   createdAt: Date;
+};
+
+/** What acted, by the prefix of its id. */
+const actorTypeOf = (actorId: AuditEventRecord["actorId"]): ActorType | null => {
+  if (actorId === null) return null;
+  return isId("usr", actorId) ? "user" : "api_key";
 };
 
 /** The API representation of an audit event. */
@@ -76,6 +105,7 @@ export const presentAuditEvent = (record: AuditEventRecord): AuditEvent => ({
   action: record.action,
   targetId: record.targetId,
   changedFields: [...record.changedFields],
+  actorType: actorTypeOf(record.actorId),
   actorId: record.actorId,
   actorKeyId: record.actorKeyId,
   requestId: record.requestId,

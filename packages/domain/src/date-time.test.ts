@@ -71,13 +71,14 @@ describe("parseDateTime", () => {
     "2026-11-20T12:00:00−05:00",
     "9999-12-31T23:59:60Z",
     "9999-12-31T23:59:59-00:01",
+    "0000-01-01T00:00:59+00:01",
     "1763640000",
     "Fri, 20 Nov 2026 12:00:00 GMT",
-  ])("%j is none", (text) => {
+  ])("refuses %j", (text) => {
     expect(parseDateTime(text)).toBeNull();
   });
 
-  test("reads what Date writes", () => {
+  test("parses what Date.toISOString returns", () => {
     const valid = fc.date({
       min: new Date("0000-01-01T00:00:00Z"),
       max: new Date("9999-12-31T23:59:59.999Z"),
@@ -89,7 +90,7 @@ describe("parseDateTime", () => {
     );
   });
 
-  test("accepts each day that the calendar has, and no other", () => {
+  test("accepts exactly the days of the calendar", () => {
     for (let year = 1996; year <= 2104; year++) {
       for (let month = 1; month <= 12; month++) {
         for (let day = 0; day <= 32; day++) {

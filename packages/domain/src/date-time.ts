@@ -5,7 +5,8 @@
 
 const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt](\d{2}):(\d{2}):(\d{2})(?:\.(\d+))?(?:[Zz]|([+-])(\d{2}):(\d{2}))$/;
 
-/** The latest time that RFC 3339 can express in UTC, in milliseconds since the epoch. */
+/** The earliest and the latest time that RFC 3339 can express in UTC, in milliseconds since the epoch. */
+export const EARLIEST = Date.parse("0000-01-01T00:00:00.000Z");
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
@@ -36,5 +37,5 @@ export const parseDateTime = (text: string): Date | null => {
 
   const milliseconds = Number((match[7] ?? "").slice(0, 3).padEnd(3, "0"));
   const time = startOfMinute + second * 1000 + milliseconds;
-  return time > LATEST ? null : new Date(time);
+  return time < EARLIEST || time > LATEST ? null : new Date(time);
 };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
+import { countingBytes, seededBytes } from "@realtime-avatar/testing/random-bytes";
 import fc from "fast-check";
-import { isId, newId, newRequestId, typeId } from "./id.ts";
-import { countingBytes, seededBytes } from "./testing.ts";
+import { firstIdAt, isId, newId, newRequestId, typeId } from "./id.ts";
 
 const uuid = (text: string): Uint8Array => Buffer.from(text.replaceAll("-", ""), "hex");
 
@@ -30,7 +30,7 @@ describe("newId", () => {
     expect(id).toBe(typeId("key", expected));
   });
 
-  test("sorts by time, bytewise, and is well-formed", () => {
+  test("sorts by time in bytewise order, and is well-formed", () => {
     const random = seededBytes("ids");
     const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
     fc.assert(
@@ -43,8 +43,8 @@ describe("newId", () => {
     );
   });
 
-  test("sorts in the order in which ids are made, within a millisecond too, whatever the random bits are", () => {
-    // The third starts where each step carries into the next piece.
+  test("sorts in creation order, also within a millisecond and for any random bits", () => {
+    // The third source starts with values that carry into the next part at each step.
     let isFirst = true;
     const carrying = (count: number): Uint8Array => {
       const bytes = new Uint8Array(count).fill(0xff);
@@ -70,15 +70,15 @@ describe("newRequestId", () => {
     expect(newRequestId(now, countingBytes())).toBe(expected);
   });
 
-  test("sorts in one order with the ids that the same source has made", () => {
+  test("sorts together with the ids from the same source of randomness", () => {
     const random = seededBytes("requests");
     const now = new Date("2026-11-20T12:00:00.000Z");
-    const made = Array.from({ length: 2500 }, () => [newRequestId(now, random), newId("ava", now, random)] as const);
-    const ids = made.flatMap(([request, id]) => [typeId("ava", uuid(request)), id]);
+    const pairs = Array.from({ length: 2500 }, () => [newRequestId(now, random), newId("ava", now, random)] as const);
+    const ids = pairs.flatMap(([requestId, id]) => [typeId("ava", uuid(requestId)), id]);
     expect(ids).toEqual([...ids].sort());
     expect(new Set(ids).size).toBe(ids.length);
-    for (const [request] of made) {
-      expect(request).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+    for (const [requestId] of pairs) {
+      expect(requestId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
     }
   });
 });
@@ -86,7 +86,7 @@ describe("newRequestId", () => {
 describe("isId", () => {
   const id = "key_01h455vb4pex5vsknk084sn02q";
 
-  test("accepts an id of its kind alone", () => {
+  test("accepts only ids with the prefix", () => {
     expect(isId("key", id)).toBe(true);
     expect(isId("ava", id)).toBe(false);
   });
@@ -106,5 +106,23 @@ describe("isId", () => {
     "key__1h455vb4pex5vsknk084sn02q",
   ])("refuses %j", (text) => {
     expect(isId("key", text)).toBe(false);
+  });
+});
+
+describe("firstIdAt", () => {
+  test("is below every id of its millisecond and after, and above every earlier one", () => {
+    const random = seededBytes("first");
+    const times = fc.date({ min: new Date(0), max: new Date("2500-01-01"), noInvalidDate: true });
+    fc.assert(
+      fc.property(times, times, (a, b) => {
+        expect(newId("ses", a, random) >= firstIdAt("ses", b)).toBe(a.getTime() >= b.getTime());
+      }),
+    );
+    const at = new Date("2026-11-20T12:00:00.000Z");
+    const before = new Date(at.getTime() - 1);
+    expect(newId("ses", before, () => new Uint8Array(10).fill(255)) < firstIdAt("ses", at)).toBe(true);
+    expect(newId("ses", at, () => new Uint8Array(10)) >= firstIdAt("ses", at)).toBe(true);
+    expect(firstIdAt("ses", new Date("0001-01-01T00:00:00Z"))).toBe(firstIdAt("ses", new Date(0)));
+    expect(isId("ses", firstIdAt("ses", at))).toBe(true);
   });
 });

@@ -7,13 +7,35 @@
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Tenant, API key record, avatar, audit event, asset. */
-export type IdPrefix = "ten" | "key" | "ava" | "aud" | "ast";
+/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user. */
+export type IdPrefix =
+  | "ten"
+  | "key"
+  | "ava"
+  | "aud"
+  | "ast"
+  | "ses"
+  | "ent"
+  | "job"
+  | "usr"
+  | "uss"
+  | "psk"
+  | "inv"
+  | "idn";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
 export type AvatarId = Id<"ava">;
 export type AuditEventId = Id<"aud">;
+export type SessionId = Id<"ses">;
+export type CreditEntryId = Id<"ent">;
+export type AssetId = Id<"ast">;
+export type JobId = Id<"job">;
+export type UserId = Id<"usr">;
+export type UserSessionId = Id<"uss">;
+export type PasskeyId = Id<"psk">;
+export type InvitationId = Id<"inv">;
+export type IdentityId = Id<"idn">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 
@@ -48,14 +70,14 @@ const newest = new WeakMap<RandomBytes, Newest>();
 
 /** Buffer for the UUID under construction; reused by every call. */
 const view = new DataView(new ArrayBuffer(16));
-const uuid = new Uint8Array(view.buffer);
+const uuid = Buffer.from(view.buffer);
 
 /**
  * A new UUIDv7 for `now`, 16 bytes, which the next call overwrites. UUIDs from one source of randomness sort in creation
  * order. Within one millisecond, the 74 random bits of the previous UUID are increased by a random amount (RFC 9562 §6.2,
  * method 2).
  */
-const nextUuid = (now: Date, random: RandomBytes): Uint8Array => {
+const nextUuid = (now: Date, random: RandomBytes): Buffer => {
   uuid.set(random(10), 6);
   const milliseconds = now.getTime();
   let high = view.getUint16(6) & 0xfff;
@@ -82,17 +104,20 @@ const nextUuid = (now: Date, random: RandomBytes): Uint8Array => {
 export const newId = <Prefix extends IdPrefix>(prefix: Prefix, now: Date, random: RandomBytes): Id<Prefix> =>
   typeId(prefix, nextUuid(now, random));
 
-/** The two hexadecimal digits of each byte. */
-const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, "0"));
+/**
+ * The least id of its prefix for an object created at `time`: every id of that millisecond or a later one is greater or
+ * equal, and every id of an earlier one is less. Times before 1970 count as 1970.
+ */
+export const firstIdAt = <Prefix extends IdPrefix>(prefix: Prefix, time: Date): Id<Prefix> => {
+  const bytes = new Uint8Array(16);
+  new DataView(bytes.buffer).setBigUint64(0, BigInt(Math.max(0, time.getTime())) << 16n);
+  return typeId(prefix, bytes);
+};
 
 /** A new request id: a UUIDv7 such as `01890a5d-ac96-774b-bcce-b302099a8057`, sortable together with the ids of `newId`. */
 export const newRequestId = (now: Date, random: RandomBytes): string => {
-  let text = "";
-  for (const [index, byte] of nextUuid(now, random).entries()) {
-    if (index === 4 || index === 6 || index === 8 || index === 10) text += "-";
-    text += HEX[byte];
-  }
-  return text;
+  const hex = nextUuid(now, random).toString("hex");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 };
 
 const SUFFIX = new RegExp(`^${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}$`);

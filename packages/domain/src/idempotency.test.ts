@@ -1,9 +1,9 @@
 import { describe, expect, test } from "bun:test";
 import { createCipheriv, hkdfSync } from "node:crypto";
+import { countingBytes, seededBytes } from "@realtime-avatar/testing/random-bytes";
 import fc from "fast-check";
-import { generateApiKey } from "./api-key-secret.ts";
+import { generateApiKey } from "./api-keys/secret.ts";
 import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "./idempotency.ts";
-import { countingBytes, seededBytes } from "./testing.ts";
 
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
@@ -33,7 +33,7 @@ describe("the hash of a body", () => {
     ['{"a":"\\u0041"}', '{"a":"A"}'],
     ['{"a":1,"a":2}', '{"a":2}'],
     ['{"__proto__":{"b":1,"a":2}}', '{"__proto__":{"a":2,"b":1}}'],
-  ])("%s is that of %s", (one, other) => {
+  ])("is the same for %s and %s", (one, other) => {
     expect(hex(hashBody(JSON.parse(one)))).toBe(hex(hashBody(JSON.parse(other))));
   });
 
@@ -46,11 +46,11 @@ describe("the hash of a body", () => {
     ['{"a":"b\\",\\"c"}', '{"a":"b","c":""}'],
     ['{"__proto__":1}', "{}"],
     ['{"a":"é"}', '{"a":"e\\u0301"}'],
-  ])("%s is not that of %s", (one, other) => {
+  ])("differs for %s and %s", (one, other) => {
     expect(hex(hashBody(JSON.parse(one)))).not.toBe(hex(hashBody(JSON.parse(other))));
   });
 
-  test("is the same for equal values alone", () => {
+  test("is the same only for equal values", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const isSame = Bun.deepEquals(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)), true);
@@ -70,14 +70,14 @@ describe("a sealed response", () => {
   const context = { secret, idempotencyKey: "key-1", request: "POST /api/v1/api-keys" };
   const seal = () => sealResponse(body, head, context, random);
 
-  test("opens for the caller that sealed it, for the same request", () => {
+  test("can be opened with the same secret and for the same request", () => {
     expect(openResponse(seal(), head, context)).toBe(body);
   });
 
   test.each([
     [2, Buffer.from(String.raw`[201,"/api/v1/api-keys/key_1","\"1\"","${"ab".repeat(32)}"]`)],
     [1, null],
-  ])("of format %i is what the docstring says, so that it can be opened by other means", (format, aad) => {
+  ])("of format %i has the layout that the docstring describes", (format, aad) => {
     const key = hkdfSync(
       "sha256",
       secret.reveal(),
@@ -94,7 +94,7 @@ describe("a sealed response", () => {
     if (format === 2) expect(hex(sealResponse(body, head, context, countingBytes()))).toBe(hex(sealed));
   });
 
-  test("stays closed to another secret, Idempotency-Key, request or head, and when anything of it is changed", () => {
+  test("cannot be opened with another secret, Idempotency-Key, request or head, or when a byte was changed", () => {
     const sealed = seal();
     const opened = (changed: object, otherHead: object = {}) =>
       openResponse(sealed, { ...head, ...otherHead }, { ...context, ...changed });
@@ -119,7 +119,7 @@ describe("a sealed response", () => {
     }
   });
 
-  test("shows nothing of the body, and never looks the same twice", () => {
+  test("reveals nothing of the body, and differs each time", () => {
     const [one, other] = [seal(), seal()];
     expect(hex(one)).not.toBe(hex(other));
     expect(Buffer.from(one).toString("latin1")).not.toContain("rta_live");

@@ -3,8 +3,8 @@
  * that only the original caller can decrypt them.
  */
 import { createCipheriv, createDecipheriv, createHash, hkdfSync } from "node:crypto";
-import type { ApiKeySecret } from "./api-key-secret.ts";
 import type { RandomBytes } from "./id.ts";
+import { canonicalJson } from "./json-text.ts";
 
 /** 1 to 255 visible ASCII characters. */
 const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
@@ -12,16 +12,8 @@ const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/;
 /** Whether `text` is a well-formed `Idempotency-Key`. */
 export const isIdempotencyKey = (text: string): boolean => IDEMPOTENCY_KEY.test(text);
 
-/** Canonical JSON: members sorted by name, no white space (as in RFC 8785). */
-const canonical = (value: unknown): string => {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
-};
-
 /** SHA-256 of the canonical JSON of `body`, 32 bytes: independent of white space and of the order of members. */
-export const hashBody = (body: unknown): Uint8Array => createHash("sha256").update(canonical(body)).digest();
+export const hashBody = (body: unknown): Uint8Array => createHash("sha256").update(canonicalJson(body)).digest();
 
 /** The first byte of a sealed response. Format 1 did not authenticate the headers. */
 const FORMAT = 2;
@@ -37,8 +29,11 @@ export type SealedHead = {
   bodyHash: Uint8Array;
 };
 
-/** The request of a sealed response: the caller's full secret, the `Idempotency-Key`, and method and path. */
-export type SealContext = { secret: ApiKeySecret; idempotencyKey: string; request: string };
+/**
+ * The request of a sealed response: the caller's full secret (of a key, or the token of a session), the `Idempotency-Key`,
+ * and method and path.
+ */
+export type SealContext = { secret: { reveal(): string }; idempotencyKey: string; request: string };
 
 /**
  * The encryption key for one secret and one request; both are needed to derive it. The text is part of the stored format:
@@ -53,8 +48,8 @@ const authenticatedData = ({ status, location, etag, bodyHash }: SealedHead): Ui
   Buffer.from(JSON.stringify([status, location, etag, Buffer.from(bodyHash).toString("hex")]));
 
 /**
- * Seals a response body with AES-256-GCM. HKDF-SHA-256 (RFC 5869) derives the key from the caller's full secret and the
- * Idempotency-Key. Layout: format byte, nonce, tag, ciphertext. `head` is authenticated as well: with another status,
+ * Seals a response body with AES-256-GCM. HKDF-SHA-256 (RFC 5869) derives the encryption key from the caller's full
+ * secret and the `Idempotency-Key`. Layout: format byte, nonce, tag, ciphertext. `head` is authenticated as well: with another status,
  * `Location`, `ETag` or body hash, the body cannot be opened.
  */
 export const sealResponse = (body: string, head: SealedHead, context: SealContext, random: RandomBytes): Uint8Array => {

@@ -1,4 +1,4 @@
-/** The package as other services get it: packed, installed into an empty folder elsewhere, and used by plain Node. */
+/** The package as its users get it: packed, installed into an empty folder, and run by Node. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -23,19 +23,22 @@ const run = async (cwd: string, ...command: string[]): Promise<string> => {
 };
 
 const CONSUMER = `
-import { type CreateApiKey, OPERATOR, attenuate, issueApiKey } from "@realtime-avatar/domain/api-key";
-import { digestApiKey, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { CreateAvatar, newAvatar } from "@realtime-avatar/domain/avatar";
+import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { OPERATOR, attenuate } from "@realtime-avatar/domain/api-keys/grant";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { digestApiKey, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { permits, type Scope } from "@realtime-avatar/domain/scope";
+import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { randomBytes } from "node:crypto";
 
 const now = new Date();
 const random = (count: number): Uint8Array => randomBytes(count);
 const tenantId: TenantId = newId("ten", now, random);
 const request: CreateApiKey = { name: "from node", scopes: ["avatars:read"] };
-const { record, secret } = issueApiKey(request, OPERATOR, { tenantId, judgedAt: now, now, random });
+const { record, secret } = issueApiKey(request, OPERATOR, { tenantId, checkedAt: now, now, random });
 const parsed = parseApiKey(secret.reveal());
 if (!parsed || !verifyApiKey(parsed, digestApiKey(secret))) throw new Error("the key does not verify");
 const held: readonly Scope[] = record.scopes;
@@ -71,7 +74,7 @@ beforeAll(async () => {
   );
   const tarballs = (await readdir(folder)).filter((name) => name.endsWith(".tgz")).map((name) => `./${name}`);
   await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  // Both tarballs are at hand: no registry is asked.
+  // Both tarballs are local, so npm needs no registry.
   await run(folder, "npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", ...tarballs);
   await writeFile(join(folder, "consumer.ts"), CONSUMER);
 });
@@ -79,8 +82,10 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 test("the sources read no clock and draw no randomness", async () => {
-  const sources = (await readdir(import.meta.dir)).filter((name) => name.endsWith(".ts") && !/test/.test(name));
-  expect(sources.length).toBeGreaterThan(9);
+  const sources = (await readdir(import.meta.dir, { recursive: true })).filter(
+    (name) => name.endsWith(".ts") && !/test/.test(name),
+  );
+  expect(sources.length).toBeGreaterThan(20);
   for (const name of sources) {
     const text = await readFile(join(import.meta.dir, name), "utf8");
     const code = text.replace(/\/\*.*?\*\/|\/\/.*$/gms, "");
@@ -89,13 +94,13 @@ test("the sources read no clock and draw no randomness", async () => {
 });
 
 describe("the packed package", () => {
-  test("depends on TypeBox alone, and holds no test", async () => {
+  test("depends only on TypeBox and contains no tests", async () => {
     const installed = join(folder, "node_modules/@realtime-avatar/domain");
     const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
     expect(dependencies).toEqual({ "@sinclair/typebox": "0.34.52" });
     const files = await readdir(installed, { recursive: true });
-    expect(files.filter((name) => name.includes("test"))).toEqual([]);
-    expect(files).toContain(join("dist", "api-key.d.ts"));
+    expect(files.filter((name) => /\btest(ing)?\.\w+$/.test(name))).toEqual([]);
+    expect(files).toContain(join("dist", "api-keys", "api-key.d.ts"));
     const packages = (await readdir(join(folder, "node_modules"))).filter((name) => !name.startsWith("."));
     expect(packages.sort()).toEqual(["@realtime-avatar", "@sinclair"]);
   });
@@ -125,7 +130,7 @@ describe("the packed package", () => {
     60_000,
   );
 
-  test("does what its README says, under Node, with types", async () => {
+  test("does what its README says, under Node and with types", async () => {
     const readme = await readFile(join(packageRoot, "README.md"), "utf8");
     const [, program = "", printed] =
       readme.match(/<!-- program -->\n```ts\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```/s) ?? [];

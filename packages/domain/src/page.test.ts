@@ -1,13 +1,13 @@
 import { describe, expect, test } from "bun:test";
+import { seededBytes } from "@realtime-avatar/testing/random-bytes";
 import fc from "fast-check";
-import { API_KEY_LIST } from "./api-key.ts";
+import { API_KEY_LIST } from "./api-keys/schemas.ts";
 import { AUDIT_EVENT_LIST } from "./audit.ts";
-import { AVATAR_LIST, AvatarPage } from "./avatar.ts";
+import { AVATAR_LIST, AvatarPage } from "./avatars/schemas.ts";
 import { newId } from "./id.ts";
 import { itemsOf, pageText, readPage } from "./page.ts";
 import { Problem } from "./problem.ts";
 import { validate } from "./schema.ts";
-import { seededBytes } from "./testing.ts";
 
 const random = seededBytes("page");
 const now = new Date("2026-11-20T12:00:00.000Z");
@@ -33,7 +33,7 @@ const encode = (value: unknown): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
 describe("a page", () => {
-  test("has its items as they were written, and a cursor while there is more", () => {
+  test("contains its items unchanged, and a cursor unless it is the last page", () => {
     const items = '{"a":1e+308},{"a":"\\u0001 \u2028"}';
     const page = (next: string | null) => pageText(AVATAR_LIST, { filters: {} }, { items, next }).join("");
     expect(page(null)).toBe(`{"data":[${items}],"nextCursor":null}`);
@@ -47,13 +47,13 @@ describe("a page", () => {
     });
   });
 
-  test("meets its schema", () => {
+  test("is valid for its schema", () => {
     expect(validate(AvatarPage, { data: [], nextCursor: cursorOf({}) })).toEqual([]);
   });
 });
 
 describe("a cursor", () => {
-  test("carries its filters; beside it they may be left out, or be the same", () => {
+  test("contains the filters; with it, filters can be omitted or must be equal", () => {
     const cursor = cursorOf({ status: "ready", sourceKind: "image" });
     const expected = { filters: { status: "ready", sourceKind: "image" } as const, before: id, limit: 7 };
     expect(readPage(AVATAR_LIST, { cursor, limit: 7 })).toEqual(expected);
@@ -70,15 +70,15 @@ describe("a cursor", () => {
   });
 
   test.each([
-    ["nothing", "="],
-    ["no JSON", encode("x")],
-    ["no list", encode({})],
+    ["empty", "="],
+    ["not JSON", encode("x")],
+    ["not an array", encode({})],
     ["null", encode(null)],
     ["another format", encode([2, "ava", [], id])],
     ["an id of another kind", encode([1, "ava", [], newId("key", now, random)])],
-    ["an id that is none", encode([1, "ava", [], `${id}'`])],
+    ["a malformed id", encode([1, "ava", [], `${id}'`])],
     ["an unknown filter", encode([1, "ava", [["name", "x"]], id])],
-    ["a filter that is no parameter of one", encode([1, "ava", [["limit", 5]], id])],
+    ["an unknown parameter as a filter", encode([1, "ava", [["limit", 5]], id])],
     ["a bad filter", encode([1, "ava", [["status", "x"]], id])],
     [
       "a filter twice",
@@ -105,14 +105,14 @@ describe("a cursor", () => {
       ]),
     ],
     ["a prototype", encode('[1,"ava",[["__proto__",{"status":"ready"}]],"x"]')],
-    ["more than there should be", encode([1, "ava", [], id, 1])],
+    ["an extra element", encode([1, "ava", [], id, 1])],
     ["other spacing", encode(` [1,"ava",[],"${id}"]`)],
     ["other base64", `${encode([1, "ava", [], id])}=`],
   ])("that is %s is refused", (_, cursor) => {
     expect(code(() => readPage(AVATAR_LIST, { cursor }))).toBe("invalid_cursor");
   });
 
-  test("that has been changed anywhere is refused, or was for other rows of the same list", () => {
+  test("that was changed is refused, or names other rows of the same list", () => {
     const cursor = cursorOf({ status: "ready" });
     fc.assert(
       fc.property(fc.nat(cursor.length - 1), fc.constantFrom(..."AZaz09-_=+"), (index, character) => {

@@ -5,28 +5,35 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 import { type Id, type IdPrefix, isId } from "./id.ts";
 import { type Problem, validationFailed } from "./problem.ts";
-import { Count, isValid, Nullable, Text } from "./schema.ts";
+import { ClosedObject, Count, isValid, Nullable, Text } from "./schema.ts";
 
 export const PAGE_LIMITS = { minimum: 1, maximum: 100 };
 export const DEFAULT_PAGE_LIMIT = 50;
 /** Maximum size of the items of a page as JSON, in bytes. A page always has at least one item, even a larger one. */
 export const MAX_PAGE_BYTES = 1024 * 1024;
 
+/**
+ * The longest cursor is that of sessions of an end user: 500 characters, each up to six bytes as JSON, in base64, beside two
+ * filters of 64 such characters.
+ */
+const MAX_CURSOR = 6000;
+
 /** `readPage` validates the content of a cursor; the pattern is for the OpenAPI document. */
 const Cursor = Type.Unsafe<string>({
-  ...Text({ minLength: 1, maxLength: 512, description: "The `nextCursor` of the previous page." }),
+  ...Text({ minLength: 1, maxLength: MAX_CURSOR, description: "The `nextCursor` of the previous page." }),
   pattern: "^[A-Za-z0-9_-]+$",
 });
 
-/** One page of a list; `nextCursor` is null on the last page. */
-export const Page = <Item extends TSchema>(item: Item) =>
-  Type.Object(
-    {
-      data: Type.Array(item, { minItems: 0, maxItems: PAGE_LIMITS.maximum }),
-      nextCursor: Nullable(Cursor, { description: "The `cursor` for the next page; null on the last page." }),
-    },
-    { additionalProperties: false },
-  );
+/** One page of a list; `nextCursor` is null on the last page. `head`: further fields of the page, before its items. */
+export const Page = <Item extends TSchema, Head extends TProperties = Record<never, never>>(
+  item: Item,
+  { maximum = PAGE_LIMITS.maximum, head = {} as Head }: { maximum?: number; head?: Head } = {},
+) =>
+  ClosedObject({
+    ...head,
+    data: Type.Array(item, { minItems: 0, maxItems: maximum }),
+    nextCursor: Nullable(Cursor, { description: "The `cursor` for the next page; null on the last page." }),
+  });
 
 /** The definition of a list: the prefix of its ids, its filters, and its query parameters, which include the filters. */
 export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
@@ -35,22 +42,19 @@ export type List<Prefix extends IdPrefix, Filters extends TProperties> = {
   query: TObject;
 };
 
+/** Defines a list. `limits` are the bounds of its `limit`; null: its pages have no `limit`. */
 export const listOf = <Prefix extends IdPrefix, Filters extends TProperties>(
   prefix: Prefix,
   filters: Filters,
+  limits: { minimum: number; maximum: number } | null = PAGE_LIMITS,
 ): List<Prefix, Filters> => {
+  const description = `Maximum number of items in the page; default ${DEFAULT_PAGE_LIMIT}.`;
   const parameters: TProperties = {
     ...filters,
-    limit: Type.Optional(
-      Count({ ...PAGE_LIMITS, description: `Maximum number of items in the page; default ${DEFAULT_PAGE_LIMIT}.` }),
-    ),
+    ...(limits && { limit: Type.Optional(Count({ ...limits, description })) }),
     cursor: Type.Optional(Cursor),
   };
-  return {
-    prefix,
-    filters: Type.Object(filters, { additionalProperties: false }),
-    query: Type.Object(parameters, { additionalProperties: false }),
-  };
+  return { prefix, filters: ClosedObject(filters), query: ClosedObject(parameters) };
 };
 
 /** A request for a page: at most `limit` rows that match `filters`, with ids below `before`. */
@@ -67,14 +71,14 @@ const writeCursor = (prefix: IdPrefix, filters: object, lastId: string): string 
   return Buffer.from(JSON.stringify([VERSION, prefix, sorted, lastId])).toString("base64url");
 };
 
-const invalidCursor = (detail: string): Problem =>
+/** The problem of a cursor that is not one of the list. */
+export const invalidCursor = (detail: string): Problem =>
   validationFailed([{ parameter: "cursor", code: "invalid_cursor", detail }]);
 
 const readCursor = <Prefix extends IdPrefix, Filters extends TProperties>(
   list: List<Prefix, Filters>,
   cursor: string,
 ): { filters: Static<TObject<Filters>>; before: Id<Prefix> } => {
-  const refusal = invalidCursor("Must be the `nextCursor` of a page of this list.");
   try {
     const [, , entries, before] = JSON.parse(Buffer.from(cursor, "base64url").toString());
     const filters: unknown = Object.fromEntries(entries);
@@ -85,9 +89,9 @@ const readCursor = <Prefix extends IdPrefix, Filters extends TProperties>(
       writeCursor(list.prefix, filters, before) === cursor;
     if (isGenuine) return { filters, before };
   } catch {
-    throw refusal;
+    // Not JSON, or not an array of this form.
   }
-  throw refusal;
+  throw invalidCursor("Must be the `nextCursor` of a page of this list.");
 };
 
 /**
@@ -120,14 +124,16 @@ export const itemsOf = <Item>({ items }: WrittenPage): Item[] => JSON.parse(`[${
 
 /**
  * The response body of a list, as consecutive parts of its JSON text. The items are a part of their own, so that a large
- * page is not copied.
+ * page is not copied. `head`: further fields of the page, before its items.
  */
 export const pageText = (
   { prefix }: { prefix: IdPrefix },
   { filters }: { filters: object },
   { items, next }: WrittenPage,
+  head: object = {},
 ): readonly string[] => {
   // A cursor is base64url and needs no escaping.
   const nextCursor = next === null ? "null" : `"${writeCursor(prefix, filters, next)}"`;
-  return ['{"data":[', items, `],"nextCursor":${nextCursor}}`];
+  const start = Object.entries(head).map(([name, value]) => `"${name}":${JSON.stringify(value)},`);
+  return [`{${start.join("")}"data":[`, items, `],"nextCursor":${nextCursor}}`];
 };

@@ -12,7 +12,7 @@ export const PROBLEMS = {
     status: 400,
     title: "The request is malformed",
     meaning:
-      "The body was incomplete or arrived too slowly, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.",
+      "The body was incomplete, arrived too slowly or is a malformed form, the `Host` header is empty or malformed, or the `Idempotency-Key` contains an API key or is not 1 to 255 visible ASCII characters.",
     remedy: "See `detail` for the cause. If `retryable` is true, the same request can be sent again.",
   },
   missing_api_key: {
@@ -41,6 +41,28 @@ export const PROBLEMS = {
     meaning: "The key or one of its ancestors has expired.",
     remedy: "Create another key. An expired key never becomes valid again.",
   },
+  invalid_session: {
+    status: 401,
+    title: "The session has ended",
+    meaning: "The session of the cookie has ended or expired, or is unknown.",
+    remedy: "Sign in again.",
+  },
+  spend_limit_exceeded: {
+    status: 402,
+    title: "The session does not fit under a spend cap",
+    meaning:
+      "The spend cap of the calling key (`limitedBy` is `self`), or of an ancestor of it (`ancestor`), leaves less than `requiredCreditMicros`. Nothing was held.",
+    remedy:
+      "Wait until open sessions have ended, ask for fewer seconds, or have the cap raised. The same request succeeds once enough is free.",
+  },
+  insufficient_credits: {
+    status: 402,
+    title: "The tenant has too few credits",
+    meaning:
+      "The available balance of the tenant, in the environment of the calling key, is less than `requiredCreditMicros`. Nothing was held.",
+    remedy:
+      "Wait until open sessions have ended, ask for fewer seconds, or have the operator grant credits. The same request succeeds once enough is available.",
+  },
   insufficient_scope: {
     status: 403,
     title: "The API key lacks the scope for this operation",
@@ -55,12 +77,38 @@ export const PROBLEMS = {
     remedy:
       "Request no more than `allowed` in each entry of `errors`, or use a key with enough permissions, or an ancestor of the target key.",
   },
+  insufficient_role: {
+    status: 403,
+    title: "The role does not allow this operation",
+    meaning:
+      "The operation needs a greater role, or it is only for API keys (`requiredRole` is null), or only for people (`role` is null).",
+    remedy: "Ask an owner of the tenant for `requiredRole`, or use credentials of the other kind.",
+  },
+  passkey_required: {
+    status: 403,
+    title: "The passkey must be used again",
+    meaning: "The operation is allowed only within five minutes after the passkey was used.",
+    remedy: "Verify the session with the passkey (`POST /api/v1/user-sessions/current/verification`), then try again.",
+  },
+  foreign_origin: {
+    status: 403,
+    title: "The request comes from a page of another origin",
+    meaning: "The `Origin` or `Sec-Fetch-Site` header shows that a page of another origin sent the request.",
+    remedy: "Open the dashboard at the public URL of the service.",
+  },
   not_found: {
     status: 404,
     title: "Not found",
     meaning: "The resource does not exist, or the caller is not allowed to see it.",
     remedy:
       "Check the address and the id. A test key sees only the test environment. No key sees resources of another tenant.",
+  },
+  invalid_invitation: {
+    status: 404,
+    title: "The link is not valid",
+    meaning:
+      "The link is malformed, was used before, has expired or was withdrawn, or its creator may no longer invite.",
+    remedy: "Ask for another link. A link can be used once, within 30 minutes.",
   },
   method_not_allowed: {
     status: 405,
@@ -75,6 +123,26 @@ export const PROBLEMS = {
     remedy:
       "`currentStatus` is the status of the resource; `allowedStatuses` lists the statuses to which it can change.",
   },
+  session_closed: {
+    status: 409,
+    title: "The session has ended",
+    meaning:
+      "The usage session has ended, or its lease has expired; or it was released before with another `usedCreditMicros`. Nothing was changed.",
+    remedy:
+      "End the call. Read the session for what it was charged. A session that has ended never opens again: open another one.",
+  },
+  avatar_not_ready: {
+    status: 409,
+    title: "The avatar is not ready",
+    meaning: "The avatar exists, but its status is not `ready`, so no call can be held with it.",
+    remedy: "Wait until the status of the avatar is `ready`, or name another avatar.",
+  },
+  asset_in_use: {
+    status: 409,
+    title: "The asset is in use",
+    meaning: "An avatar that is not deleted is built from the asset.",
+    remedy: "Delete the avatar, or give it another source, and then delete the asset.",
+  },
   rotation_in_progress: {
     status: 409,
     title: "A rotation of the key is in progress",
@@ -86,8 +154,27 @@ export const PROBLEMS = {
   quota_exceeded: {
     status: 409,
     title: "The tenant has reached a quota",
-    meaning: "The tenant has the maximum number of active API keys.",
-    remedy: "Revoke unused keys, or ask the operator for a higher quota.",
+    meaning: "The tenant has the maximum number of active API keys, or of assets, or of their bytes.",
+    remedy: "Revoke unused keys, delete unused assets, or ask the operator for a higher quota.",
+  },
+  last_owner: {
+    status: 409,
+    title: "A tenant keeps an owner",
+    meaning: "The user is the last owner of the tenant. Nothing was changed.",
+    remedy: "Give another user the role `owner` first.",
+  },
+  last_passkey: {
+    status: 409,
+    title: "A person keeps a passkey",
+    meaning:
+      "The passkey or the identity is the last one of the person, who could not sign in without it. Nothing was changed.",
+    remedy: "Add another passkey, or link an identity, first.",
+  },
+  already_member: {
+    status: 409,
+    title: "A user has this address",
+    meaning: "A user of the tenant has the email address already.",
+    remedy: "A further passkey of a person is added by that person, or by the operator.",
   },
   replay_unavailable: {
     status: 409,
@@ -105,21 +192,29 @@ export const PROBLEMS = {
   body_too_large: {
     status: 413,
     title: "The body is too large",
-    meaning: "The body is larger than 128 KiB.",
-    remedy: "Send a smaller body. `settings` and `metadata` can each have at most 32 KiB.",
+    meaning: "The body is larger than 128 KiB, or the file of an upload is larger than its kind allows.",
+    remedy: "Send a smaller body; `detail` names the limit. `settings` and `metadata` can each have at most 32 KiB.",
   },
   unsupported_media_type: {
     status: 415,
-    title: "The body must be application/json",
-    meaning: "The `Content-Type` is not `application/json`, or the request has a `Content-Encoding`.",
+    title: "The media type of the body is not supported",
+    meaning:
+      "The `Content-Type` is not the one that the operation takes, which is `application/json` except for uploads by a form (`multipart/form-data`), or the request has a `Content-Encoding`.",
     remedy:
-      "Send `Content-Type: application/json` with no parameter except `charset=utf-8`, and do not compress the body.",
+      "Send `Content-Type: application/json` with no parameter except `charset=utf-8`, or a form to upload a file, and do not compress the body.",
   },
   validation_failed: {
     status: 422,
     title: "The request does not meet its constraints",
     meaning: "Fields, query parameters or headers do not meet their constraints; `errors` lists every failure.",
     remedy: "Correct each entry of `errors`. It names a `pointer` into the body, a query `parameter` or a `header`.",
+  },
+  invalid_passkey: {
+    status: 422,
+    title: "The passkey was not accepted",
+    meaning:
+      "The response of the authenticator is malformed, was not made for this service, has a wrong signature, was used before or came too late; or the passkey is unknown.",
+    remedy: "Get new options and use the passkey again.",
   },
   idempotency_key_reused: {
     status: 422,
@@ -131,7 +226,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "Too many requests from a key and its descendants or from a tenant, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
+      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
   },
   internal_error: {
@@ -144,8 +239,15 @@ export const PROBLEMS = {
     status: 503,
     title: "The service is unavailable; the request was not executed",
     meaning:
-      "The request was not executed, because there were too many requests or the database was unavailable; the `Retry-After` header says when to try again.",
+      "The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.",
     remedy: "Send the same request again after `Retry-After`, and wait longer after each further attempt.",
+  },
+  provider_unavailable: {
+    status: 503,
+    title: "The provider of the sign-in is unavailable",
+    meaning:
+      "The provider of OpenID Connect did not respond in time, or its response is not valid; the `Retry-After` header says when to try again. Passkeys do not need it.",
+    remedy: "Sign in with a passkey, or try again after `Retry-After`. If it goes on, tell the operator.",
   },
   outcome_unknown: {
     status: 503,
@@ -171,13 +273,23 @@ export type FieldError = {
   allowed?: unknown;
 };
 
+export const LIMITED_BY = ["self", "ancestor"] as const;
+export type LimitedBy = (typeof LIMITED_BY)[number];
+
 export type ProblemExtras = {
   errors?: readonly FieldError[];
   requiredScope?: string;
   grantedScopes?: readonly string[];
+  /** The role that the operation needs, null when it is only for keys; and the role of the caller, null for a key. */
+  requiredRole?: string | null;
+  role?: string | null;
   /** The status of the resource, and the statuses to which it can change. */
   currentStatus?: string;
   allowedStatuses?: readonly string[];
+  /** What the request has to hold at least, in credit micros. */
+  requiredCreditMicros?: number;
+  /** Whose spend cap refuses the request: that of the calling key, or of an ancestor of it. */
+  limitedBy?: LimitedBy;
   retryable?: boolean;
   /** Path of the created or changed resource: the header `Location`. */
   location?: string;

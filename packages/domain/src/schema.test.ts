@@ -3,8 +3,10 @@ import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
 import fc from "fast-check";
-import { CreateApiKey } from "./api-key.ts";
-import { CreateAvatar } from "./avatar.ts";
+import { CreateApiKey } from "./api-keys/schemas.ts";
+import { CreateAvatar } from "./avatars/schemas.ts";
+import { CreateUsageSession } from "./credits/schemas.ts";
+import { CreateInvitation } from "./people/schemas.ts";
 import { isValid, validate } from "./schema.ts";
 
 // No test asserts a time: a busy machine must not fail one.
@@ -16,6 +18,17 @@ const errors = (schema: Parameters<typeof validate>[0], value: unknown): string[
 const key = (fields: object): object => ({ name: "ops", ...fields });
 const avatar = (fields: object): object => ({ displayName: "Ada", sourceKind: "image", ...fields });
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
+
+describe("an email address", () => {
+  const invitation = (email: string) => ({ email, role: "viewer" });
+  test("has at most 254 characters, also in lower case", () => {
+    const [short, long] = ["@example.com", "\u0130".repeat(200)];
+    expect(errors(CreateInvitation, invitation("x".repeat(242) + short))).toEqual([]);
+    expect(errors(CreateInvitation, invitation("x".repeat(243) + short))).toEqual(["#/email invalid_email"]);
+    // In lower case it has 412 characters.
+    expect(errors(CreateInvitation, invitation(long + short))).toEqual(["#/email invalid_email"]);
+  });
+});
 
 describe("CreateApiKey", () => {
   test.each([
@@ -72,12 +85,12 @@ describe("CreateApiKey", () => {
     expect(errors(CreateApiKey, value)).toEqual(expected);
   });
 
-  test("tells all that is wrong at once", () => {
+  test("all errors are reported at once", () => {
     const wrong = { environment: "x", scopes: [1], spendLimitCreditMicros: -1, expiresAt: "x", extra: 1 };
     expect(errors(CreateApiKey, wrong)).toHaveLength(6);
   });
 
-  test("tells at most a hundred errors", () => {
+  test("at most 100 errors are reported", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, index]));
     expect(validate(CreateApiKey, key(fields))).toHaveLength(100);
     expect(validate(CreateApiKey, key({ scopes: Array(5000).fill(1) }))).toHaveLength(100);
@@ -121,16 +134,16 @@ describe("CreateAvatar", () => {
 });
 
 describe("a pointer", () => {
-  test("is escaped as RFC 6901 says, for a fragment", () => {
+  test("is escaped for a URI fragment (RFC 6901)", () => {
     expect(errors(CreateApiKey, key({ "a/b~c d%é": 1 }))).toEqual(["#/a~1b~0c%20d%25%C3%A9 unknown_field"]);
   });
 
-  test("cuts a member name at 128 characters, between characters", () => {
+  test("truncates a member name after 128 characters, between characters", () => {
     const [error] = validate(CreateApiKey, key({ ["😀".repeat(200)]: 1 }));
     expect(decodeURIComponent(error?.pointer ?? "")).toBe(`#/${"😀".repeat(128)}`);
   });
 
-  test("ends early when it grows too long: a hundred errors stay small", () => {
+  test("ends early when it gets too long, so that 100 errors stay small", () => {
     let metadata: Record<string, unknown> = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x${i}`, "\0"]));
     for (let depth = 0; depth < 60; depth++) metadata = { ["😀".repeat(128)]: metadata };
     const found = validate(CreateAvatar, avatar({ metadata }));
@@ -139,7 +152,7 @@ describe("a pointer", () => {
     expect(found[0]?.pointer).toStartWith("#/metadata/%F0%9F%98%80");
   });
 
-  test("holds no key, though a member name may", () => {
+  test("does not contain an API key, even if a member name does", () => {
     const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
     const pointers = errors(CreateAvatar, avatar({ [secret]: 1, metadata: { [secret]: "\ud800" } })).join();
     expect(pointers).toContain("rta_live_0123456789ABCDEF_****");
@@ -147,8 +160,8 @@ describe("a pointer", () => {
   });
 });
 
-describe("TypeBox's own verdict", () => {
-  test("is the same, compiled or not", () => {
+describe("TypeBox's own check", () => {
+  test("gives the same result, compiled or not", () => {
     const value = fc.record(
       {
         name: fc.oneof(fc.string({ unit: "binary", maxLength: 130 }), fc.integer()),
@@ -163,16 +176,16 @@ describe("TypeBox's own verdict", () => {
     const compiled = TypeCompiler.Compile(CreateApiKey);
     fc.assert(
       fc.property(value, (candidate) => {
-        const verdict = isValid(CreateApiKey, candidate);
-        expect(Value.Check(CreateApiKey, candidate)).toBe(verdict);
-        expect(compiled.Check(candidate)).toBe(verdict);
+        const expected = isValid(CreateApiKey, candidate);
+        expect(Value.Check(CreateApiKey, candidate)).toBe(expected);
+        expect(compiled.Check(candidate)).toBe(expected);
       }),
       { seed: 7, numRuns: 2000 },
     );
   });
 
-  test("a kind without a judge is an error of ours, not a valid value", () => {
-    expect(() => validate(Type.Object({ a: Type.Boolean() }), { a: true })).toThrow(TypeError);
+  test("a schema without a validator throws; its values do not count as valid", () => {
+    expect(() => validate(Type.Object({ a: Type.BigInt() }), { a: 1 })).toThrow(TypeError);
   });
 
   test("the schemas are plain JSON Schema", () => {
@@ -210,5 +223,37 @@ describe("TypeBox's own verdict", () => {
         expiresAt: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }], description },
       },
     });
+  });
+});
+
+describe("Metadata", () => {
+  const session = (metadata: unknown): object => ({ maxSessionSeconds: 1, metadata });
+  const members = (count: number): object =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`n${at}`, ""]));
+
+  test.each([
+    [{}],
+    [members(16)],
+    [{ ["😀".repeat(40)]: "😀".repeat(500) }],
+    [JSON.parse('{"__proto__":"x","constructor":"y"}')],
+  ])("accepts %j", (metadata) => {
+    expect(errors(CreateUsageSession, session(metadata))).toEqual([]);
+    expect(Value.Check(CreateUsageSession, session(metadata))).toBe(true);
+  });
+
+  test.each<[unknown, string[]]>([
+    [null, ["#/metadata wrong_type"]],
+    [[], ["#/metadata wrong_type"]],
+    [members(17), ["#/metadata too_many"]],
+    [{ "": "x" }, ["#/metadata/ invalid_name"]],
+    [{ ["x".repeat(41)]: "x" }, [`#/metadata/${"x".repeat(41)} invalid_name`]],
+    [{ "a\0": "x" }, ["#/metadata/a%00 invalid_text"]],
+    [{ a: "x".repeat(501) }, ["#/metadata/a too_long"]],
+    [{ a: 1, b: null, c: {} }, ["#/metadata/a wrong_type", "#/metadata/b wrong_type", "#/metadata/c wrong_type"]],
+    [{ a: "\udfff" }, ["#/metadata/a invalid_text"]],
+    [JSON.parse('{"__proto__":{"a":"b"}}'), ["#/metadata/__proto__ wrong_type"]],
+  ])("refuses %j", (metadata, expected) => {
+    expect(errors(CreateUsageSession, session(metadata))).toEqual(expected);
+    expect(Value.Check(CreateUsageSession, session(metadata))).toBe(false);
   });
 });

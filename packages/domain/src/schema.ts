@@ -2,27 +2,29 @@
  * The building blocks of request and response schemas, and their validator. A schema is a TypeBox schema, hence JSON Schema,
  * and the only place where a bound is written: validation, the OpenAPI document and the database's CHECKs read it from there.
  *
- * The validator is our own because TypeBox counts UTF-16 units where JSON Schema counts code points, does not check dates
- * against the calendar, and does not report all errors at once. The custom kinds are registered with TypeBox, so that
- * TypeBox's own checks give the same result.
+ * The validator is our own: docs/decisions/libraries.md compares it with TypeBox's compiler and Ajv. The custom kinds are
+ * registered with TypeBox, so that TypeBox's own checks give the same result.
  */
 import {
   Kind,
+  type ObjectOptions,
   OptionalKind,
   type Static,
   type TInteger,
   type TNull,
   type TObject,
+  type TProperties,
   type TSchema,
   type TUnion,
   type TUnsafe,
   Type,
   TypeRegistry,
 } from "@sinclair/typebox";
-import { maskApiKeys } from "./api-key-secret.ts";
+import { maskApiKeys } from "./api-keys/secret.ts";
 import { parseDateTime } from "./date-time.ts";
+import { jsonText } from "./json-text.ts";
 import type { FieldError } from "./problem.ts";
-import { codePointLength, isStorableText, utf8Length } from "./text.ts";
+import { codePointLength, isStorableText } from "./text.ts";
 
 /** Maximum number of errors reported for one request. */
 export const MAX_ERRORS = 100;
@@ -60,62 +62,149 @@ const pointerOf = (path: Path): string => {
   return `${parent}/${encodeURIComponent(name)}`;
 };
 
-const add = (errors: FieldError[], path: Path, code: string, detail: string): void => {
+/** What is wrong with a value: the code and the detail of its error. */
+type Failure = readonly [code: string, detail: string];
+
+const add = (errors: FieldError[], path: Path, [code, detail]: Failure): void => {
   if (errors.length < MAX_ERRORS) errors.push({ pointer: pointerOf(path), code, detail });
 };
 
-const text: ValidatorFactory = (schema) => {
-  const { minLength, maxLength } = schema as unknown as { minLength: number; maxLength: number };
-  return (value, parent, name, errors) => {
-    const refuse = (code: string, detail: string): void => add(errors, pathOf(parent, name), code, detail);
-    if (typeof value !== "string") return refuse("wrong_type", "Must be a string.");
-    if (!isStorableText(value)) return refuse("invalid_text", "Must not contain U+0000 or an unpaired surrogate.");
+const NOT_A_STRING: Failure = ["wrong_type", "Must be a string."];
+const NOT_AN_OBJECT: Failure = ["wrong_type", "Must be an object."];
+const NOT_STORABLE: Failure = ["invalid_text", "Must not contain U+0000 or an unpaired surrogate."];
+const NAME_NOT_STORABLE: Failure = ["invalid_text", "A member name must not contain U+0000 or an unpaired surrogate."];
+
+/** The validator of a value without members, from a function that returns the failure of the value. */
+const leaf =
+  (failureOf: (schema: TSchema) => (value: unknown) => Failure | null): ValidatorFactory =>
+  (schema) => {
+    const check = failureOf(schema);
+    return (value, parent, name, errors) => {
+      const failure = check(value);
+      if (failure) add(errors, pathOf(parent, name), failure);
+    };
+  };
+
+const text = leaf((schema) => {
+  const { minLength, maxLength } = schema as TSchema & TextBounds;
+  const detail = `Must have ${minLength} to ${maxLength} characters.`;
+  return (value) => {
+    if (typeof value !== "string") return NOT_A_STRING;
+    if (!isStorableText(value)) return NOT_STORABLE;
     const length = codePointLength(value);
-    if (length < minLength || length > maxLength) {
-      const code = length < minLength ? "too_short" : "too_long";
-      refuse(code, `Must have ${minLength} to ${maxLength} characters.`);
-    }
+    if (length >= minLength && length <= maxLength) return null;
+    return [length < minLength ? "too_short" : "too_long", detail];
   };
-};
+});
 
-const oneOf: ValidatorFactory = (schema) => {
+/**
+ * Controls, line separators, and the characters that change the direction of text (UAX #9, table 2 and its marks): they make a
+ * name look like another one, or move the text beside it. Characters that join others are part of names.
+ */
+const NAME_PATTERN = "^[^\\u0000-\\u001f\\u007f-\\u009f\\u061c\\u200e\\u200f\\u2028-\\u202e\\u2066-\\u2069]+$";
+const NAME = new RegExp(NAME_PATTERN, "u");
+const INVALID_NAME: Failure = [
+  "invalid_name",
+  "Must not contain control characters, line breaks, or characters that change the direction of text.",
+];
+
+const name = leaf((schema) => {
+  const { minLength, maxLength } = schema as TSchema & TextBounds;
+  const detail = `Must have ${minLength} to ${maxLength} characters.`;
+  return (value) => {
+    if (typeof value !== "string") return NOT_A_STRING;
+    if (!isStorableText(value)) return NOT_STORABLE;
+    const length = codePointLength(value);
+    if (length < minLength || length > maxLength) return [length < minLength ? "too_short" : "too_long", detail];
+    return NAME.test(value) ? null : INVALID_NAME;
+  };
+});
+
+/**
+ * Text before and after one `@`, without white space and without characters that are not seen: controls, formats such as
+ * directions and zero widths, and others that are ignored where they are shown. Two addresses that look alike would be two
+ * people. Whether the address exists, only a mail would show.
+ */
+const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}]/u;
+/**
+ * The pattern that the document shows, for regular expressions without properties: the characters of `UNSEEN` up to U+FFFF, which
+ * a test compares, and the `@`.
+ */
+const EMAIL_CHARACTER =
+  "[^\\u0000-\\u0020@\\u007f-\\u00a0\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\u3164\\ue000-\\uf8ff\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb]";
+const EMAIL_PATTERN = `^${EMAIL_CHARACTER}+@${EMAIL_CHARACTER}+$`;
+const EMAIL = new RegExp(EMAIL_PATTERN, "u");
+
+/**
+ * The form in which addresses are stored and compared: in lower case, and composed (Unicode NFC), so that one address has one
+ * form however a keyboard writes its accents. The normal form of a normal form is itself.
+ */
+export const normalEmail = (email: string): string => email.normalize("NFC").toLowerCase().normalize("NFC");
+
+const EMAIL_BOUNDS: TextBounds = { minLength: 3, maxLength: 254 };
+
+const email = leaf(() => {
+  const { minLength, maxLength } = EMAIL_BOUNDS;
+  const failure: Failure = ["invalid_email", `Must be an email address of at most ${maxLength} characters.`];
+  return (value) => {
+    if (typeof value !== "string") return NOT_A_STRING;
+    if (!isStorableText(value)) return NOT_STORABLE;
+    // It is stored in its normal form, which can be longer: in lower case, U+0130 becomes two characters.
+    const isShort = codePointLength(value) <= maxLength && codePointLength(normalEmail(value)) <= maxLength;
+    const isLong = codePointLength(value) >= minLength;
+    return isShort && isLong && EMAIL.test(value) && !UNSEEN.test(value) ? null : failure;
+  };
+});
+
+const oneOf = leaf((schema) => {
   const allowed = schema["enum"] as string[];
-  return (value, parent, name, errors) => {
-    if (typeof value !== "string") add(errors, pathOf(parent, name), "wrong_type", "Must be a string.");
-    else if (!allowed.includes(value)) {
-      add(errors, pathOf(parent, name), "not_allowed", `Must be one of: ${allowed.join(", ")}.`);
-    }
+  const failure: Failure = ["not_allowed", `Must be one of: ${allowed.join(", ")}.`];
+  return (value) => {
+    if (typeof value !== "string") return NOT_A_STRING;
+    return allowed.includes(value) ? null : failure;
   };
-};
+});
 
-const dateTime: ValidatorFactory = () => (value, parent, name, errors) => {
-  if (typeof value !== "string") add(errors, pathOf(parent, name), "wrong_type", "Must be a string.");
-  else if (!parseDateTime(value)) {
-    const detail = "Must be an RFC 3339 date-time with an offset, not after the year 9999.";
-    add(errors, pathOf(parent, name), "invalid_date_time", detail);
-  }
-};
+const dateTime = leaf(() => {
+  const detail = "Must be an RFC 3339 date-time with an offset, not after the year 9999.";
+  return (value) => {
+    if (typeof value !== "string") return NOT_A_STRING;
+    return parseDateTime(value) ? null : ["invalid_date_time", detail];
+  };
+});
+
+const number = leaf(() => {
+  const failure: Failure = ["wrong_type", "Must be a number."];
+  return (value) => (Number.isFinite(value) ? null : failure);
+});
+
+const integer = leaf((schema) => {
+  const { minimum, maximum } = schema as TSchema & CountBounds;
+  return (value) => {
+    if (typeof value !== "number" || (!Number.isInteger(value) && Number.isFinite(value))) {
+      return ["wrong_type", "Must be an integer."];
+    }
+    return value >= minimum && value <= maximum ? null : ["out_of_range", `Must be from ${minimum} to ${maximum}.`];
+  };
+});
+
+const boolean = leaf(() => (value) => (typeof value === "boolean" ? null : ["wrong_type", "Must be true or false."]));
 
 /** Rejects JSON that the service cannot store: U+0000, unpaired surrogates, numbers out of the range of a double. */
 const validateStorable: Validator = (value, parent, name, errors) => {
   if (typeof value === "string") {
-    if (isStorableText(value)) return;
-    add(errors, pathOf(parent, name), "invalid_text", "Must not contain U+0000 or an unpaired surrogate.");
+    if (!isStorableText(value)) add(errors, pathOf(parent, name), NOT_STORABLE);
   } else if (typeof value === "number") {
     if (Number.isFinite(value)) return;
-    add(errors, pathOf(parent, name), "out_of_range", "Must be within the range of an IEEE 754 double.");
-  } else if (typeof value === "object" && value !== null) {
+    add(errors, pathOf(parent, name), ["out_of_range", "Must be within the range of an IEEE 754 double."]);
+  } else if (Array.isArray(value)) {
     const path = pathOf(parent, name);
-    if (Array.isArray(value)) {
-      for (let index = 0; index < value.length; index++) validateStorable(value[index], path, index, errors);
-      return;
-    }
+    for (let index = 0; index < value.length; index++) validateStorable(value[index], path, index, errors);
+  } else if (isObject(value)) {
+    const path = pathOf(parent, name);
     for (const member of Object.keys(value)) {
-      if (!isStorableText(member)) {
-        const detail = "A member name must not contain U+0000 or an unpaired surrogate.";
-        add(errors, { parent: path, name: member }, "invalid_text", detail);
-      }
-      validateStorable((value as Record<string, unknown>)[member], path, member, errors);
+      if (!isStorableText(member)) add(errors, { parent: path, name: member }, NAME_NOT_STORABLE);
+      validateStorable(value[member], path, member, errors);
     }
   }
 };
@@ -123,23 +212,33 @@ const validateStorable: Validator = (value, parent, name, errors) => {
 const jsonObject: ValidatorFactory = (schema) => {
   const maxBytes = schema["x-maxBytes"] as number | undefined;
   return (value, parent, name, errors) => {
-    if (!isObject(value)) return add(errors, pathOf(parent, name), "wrong_type", "Must be an object.");
+    if (!isObject(value)) return add(errors, pathOf(parent, name), NOT_AN_OBJECT);
     const before = errors.length;
     validateStorable(value, parent, name, errors);
-    if (errors.length === before && maxBytes !== undefined && utf8Length(JSON.stringify(value)) > maxBytes) {
-      const detail = `Must be at most ${maxBytes} bytes as compact JSON in UTF-8.`;
-      add(errors, pathOf(parent, name), "too_large", detail);
+    if (errors.length === before && maxBytes !== undefined && Buffer.byteLength(jsonText(value)) > maxBytes) {
+      add(errors, pathOf(parent, name), ["too_large", `Must be at most ${maxBytes} bytes as compact JSON in UTF-8.`]);
     }
   };
 };
 
-const integer: ValidatorFactory = (schema) => {
-  const { minimum, maximum } = schema as unknown as { minimum: number; maximum: number };
+const metadata: ValidatorFactory = (schema) => {
+  const { maxProperties, propertyNames, additionalProperties } = schema as TSchema & MetadataBounds;
+  const validateValue = validatorOf(additionalProperties);
+  const nameDetail = `A name must have ${propertyNames.minLength} to ${propertyNames.maxLength} characters.`;
   return (value, parent, name, errors) => {
-    if (typeof value !== "number" || (!Number.isInteger(value) && Number.isFinite(value))) {
-      add(errors, pathOf(parent, name), "wrong_type", "Must be an integer.");
-    } else if (!(value >= minimum && value <= maximum)) {
-      add(errors, pathOf(parent, name), "out_of_range", `Must be from ${minimum} to ${maximum}.`);
+    const path = pathOf(parent, name);
+    if (!isObject(value)) return add(errors, path, NOT_AN_OBJECT);
+    const members = Object.keys(value);
+    if (members.length > maxProperties) {
+      return add(errors, path, ["too_many", `Must have at most ${maxProperties} members.`]);
+    }
+    for (const member of members) {
+      const length = codePointLength(member);
+      if (!isStorableText(member)) add(errors, { parent: path, name: member }, NAME_NOT_STORABLE);
+      else if (length < propertyNames.minLength || length > propertyNames.maxLength) {
+        add(errors, { parent: path, name: member }, ["invalid_name", nameDetail]);
+      }
+      validateValue(value[member], path, member, errors);
     }
   };
 };
@@ -149,10 +248,10 @@ const array: ValidatorFactory = (schema) => {
   const validateItem = validatorOf(items);
   return (value, parent, name, errors) => {
     const path = pathOf(parent, name);
-    if (!Array.isArray(value)) return add(errors, path, "wrong_type", "Must be an array.");
+    if (!Array.isArray(value)) return add(errors, path, ["wrong_type", "Must be an array."]);
     if (value.length < minItems || value.length > maxItems) {
       const code = value.length < minItems ? "too_few" : "too_many";
-      add(errors, path, code, `Must have ${minItems} to ${maxItems} elements.`);
+      add(errors, path, [code, `Must have ${minItems} to ${maxItems} elements.`]);
     }
     for (let index = 0; index < value.length; index++) validateItem(value[index], path, index, errors);
   };
@@ -167,26 +266,25 @@ const object: ValidatorFactory = (schema) => {
   }));
   return (value, parent, name, errors) => {
     const path = pathOf(parent, name);
-    if (!isObject(value)) return add(errors, path, "wrong_type", "Must be an object.");
+    if (!isObject(value)) return add(errors, path, NOT_AN_OBJECT);
     const names = Object.keys(value);
     if (names.length < minProperties) {
       const detail = `Must have at least ${minProperties} field${minProperties === 1 ? "" : "s"}.`;
-      return add(errors, path, "too_few", detail);
+      return add(errors, path, ["too_few", detail]);
     }
     for (const { field, validateField, isRequired } of known) {
       if (Object.hasOwn(value, field)) validateField(value[field], path, field, errors);
-      else if (isRequired) add(errors, { parent: path, name: field }, "required", "Is required.");
+      else if (isRequired) add(errors, { parent: path, name: field }, ["required", "Is required."]);
     }
     for (const field of names) {
       if (errors.length >= MAX_ERRORS) return;
-      if (!Object.hasOwn(properties, field)) {
-        add(errors, { parent: path, name: field }, "unknown_field", "Is not a known field.");
-      }
+      if (Object.hasOwn(properties, field)) continue;
+      add(errors, { parent: path, name: field }, ["unknown_field", "Is not a known field."]);
     }
   };
 };
 
-/** The only kind of union in use: a schema or null. */
+/** Unions are used only for nullable values: a schema or null. */
 const nullable: ValidatorFactory = (schema) => {
   const validateValue = validatorOf((schema as TUnion<[TSchema, TNull]>).anyOf[0]);
   return (value, parent, name, errors) => {
@@ -198,11 +296,16 @@ const CUSTOM_KINDS: Record<string, ValidatorFactory> = {
   Text: text,
   OneOf: oneOf,
   DateTime: dateTime,
+  Email: email,
+  Name: name,
   JsonObject: jsonObject,
+  Metadata: metadata,
 };
 const FACTORIES: Record<string, ValidatorFactory> = {
   ...CUSTOM_KINDS,
+  Number: number,
   Integer: integer,
+  Boolean: boolean,
   Array: array,
   Object: object,
   Union: nullable,
@@ -234,11 +337,26 @@ type TextBounds = { minLength: number; maxLength: number };
 export const Text = (bounds: TextBounds & Described): TUnsafe<string> & TextBounds =>
   Type.Unsafe<string>({ [Kind]: "Text", type: "string", ...bounds }) as TUnsafe<string> & TextBounds;
 
+/** A name that people read: text without control characters, and without characters that change its direction. */
+export const Name = (bounds: TextBounds & Described): TUnsafe<string> & TextBounds =>
+  Type.Unsafe<string>({ [Kind]: "Name", type: "string", pattern: NAME_PATTERN, ...bounds }) as TUnsafe<string> &
+    TextBounds;
+
 /** One of a list of strings. */
 export const OneOf = <const Values extends readonly string[]>(
   values: Values,
   described: Described = {},
 ): TUnsafe<Values[number]> => Type.Unsafe({ [Kind]: "OneOf", type: "string", enum: [...values], ...described });
+
+/** An email address. */
+export const Email = (described: Described = {}): TUnsafe<string> & TextBounds =>
+  Type.Unsafe<string>({
+    [Kind]: "Email",
+    type: "string",
+    pattern: EMAIL_PATTERN,
+    ...EMAIL_BOUNDS,
+    ...described,
+  }) as TUnsafe<string> & TextBounds;
 
 /** An RFC 3339 date-time. */
 export const DateTime = (described: Described = {}): TUnsafe<string> =>
@@ -257,6 +375,22 @@ export const JsonObject = <Bounds extends { "x-maxBytes"?: number }>(
     ...bounds,
   }) as TUnsafe<JsonObject> & Bounds;
 
+type MetadataBounds = { maxProperties: number; propertyNames: TextBounds; additionalProperties: TUnsafe<string> };
+
+/** An object of at most `maxProperties` strings; the lengths of names and of values in code points. */
+export const Metadata = (
+  { maxProperties, names, values }: { maxProperties: number; names: TextBounds; values: TextBounds },
+  described: Described = {},
+): TUnsafe<Record<string, string>> =>
+  Type.Unsafe<Record<string, string>>({
+    [Kind]: "Metadata",
+    type: "object",
+    maxProperties,
+    propertyNames: names,
+    additionalProperties: Text(values),
+    ...described,
+  });
+
 type CountBounds = { minimum: number; maximum: number };
 const SAFE: CountBounds = { minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
 
@@ -266,6 +400,12 @@ export const Count = (options: Partial<CountBounds> & Described = {}): TInteger 
 
 export const Nullable = <Schema extends TSchema>(schema: Schema, described: Described = {}): TUnion<[Schema, TNull]> =>
   Type.Union([schema, Type.Null()], described);
+
+/** An object with these fields; any other field is refused. */
+export const ClosedObject = <Fields extends TProperties>(
+  fields: Fields,
+  options: ObjectOptions = {},
+): TObject<Fields> => Type.Object(fields, { additionalProperties: false, ...options });
 
 /** All errors of `value`, at most `MAX_ERRORS`; an empty list when it is valid. */
 export const validate = (schema: TSchema, value: unknown): FieldError[] => {

@@ -1,12 +1,9 @@
 /** Tenants: the owners of keys and avatars. Only the operator creates them; there is no API route for it. */
-import { type Static, Type } from "@sinclair/typebox";
+import type { Static } from "@sinclair/typebox";
 import type { TenantId } from "./id.ts";
-import { Text } from "./schema.ts";
+import { ClosedObject, Text } from "./schema.ts";
 
-export const CreateTenant = Type.Object(
-  { name: Text({ minLength: 1, maxLength: 120 }) },
-  { additionalProperties: false },
-);
+export const CreateTenant = ClosedObject({ name: Text({ minLength: 1, maxLength: 120 }) });
 export type CreateTenant = Static<typeof CreateTenant>;
 
 export type TenantRecord = { tenantId: TenantId; name: string; createdAt: Date };

@@ -11,14 +11,3 @@ export const codePointLength = (text: string): number => {
 
 /** Whether PostgreSQL can store `text`: it accepts neither U+0000 nor an unpaired surrogate. */
 export const isStorableText = (text: string): boolean => !text.includes("\0") && text.isWellFormed();
-
-/** The number of bytes of a well-formed string in UTF-8. */
-export const utf8Length = (text: string): number => {
-  let length = text.length;
-  for (let index = 0; index < text.length; index++) {
-    const unit = text.charCodeAt(index);
-    // A surrogate pair has two UTF-16 units and four bytes: one extra byte for each unit.
-    if (unit > 0x7f) length += unit > 0x7ff && (unit & 0xf800) !== 0xd800 ? 2 : 1;
-  }
-  return length;
-};

@@ -17,12 +17,12 @@ const defaults = {
 };
 
 describe("readCommonConfig", () => {
-  test("has a default for everything; empty is unset", () => {
+  test("has a default for every variable; empty counts as unset", () => {
     expect(readCommonConfig({})).toEqual(defaults);
     expect(readCommonConfig({ HOST: "", DATABASE_URL: "", DATA_DIR: "", LOG_LEVEL: "" })).toEqual(defaults);
   });
 
-  test("takes what is set", () => {
+  test("reads each variable", () => {
     expect(
       readCommonConfig({
         HOST: "::",
@@ -53,7 +53,7 @@ describe("readCommonConfig", () => {
   });
 
   test.each(["postgresql://user:p%40ss@host:5433/name?sslmode=require", "postgres://user@one:5432,two:5433/name"])(
-    "takes the URL %s",
+    "accepts the URL %s",
     (databaseUrl) => {
       expect(readCommonConfig({ DATABASE_URL: databaseUrl }).database.databaseUrl).toBe(databaseUrl);
     },
@@ -77,7 +77,7 @@ describe("readCommonConfig", () => {
     ["DATABASE_CONNECTIONS", "1001"],
     ["DATABASE_CONNECTIONS", "1e2"],
     ["REQUEST_TIMEOUT_MS", "5s"],
-  ])("refuses %s=%j by its name alone", (name, value) => {
+  ])("refuses %s=%j with an error that contains only the name", (name, value) => {
     const read = () => readCommonConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} must be `));

@@ -29,21 +29,28 @@ export const readVariable = <Value>(
   return value;
 };
 
-/** A TCP port; 0 selects any free port. */
-export const readPort = (variables: Variables, name: string, fallback: number): number =>
-  readVariable(variables, name, fallback, "a port number from 0 to 65535", (text) =>
-    /^\d{1,5}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined,
-  );
-
-const readMilliseconds = (
+/** An integer in decimal digits, from `minimum` to `maximum`. `form` describes it in an error. */
+const readInteger = (
   variables: Variables,
   name: string,
   fallback: number,
   [minimum, maximum]: readonly [number, number],
+  form: string,
 ): number =>
-  readVariable(variables, name, fallback, `a number of milliseconds from ${minimum} to ${maximum}`, (text) =>
-    /^\d{1,6}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
-  );
+  readVariable(variables, name, fallback, `${form} from ${minimum} to ${maximum}`, (text) => {
+    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+    return value >= minimum && value <= maximum ? value : undefined;
+  });
+
+/** A TCP port for metrics; null when they are disabled. */
+export const readMetricsPort = (variables: Variables, name: string): number | null =>
+  variables[name] ? readPort(variables, name, 0) : null;
+
+/** A TCP port; 0 selects any free port. */
+export const readPort = (variables: Variables, name: string, fallback: number): number =>
+  readInteger(variables, name, fallback, [0, 65_535], "a port number");
+
+const MILLISECONDS = "a number of milliseconds";
 
 const readBoolean = (variables: Variables, name: string, fallback: boolean): boolean =>
   readVariable(variables, name, fallback, "true or false", (text) =>
@@ -75,18 +82,16 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
     databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
     ),
-    deadlineMs: readMilliseconds(variables, "REQUEST_TIMEOUT_MS", 5000, [1, 120_000]),
-    connections: readVariable(variables, "DATABASE_CONNECTIONS", 10, "a number from 1 to 1000", (text) =>
-      /^[1-9]\d{0,2}$|^1000$/.test(text) ? Number(text) : undefined,
-    ),
+    deadlineMs: readInteger(variables, "REQUEST_TIMEOUT_MS", 5000, [1, 120_000], MILLISECONDS),
+    connections: readInteger(variables, "DATABASE_CONNECTIONS", 10, [1, 1000], "a number"),
     prepare: readBoolean(variables, "PREPARED_STATEMENTS", true),
     allowWeakAuth: readBoolean(variables, "DATABASE_ALLOW_WEAK_AUTH", false),
     dataDirectory: readVariable(variables, "DATA_DIR", ".data", "a path", (text) =>
       text.includes("\0") ? undefined : text,
     ),
   },
-  keepAliveMs: readMilliseconds(variables, "KEEP_ALIVE_MS", 75_000, [1000, 240_000]),
-  shutdownGraceMs: readMilliseconds(variables, "SHUTDOWN_GRACE_MS", 0, [0, 600_000]),
+  keepAliveMs: readInteger(variables, "KEEP_ALIVE_MS", 75_000, [1000, 240_000], MILLISECONDS),
+  shutdownGraceMs: readInteger(variables, "SHUTDOWN_GRACE_MS", 0, [0, 600_000], MILLISECONDS),
   logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
     LOG_LEVELS.find((level) => level === text),
   ),

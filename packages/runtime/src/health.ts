@@ -41,10 +41,14 @@ const check = async (db: Db): Promise<Health> => {
 /** Checks in progress. Concurrent callers share one, so that frequent checks stay cheap. */
 const checks = new WeakMap<Db, Promise<Health>>();
 
-/** Readiness: the database responds and is writable, its schema is current, and the process is not shutting down. */
-export const ready = async (db: Db, isEnding: boolean): Promise<Health> => {
-  if (isEnding) return { status: "unavailable", reason: "shutting_down" };
+/**
+ * Readiness: the database responds and is writable, its schema is current, and the process is not shutting down. A shutdown
+ * that begins during the check counts, because a load balancer relies on the result for its whole interval.
+ */
+export const ready = async (db: Db, isEnding: () => boolean): Promise<Health> => {
+  if (isEnding()) return unavailable("shutting_down");
   const pendingCheck = checks.get(db) ?? check(db).finally(() => checks.delete(db));
   checks.set(db, pendingCheck);
-  return pendingCheck;
+  const health = await pendingCheck;
+  return isEnding() ? unavailable("shutting_down") : health;
 };

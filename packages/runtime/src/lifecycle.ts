@@ -2,8 +2,13 @@
 import { readFileSync } from "node:fs";
 import { onNpmEnd } from "./npm.ts";
 
-/** Registers a function that shutdown calls with the signal, or null without one; the last registered runs first. */
-export type AtExit = (close: (signal: NodeJS.Signals | null) => Promise<unknown>) => void;
+/**
+ * Registers a function that shutdown calls; the last registered runs first. It gets the signal, or null without one, and a
+ * promise that resolves when SIGINT arrives.
+ */
+export type AtExit = (
+  close: (signal: NodeJS.Signals | null, interrupted: Promise<unknown>) => Promise<unknown>,
+) => void;
 
 /** Interval of the check whether the npm process that started this one still runs. */
 const NPM_POLL_MS = 1000;
@@ -18,22 +23,31 @@ const ignoresHangUp = (): boolean => {
   }
 };
 
+/** How a process ends. */
+export type ProcessOptions = {
+  /**
+   * The process was started by another one, which holds its standard input open: it stops when that ends, as on SIGTERM. The
+   * kernel closes it when the other process ends, by SIGKILL too. SIGINT and SIGHUP are ignored, because a terminal sends
+   * them to both processes, and the other one decides the order in which they stop.
+   */
+  endsWithStdin?: boolean;
+};
+
 /**
  * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits with
  * code 1. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and when the npm process that started it ends, waits until
- * `start` is complete, runs the registered functions, and exits with code 0, or 1 if one of them fails. Further signals are
- * ignored: Ctrl-C reaches a process twice when a script runner forwards it.
+ * `start` is complete, runs the registered functions, and exits with code 0, or 1 if one of them fails. Further signals do
+ * not end it: Ctrl-C reaches a process twice when a script runner forwards it.
  */
-export const runProcess = (start: (atExit: AtExit) => Promise<void>): void => {
+export const runProcess = (
+  start: (atExit: AtExit) => Promise<void>,
+  { endsWithStdin = false }: ProcessOptions = {},
+): void => {
   const closing: Parameters<AtExit>[0][] = [];
+  const interrupted = Promise.withResolvers<void>();
   const closeAll = async (signal: NodeJS.Signals | null): Promise<void> => {
-    for (let close = closing.pop(); close; close = closing.pop()) await close(signal);
+    for (let close = closing.pop(); close; close = closing.pop()) await close(signal, interrupted.promise);
   };
-  const started = start((close) => closing.push(close)).catch(async (error: unknown) => {
-    console.error(error instanceof Error ? error.message : "The process could not start.");
-    await closeAll(null).catch(() => {});
-    process.exit(1);
-  });
   let isStopping = false;
   const stop = (signal: NodeJS.Signals): void => {
     if (isStopping) return;
@@ -52,21 +66,36 @@ export const runProcess = (start: (atExit: AtExit) => Promise<void>): void => {
     console.error(`Unhandled rejection: ${name} (code ${code}).`);
   });
   process.on("SIGTERM", stop);
-  process.on("SIGINT", stop);
-  if (!ignoresHangUp()) process.on("SIGHUP", stop);
-  onNpmEnd(NPM_POLL_MS, () => stop("SIGTERM"));
+  if (endsWithStdin) {
+    for (const signal of ["SIGINT", "SIGHUP"] as const) process.on(signal, () => {});
+    for (const event of ["end", "close", "error"]) process.stdin.on(event, () => stop("SIGTERM"));
+    process.stdin.resume();
+  } else {
+    process.on("SIGINT", (signal) => {
+      interrupted.resolve();
+      stop(signal);
+    });
+    if (!ignoresHangUp()) process.on("SIGHUP", stop);
+  }
+  // After the signal handlers: a signal during the start must not end the process at once.
+  const started = start((close) => closing.push(close)).catch(async (error: unknown) => {
+    console.error(error instanceof Error ? error.message : "The process could not start.");
+    await closeAll(null).catch(() => {});
+    process.exit(1);
+  });
+  if (!endsWithStdin) onNpmEnd(NPM_POLL_MS, () => stop("SIGTERM"));
 };
 
 /**
  * Returns a function that tells whether the process is shutting down. After SIGTERM or SIGHUP the process keeps serving for
- * `graceMs`, so that load balancers see that it is not ready before it closes; SIGINT, from a terminal, skips the wait.
- * Call this last, so that shutdown runs it first.
+ * `graceMs`, so that load balancers see that it is not ready before it closes; SIGINT, from a terminal, skips the wait, or
+ * ends it. Call this last, so that shutdown runs it first.
  */
 export const endingGracefully = (atExit: AtExit, graceMs: number): (() => boolean) => {
   let isEnding = false;
-  atExit(async (signal) => {
+  atExit(async (signal, interrupted) => {
     isEnding = true;
-    if (signal === "SIGTERM" || signal === "SIGHUP") await Bun.sleep(graceMs);
+    if (signal === "SIGTERM" || signal === "SIGHUP") await Promise.race([Bun.sleep(graceMs), interrupted]);
   });
   return () => isEnding;
 };

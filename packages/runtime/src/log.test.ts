@@ -1,8 +1,8 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { Writable } from "node:stream";
+import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
 import { createLog, inTurns } from "./log.ts";
-import { openPipe, type TestPipe } from "./testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -17,7 +17,7 @@ const logged = (isTerminal: boolean, write: (log: ReturnType<typeof createLog>) 
 };
 
 describe("the log", () => {
-  test("is one JSON object a line", () => {
+  test("has one JSON object in each line", () => {
     const text = logged(false, (log) => {
       log.info({ requestId: "r" }, "request");
       log.debug("not at this level");
@@ -26,14 +26,14 @@ describe("the log", () => {
     expect(JSON.parse(text)).toMatchObject({ level: 30, requestId: "r", msg: "request" });
   });
 
-  test("is words on a terminal", () => {
+  test("is readable text on a terminal", () => {
     const text = logged(true, (log) => log.info({ requestId: "r" }, "request"));
     expect(text).toContain("INFO");
     expect(text).toContain("request");
     expect(text.startsWith("{")).toBe(false);
   });
 
-  test.each([true, false])("masks a key that slips into it (terminal: %p)", (isTerminal) => {
+  test.each([true, false])("masks API keys (terminal: %p)", (isTerminal) => {
     const text = logged(isTerminal, (log) => {
       log.info({ nested: { value: SECRET } }, `a message with ${SECRET}`);
       log.error(new Error(`an error with ${SECRET}`));
@@ -44,7 +44,7 @@ describe("the log", () => {
 });
 
 describe("in turns", () => {
-  test("lines go together, in order, when the turn ends, and none is left behind", async () => {
+  test("all lines of a turn are written together and in order at its end", async () => {
     const written: string[] = [];
     const stream = new Writable({
       decodeStrings: false,
@@ -65,7 +65,7 @@ describe("in turns", () => {
   });
 
   test.each(["process.exit(0)", "throw new Error('x')", "setTimeout(() => {}, 1)"])(
-    "what is left goes when the process ends by %s",
+    "buffered lines are written when the process ends by %s",
     async (end) => {
       const program = `
         const { createLog, inTurns } = await import(${JSON.stringify(join(import.meta.dir, "log.ts"))});
@@ -113,7 +113,7 @@ const withPipe = async (
 const LINES = 60_000;
 
 describe("a reader that stalls", () => {
-  test("neither blocks the process nor makes it grow; what is dropped is counted, and told when it reads again", async () => {
+  test("neither blocks the process nor makes it grow; dropped lines are counted, and reported when it reads again", async () => {
     const program = `
       await fill(1000);
       const before = mebibytes();
@@ -157,7 +157,7 @@ describe("a reader that stalls", () => {
     });
   });
 
-  test("is waited for when the process ends, for a while", async () => {
+  test("is given time to read when the process ends", async () => {
     const program = `
       await fill(1000);
       say({});
@@ -176,7 +176,7 @@ describe("a reader that stalls", () => {
     });
   });
 
-  test("or is gone for good does not end the process, and every line from then on is counted", async () => {
+  test("or exits does not end the process, and every later line counts as dropped", async () => {
     const program = `
       await fill(1000);
       say({});

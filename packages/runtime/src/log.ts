@@ -1,6 +1,5 @@
 /** The log: JSON lines on standard output, or readable text when that is a terminal. */
-import { Writable } from "node:stream";
-import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
+import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
 import pino, { type Logger } from "pino";
 import pretty from "pino-pretty";
 import type { LogLevel } from "./config.ts";
@@ -97,27 +96,31 @@ export const inTurns = (stream: LogStream): LogOutput => {
   };
 };
 
-/** A destination that formats JSON lines as readable text and passes them to `write`. */
-const prettyDestination = (write: (line: string) => void) => {
-  // A stream in this process: pino's transports are worker threads, which a bundle cannot start.
-  const destination = new Writable({
-    decodeStrings: false,
-    write: (line, _encoding, done) => {
-      write(String(line));
-      done();
-    },
-  });
-  return pretty({ destination, colorize: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true });
-};
+/** Formats a JSON line as readable text, in this process: pino's transports are worker threads, which a bundle cannot start. */
+const readable = pretty.prettyFactory({ colorize: true, translateTime: "SYS:HH:MM:ss.l", singleLine: true });
+
+/**
+ * Passes on the finished lines of another process that wrote them with `createLog`, each whole: as they are, or as readable
+ * text on a terminal.
+ */
+export const passLine =
+  (sink: LogSink, isTerminal: boolean) =>
+  (line: string): void =>
+    sink.write(isTerminal ? readable(line) : line);
 
 /**
  * Creates a log. Our code does not log secrets. As a second line of defence, API keys are masked here in each formatted line,
- * for example in the text of an error.
+ * for example in the text of an error. `base` has fields that every line gets.
  */
-export const createLog = (level: LogLevel, sink: LogSink = process.stdout, isTerminal = false): Logger => {
+export const createLog = (
+  level: LogLevel,
+  sink: LogSink = process.stdout,
+  isTerminal = false,
+  base: Record<string, string> | null = null,
+): Logger => {
   const write = (line: string): void => sink.write(maskApiKeys(line));
-  const options = { level, base: null, timestamp: pino.stdTimeFunctions.isoTime };
-  const log = pino(options, isTerminal ? prettyDestination(write) : { write });
+  const options = { level, base, timestamp: pino.stdTimeFunctions.isoTime };
+  const log = pino(options, { write: isTerminal ? (line) => write(readable(line)) : write });
   sink.onResume?.((dropped) => log.warn({ dropped }, "log lines were dropped because their reader had stalled"));
   return log;
 };

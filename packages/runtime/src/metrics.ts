@@ -8,12 +8,41 @@ import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { LogOutput } from "./log.ts";
 
 /** A request whose response is complete. `route` is undefined when no route matched. */
-export type Answered = {
+export type CompletedRequest = {
   method: string;
   route: string | undefined;
   status: number;
   durationMs: number;
   problem?: string | undefined;
+};
+
+/** The limit that refused a session: the cap of the key itself, the cap of an ancestor, or the balance of the tenant. */
+export type SessionLimit = "self" | "ancestor" | "balance";
+
+/** What a sweeper of overdue sessions counts. */
+export type SweepStats = {
+  /** Sessions that it has closed. */
+  swept: number;
+  /** For how long the oldest overdue session has been overdue at most, in seconds. */
+  lagSeconds: number;
+};
+
+/**
+ * How a job ended. `ready` and `failed`: its target has that status. `gone`: the target was deleted meanwhile, or the job was
+ * replaced. `waiting`: what it needs is still on its way. `retried`: it is tried again. `exhausted`: it was tried for the
+ * last time. `handed_back`: the worker stopped. `lost`: it belongs to another worker.
+ */
+export type JobOutcome = "ready" | "failed" | "gone" | "waiting" | "retried" | "exhausted" | "handed_back" | "lost";
+
+/** A job that has ended in this process. */
+export type EndedJob = { kind: string; outcome: JobOutcome; durationMs: number };
+
+/** The queue of jobs in the database. */
+export type QueueStats = {
+  queued: number;
+  running: number;
+  /** For how long the oldest of the queued jobs could have been claimed, in seconds. */
+  oldestSeconds: number;
 };
 
 export type Metrics = {
@@ -24,7 +53,24 @@ export type Metrics = {
   /** Adds the number of dropped log lines. */
   showLog(output: Pick<LogOutput, "dropped">): void;
   requestBegins(): void;
-  requestEnds(answered: Answered): void;
+  requestEnds(request: CompletedRequest): void;
+  /** A session was opened; not by a replay. */
+  sessionHeld(): void;
+  /** Requests have closed so many sessions, by default one; not by a repeated release. */
+  sessionSettled(count?: number): void;
+  /** A session was refused. */
+  sessionRefused(limit: SessionLimit): void;
+  /** A file was received and stored. */
+  assetUploaded(kind: string, sizeBytes: number): void;
+  /** An upload was refused, with the code of this problem. */
+  assetRefused(problem: string): void;
+  /** Adds the metrics of a sweeper. */
+  showSweeper(stats: () => SweepStats): void;
+  /** Adds the metrics of the queue of jobs. `read` asks the database; it is called at most once in ten seconds. */
+  showQueue(read: () => Promise<QueueStats>): void;
+  jobEnds(job: EndedJob): void;
+  /** Files that a sweep has removed. */
+  filesSwept(count: number): void;
   /** Serves `GET /metrics`. */
   fetch(request: Request): Promise<Response>;
   stop(): void;
@@ -32,129 +78,192 @@ export type Metrics = {
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+const JOB_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
 /** Interval of the timer that measures the lag of the event loop. */
 const LAG_TIMER_MS = 100;
 
-/** Metric names follow OpenTelemetry's semantic conventions where they exist, and Prometheus' own clients. */
-export const createMetrics = (version: string): Metrics => {
+/** How long the numbers of the queue are used for further scrapes. */
+const QUEUE_CACHE_MS = 10_000;
+
+/**
+ * Reads at most once in `QUEUE_CACHE_MS`; calls meanwhile share the numbers. They are NaN when the read fails: the last ones
+ * would look as if the queue stood still.
+ */
+const cachedQueue = (read: () => Promise<QueueStats>): (() => Promise<QueueStats>) => {
+  let last: { at: number; stats: Promise<QueueStats> } | null = null;
+  return () => {
+    if (last === null || performance.now() - last.at > QUEUE_CACHE_MS) {
+      const stats = read().catch(() => ({ queued: Number.NaN, running: Number.NaN, oldestSeconds: Number.NaN }));
+      last = { at: performance.now(), stats };
+    }
+    return last.stats;
+  };
+};
+
+/** A registry, and functions that add metrics to it. `read` is called when the metrics are collected. */
+const createRegistry = () => {
   const registry = new Registry();
   const registers = [registry];
-  const gauge = (name: string, help: string, collect: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect: function () {
-        this.set(collect());
-      },
-    });
+  return {
+    registry,
+    histogram: <Label extends string = never>(
+      name: string,
+      help: string,
+      buckets: number[],
+      labelNames: Label[] = [],
+    ) => new Histogram({ name, help, buckets, labelNames, registers }),
+    counter: <Label extends string>(name: string, help: string, labelNames: Label[]) =>
+      new Counter({ name, help, labelNames, registers }),
+    /** A counter whose total is kept elsewhere. */
+    readCounter: (name: string, help: string, read: () => number) =>
+      new Counter({
+        name,
+        help,
+        registers,
+        collect() {
+          this.reset();
+          this.inc(read());
+        },
+      }),
+    readGauge: (name: string, help: string, read: () => number | Promise<number>) =>
+      new Gauge({
+        name,
+        help,
+        registers,
+        async collect() {
+          this.set(await read());
+        },
+      }),
+    /** A gauge with one label. `read` returns the number for each value of the label. */
+    readGauges: (
+      name: string,
+      help: string,
+      label: string,
+      read: () => Record<string, number> | Promise<Record<string, number>>,
+    ) =>
+      new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers,
+        async collect() {
+          for (const [value, count] of Object.entries(await read())) this.set({ [label]: value }, count);
+        },
+      }),
   };
-  const requests = new Histogram({
-    name: "http_server_request_duration_seconds",
-    help: "Duration of requests.",
-    labelNames: ["http_request_method", "http_route", "http_response_status_code"] as const,
-    buckets: SECONDS,
-    registers,
-  });
-  let active = 0;
-  gauge("http_server_active_requests", "Requests in progress.", () => active);
-  const problems = new Counter({
-    name: "realtime_avatar_problems_total",
-    help: "Responses that are problems, by code.",
-    labelNames: ["code"] as const,
-    registers,
-  });
-  const statements = new Histogram({
-    name: "realtime_avatar_database_statement_duration_seconds",
-    help: "Duration of database statements.",
-    labelNames: ["outcome"] as const,
-    buckets: SECONDS,
-    registers,
-  });
-  const batches = new Histogram({
-    name: "realtime_avatar_database_batch_size",
-    help: "Number of inputs in one batch.",
-    labelNames: ["kind"] as const,
-    buckets: SIZES,
-    registers,
-  });
-  const redone = new Counter({
-    name: "realtime_avatar_database_batches_redone_total",
-    help: "Batches that failed and were executed again one input at a time.",
-    labelNames: ["kind"] as const,
-    registers,
-  });
-  const lag = new Histogram({
-    name: "realtime_avatar_event_loop_lag_seconds",
-    help: `Delay of a timer of ${LAG_TIMER_MS} ms.`,
-    buckets: SECONDS,
-    registers,
-  });
+};
+
+/** Observes, in `histogram`, the delay of a timer: the lag of the event loop. Returns a function that stops the timer. */
+const observeLag = (histogram: Histogram): (() => void) => {
   let due = performance.now() + LAG_TIMER_MS;
   const timer = setInterval(() => {
     const now = performance.now();
-    lag.observe(Math.max(0, now - due) / 1000);
+    histogram.observe(Math.max(0, now - due) / 1000);
     due = now + LAG_TIMER_MS;
   }, LAG_TIMER_MS);
+  return () => clearInterval(timer);
+};
 
-  // The standard process metrics that are correct on Bun. The library's default metrics are not.
-  gauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
-  gauge("process_start_time_seconds", "Start time of the process, since the epoch.", () =>
-    Math.round(performance.timeOrigin / 1000),
-  );
-  const counter = (name: string, help: string, collect: () => number): void => {
-    new Counter({
-      name,
-      help,
-      registers,
-      collect: function () {
-        this.reset();
-        this.inc(collect());
-      },
-    });
+type OwnRegistry = ReturnType<typeof createRegistry>;
+
+const sessionMetrics = ({
+  counter,
+}: OwnRegistry): Pick<Metrics, "sessionHeld" | "sessionSettled" | "sessionRefused"> => {
+  const held = counter("realtime_avatar_sessions_held_total", "Usage sessions that were opened.", []);
+  const settled = counter("realtime_avatar_sessions_settled_total", "Usage sessions that requests have closed.", []);
+  const refused = counter("realtime_avatar_sessions_refused_total", "Usage sessions that a limit refused.", ["limit"]);
+  return {
+    sessionHeld: () => held.inc(),
+    sessionSettled: (count = 1) => settled.inc(count),
+    sessionRefused: (limit) => refused.inc({ limit }),
   };
-  counter("process_cpu_seconds_total", "User and system processor time.", () => {
+};
+
+const jobMetrics = ({
+  histogram,
+  counter,
+  readGauge,
+  readGauges,
+}: OwnRegistry): Pick<Metrics, "showQueue" | "jobEnds" | "filesSwept"> => {
+  const jobs = histogram("realtime_avatar_job_duration_seconds", "Duration of jobs.", JOB_SECONDS, ["kind", "outcome"]);
+  const swept = counter("realtime_avatar_files_swept_total", "Stored files that a sweep has removed.", []);
+  return {
+    showQueue: (read) => {
+      const cached = cachedQueue(read);
+      readGauges("realtime_avatar_jobs", "Jobs that wait and jobs that run, in all workers.", "state", async () => {
+        const { queued, running } = await cached();
+        return { queued, running };
+      });
+      const age = "For how long the oldest job has waited, of the tenants that no worker serves.";
+      readGauge("realtime_avatar_oldest_job_seconds", age, async () => (await cached()).oldestSeconds);
+    },
+    jobEnds: ({ kind, outcome, durationMs }) => jobs.observe({ kind, outcome }, durationMs / 1000),
+    filesSwept: (count) => swept.inc(count),
+  };
+};
+
+/** The metrics of uploads by a form. */
+const uploadMetrics = ({ counter }: OwnRegistry): Pick<Metrics, "assetUploaded" | "assetRefused"> => {
+  const uploads = counter("realtime_avatar_asset_uploads_total", "Files that were received and stored.", ["kind"]);
+  const bytes = counter("realtime_avatar_asset_upload_bytes_total", "The bytes of these files.", ["kind"]);
+  const refused = counter("realtime_avatar_asset_uploads_refused_total", "Uploads that were refused.", ["code"]);
+  return {
+    assetUploaded: (kind, sizeBytes) => {
+      uploads.inc({ kind });
+      bytes.inc({ kind }, sizeBytes);
+    },
+    assetRefused: (code) => refused.inc({ code }),
+  };
+};
+
+/** Metric names follow OpenTelemetry's semantic conventions where they exist, and Prometheus' own clients. */
+export const createMetrics = (version: string): Metrics => {
+  const own = createRegistry();
+  const { registry, histogram, counter, readCounter, readGauge, readGauges } = own;
+  const requests = histogram("http_server_request_duration_seconds", "Duration of requests.", SECONDS, [
+    "http_request_method",
+    "http_route",
+    "http_response_status_code",
+  ]);
+  let active = 0;
+  readGauge("http_server_active_requests", "Requests in progress.", () => active);
+  const problems = counter("realtime_avatar_problems_total", "Responses that are problems, by code.", ["code"]);
+  const statementSeconds = "realtime_avatar_database_statement_duration_seconds";
+  const statements = histogram(statementSeconds, "Duration of database statements.", SECONDS, ["statement", "outcome"]);
+  const batches = histogram("realtime_avatar_database_batch_size", "Number of inputs in one batch.", SIZES, ["kind"]);
+  const batchRetries = counter(
+    "realtime_avatar_database_batches_redone_total",
+    "Batches that failed and were executed again one input at a time.",
+    ["kind"],
+  );
+  const lag = histogram("realtime_avatar_event_loop_lag_seconds", `Delay of a timer of ${LAG_TIMER_MS} ms.`, SECONDS);
+  // The standard process metrics that are correct on Bun. The library's default metrics are not.
+  readGauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
+  const startSeconds = Math.round(performance.timeOrigin / 1000);
+  readGauge("process_start_time_seconds", "Start time of the process, since the epoch.", () => startSeconds);
+  readCounter("process_cpu_seconds_total", "User and system processor time.", () => {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   });
-  new Gauge({ name: "realtime_avatar_build_info", help: "Always 1.", labelNames: ["version"], registers }).set(
-    { version },
-    1,
-  );
+  readGauges("realtime_avatar_build_info", "Always 1.", "version", () => ({ [version]: 1 }));
 
   return {
     watcher: {
-      statement: (milliseconds, outcome) => statements.observe({ outcome }, milliseconds / 1000),
+      statement: (statement, milliseconds, outcome) => statements.observe({ statement, outcome }, milliseconds / 1000),
       batch: (kind, size) => batches.observe({ kind }, size),
-      batchRetry: (kind) => redone.inc({ kind }),
+      batchRetry: (kind) => batchRetries.inc({ kind }),
     },
     show: (db) => {
-      const connections = new Gauge({
-        name: "realtime_avatar_database_connections",
-        help: "Database connections by state: open, busy and hanging ones among them, and the maximum.",
-        labelNames: ["state"] as const,
-        registers,
-        collect() {
-          for (const [state, count] of Object.entries(db.stats().connections)) connections.set({ state }, count);
-        },
-      });
-      const waiting = new Gauge({
-        name: "realtime_avatar_database_waiting",
-        help: "Statements that wait for a connection, and inputs that wait for a batch.",
-        labelNames: ["queue"] as const,
-        registers,
-        collect() {
-          for (const [queue, count] of Object.entries(db.stats().waiting)) waiting.set({ queue }, count);
-        },
-      });
+      const connections = "Database connections by state: open, busy and hanging ones among them, and the maximum.";
+      readGauges("realtime_avatar_database_connections", connections, "state", () => db.stats().connections);
+      const waiting = "Statements that wait for a connection, and inputs that wait for a batch.";
+      readGauges("realtime_avatar_database_waiting", waiting, "queue", () => db.stats().waiting);
     },
-    showLog: (output) =>
-      counter(
-        "realtime_avatar_log_lines_dropped_total",
-        "Log lines dropped because their reader had stalled.",
-        output.dropped,
-      ),
+    showLog: ({ dropped }) => {
+      const help = "Log lines dropped because their reader had stalled.";
+      readCounter("realtime_avatar_log_lines_dropped_total", help, dropped);
+    },
     requestBegins: () => {
       active++;
     },
@@ -168,12 +277,21 @@ export const createMetrics = (version: string): Metrics => {
       requests.observe(labels, durationMs / 1000);
       if (problem !== undefined) problems.inc({ code: problem });
     },
+    ...sessionMetrics(own),
+    ...jobMetrics(own),
+    ...uploadMetrics(own),
+    showSweeper: (stats) => {
+      const swept = "Overdue usage sessions that this process has closed.";
+      readCounter("realtime_avatar_sessions_swept_total", swept, () => stats().swept);
+      const sweepLag = "How long the oldest overdue usage session has been overdue at most.";
+      readGauge("realtime_avatar_session_sweep_lag_seconds", sweepLag, () => stats().lagSeconds);
+    },
     fetch: async ({ method, url }) => {
       if (new URL(url).pathname !== "/metrics") return new Response(null, { status: 404 });
       if (method !== "GET" && method !== "HEAD")
         return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
       return new Response(await registry.metrics(), { headers: { "content-type": registry.contentType } });
     },
-    stop: () => clearInterval(timer),
+    stop: observeLag(lag),
   };
 };

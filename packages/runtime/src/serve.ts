@@ -1,5 +1,7 @@
 /** The HTTP server. */
 
+import { networkInterfaces } from "node:os";
+
 /**
  * Disables Bun's own limit, which would respond to a large body with a bare 413 before authentication. The application
  * counts the bytes itself. Bun discards a body that the application does not read as it arrives.
@@ -93,5 +95,36 @@ export const serve = (
     const reason = error instanceof Error && "code" in error ? error.code : "unknown reason";
     const { host, port, portVariable } = address;
     throw new Error(`Cannot listen on ${host}:${port} (${reason}). Set ${portVariable} to another port, or HOST.`);
+  }
+};
+
+/** How often the service looks for a port that is free at every address. */
+const PORT_ATTEMPTS = 10;
+
+/** The addresses of `hosts` at which the machine can listen: the IPv6 loopback only where there is one. */
+const availableHosts = (hosts: readonly string[]): string[] => {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address));
+  return hosts.filter((host) => host !== "::1" || addresses.includes(host));
+};
+
+/**
+ * Serves `fetch` at the same port of several addresses, as `serve` does at one. On two loopback addresses, because a
+ * browser takes either for `localhost`, and another user could otherwise listen at the one that is left.
+ */
+export const serveAll = (
+  { hosts, port, portVariable }: Omit<Address, "host"> & { hosts: readonly string[] },
+  ...rest: [patience: Patience, fetch: Parameters<typeof serve>[2], onFailure?: Parameters<typeof serve>[3]]
+) => {
+  const [first = "127.0.0.1", ...others] = availableHosts(hosts);
+  for (let attempt = 1; ; attempt++) {
+    const servers = [serve({ host: first, port, portVariable }, ...rest)];
+    try {
+      for (const host of others) servers.push(serve({ host, port: servers[0]?.port ?? port, portVariable }, ...rest));
+      return servers;
+    } catch (error) {
+      for (const server of servers) void server.stop(true);
+      // A port that the system has chosen for the first address can be taken at another one.
+      if (port !== 0 || attempt === PORT_ATTEMPTS) throw error;
+    }
   }
 };

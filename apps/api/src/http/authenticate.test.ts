@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect as connectSocket } from "node:net";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { cutBlocked, random, seedKey, session, watchLookUps } from "@realtime-avatar/db/testing";
-import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { session } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { cutBlocked, watchLookUps } from "@realtime-avatar/testing/waits";
 import {
   type Answer,
   createTestApp,
@@ -134,9 +137,9 @@ describe("with a database that is not there", () => {
   const ask = async (key: string): Promise<Answer> => {
     const { db, app: alone } = app();
     const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key, body: {} }));
-    const answer = await readAnswer(await alone.handle(request));
+    const response = await readAnswer(await alone.handle(request));
     await db.close();
-    return answer;
+    return response;
   };
 
   test("a wrong checksum is refused all the same: it never reaches the database", async () => {
@@ -148,11 +151,11 @@ describe("with a database that is not there", () => {
   });
 
   test("a key of the right form is 503: nothing was executed, try again", async () => {
-    const answer = await ask(generateApiKey("live", random).reveal());
-    expect(outcome(answer)).toEqual([503, "unavailable"]);
-    expect(answer.body.retryable).toBe(true);
-    expect(answer.headers.get("retry-after")).toBe("1");
-    expect(answer.text).not.toMatch(/127\.0\.0\.1|postgres|ECONNREFUSED/);
+    const response = await ask(generateApiKey("live", random).reveal());
+    expect(outcome(response)).toEqual([503, "unavailable"]);
+    expect(response.body.retryable).toBe(true);
+    expect(response.headers.get("retry-after")).toBe("1");
+    expect(response.text).not.toMatch(/127\.0\.0\.1|postgres|ECONNREFUSED/);
   });
 });
 
@@ -165,9 +168,9 @@ describe("a connection that is lost under a request", () => {
     await holder.client`select 1 from api_keys where id = ${record.id} for update`;
     const pending = send(`Bearer ${secret.reveal()}`);
     await cutBlocked(db);
-    const answer = await pending;
-    expect([...outcome(answer), answer.body.retryable]).toEqual([503, "outcome_unknown", false]);
-    expect(answer.headers.get("retry-after")).toBe("1");
+    const response = await pending;
+    expect([...outcome(response), response.body.retryable]).toEqual([503, "outcome_unknown", false]);
+    expect(response.headers.get("retry-after")).toBe("1");
     await holder.client`rollback`;
     await holder.close();
     // The process goes on, and serves the next request.
@@ -201,10 +204,10 @@ describe("a defect of ours", () => {
     await client.unsafe("alter table avatars add constraint tripwire check (display_name <> 'trip-the-wire')");
     const key = await api.key();
     const body = { displayName: "trip-the-wire", sourceKind: "image" };
-    const answer = await api.call("POST", "/api/v1/avatars", { key, body });
-    expect(outcome(answer)).toEqual([500, "internal_error"]);
-    expect(answer.text).not.toMatch(/trip|wire|avatars|constraint|sql|postgres/i);
-    const find = () => api.log.find((entry) => entry.includes(answer.body.requestId));
+    const response = await api.call("POST", "/api/v1/avatars", { key, body });
+    expect(outcome(response)).toEqual([500, "internal_error"]);
+    expect(response.text).not.toMatch(/trip|wire|avatars|constraint|sql|postgres/i);
+    const find = () => api.log.find((entry) => entry.includes(response.body.requestId));
     while (!find()) await Bun.sleep(1);
     const line = find();
     expect(JSON.parse(line ?? "{}")).toMatchObject({
@@ -215,7 +218,7 @@ describe("a defect of ours", () => {
     expect(line).not.toContain("trip-the-wire");
   });
 
-  test("is 500 too when an answer would break its schema, and the log does not quote the answer", async () => {
+  test("is 500 too when a response does not match its schema, and the log does not quote the response", async () => {
     const { db } = api.database;
     await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
     const lines: string[] = [];
@@ -224,11 +227,11 @@ describe("a defect of ours", () => {
     const app = createTestApp(db, { config, log });
     const body = { displayName: "unquotable", sourceKind: "image" };
     const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key: await api.key(), body }));
-    const answer = await readAnswer(await app.handle(request));
-    expect(outcome(answer)).toEqual([500, "internal_error"]);
-    expect(answer.text).not.toMatch(/unquotable|xxx/);
+    const response = await readAnswer(await app.handle(request));
+    expect(outcome(response)).toEqual([500, "internal_error"]);
+    expect(response.text).not.toMatch(/unquotable|xxx/);
     while (lines.length === 0) await Bun.sleep(1);
-    expect(JSON.parse(lines.join("")).error.message).toBe("an answer breaks its schema");
+    expect(JSON.parse(lines.join("")).error.message).toBe("a response does not match its schema");
     expect(lines.join("")).not.toMatch(/unquotable|xxx/);
   });
 
@@ -245,13 +248,13 @@ describe("a defect of ours", () => {
       },
       fail,
     );
-    const answer = await readAnswer(await fetch(server.url));
-    expect(outcome(answer)).toEqual([500, "internal_error"]);
-    expect(answer.text).not.toContain("broken");
-    expect(answer.headers.get("x-request-id")).toBe(answer.body.requestId);
+    const response = await readAnswer(await fetch(server.url));
+    expect(outcome(response)).toEqual([500, "internal_error"]);
+    expect(response.text).not.toContain("broken");
+    expect(response.headers.get("x-request-id")).toBe(response.body.requestId);
     expect(JSON.parse(lines.join(""))).toMatchObject({
       level: 50,
-      requestId: answer.body.requestId,
+      requestId: response.body.requestId,
       error: { message: "the handler of errors is broken" },
     });
     await server.stop(true);

@@ -1,86 +1,102 @@
 /**
- * Authentication and scopes. A route with `scope` runs only for a caller that holds that scope. Its handler gets the
- * `caller`, for reading; `writeAsCaller`, the one way to write as the caller; and `db`, which has until the deadline of
- * the request. All of this comes before the body is read, so that an unauthenticated client learns nothing and costs
+ * Authentication, scopes and roles. A route with `scope` runs only for a key that holds that scope, or for a person whose
+ * role allows its operation. Its handler gets the
+ * `caller`, for reading; `writeAsCaller`, the one way to write as the caller; and `db`, whose statements end by the
+ * deadline of the request. All of this comes before the body is read, so that an unauthenticated client learns nothing and costs
  * little.
  */
 
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
+import { findApiKey } from "@realtime-avatar/db/statements/api-keys";
+import type { Origin } from "@realtime-avatar/db/statements/audit-events";
 import {
+  type AnyCaller,
   type Caller,
   confirmFirstUse,
   findCredential,
   type StoredCredential,
 } from "@realtime-avatar/db/statements/callers";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
+import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { type ApiKeyId, isId, type TenantId } from "@realtime-avatar/domain/id";
+import { checkRole, MINIMUM_ROLES, refuseRole } from "@realtime-avatar/domain/people/roles";
+import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { permits, type Scope } from "@realtime-avatar/domain/scope";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
-import { type RequestContext, withRequestContext } from "./request-context.ts";
-import { retryWhileStale, runWrite } from "./retry-while-stale.ts";
+import { presentedSession } from "./people/cookie.ts";
+import { authenticatePerson, isPerson } from "./people/person.ts";
+import { originOf, type RequestContext, withRequestContext } from "./request-context.ts";
+import { runWrite } from "./run-write.ts";
 
 const BEARER = /^bearer +/i;
-/** `token68` of RFC 9110 §11.2, which RFC 6750 §2.1 demands. No character fits twice: it takes linear time. */
+/** `token68` of RFC 9110 §11.2, required by RFC 6750 §2.1. No character matches two parts, so matching takes linear time. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
+
+/** The scopes with one of which a route runs, the one that a refusal names first; `any` is any valid key, `person` no key. */
+type Needed = readonly [Scope, ...Scope[]] | "any" | "person";
+
+/** What authenticates a caller, and what its stored responses are sealed with. */
+export type CallerSecret = ApiKeySecret | SessionToken;
 
 /** Preallocated, so that rejecting a request stays cheap. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
-/** The same words for malformed and for unknown keys, so that the response does not tell them apart. */
+/** The same text for malformed and for unknown keys, so that the response does not reveal which it is. */
 const INVALID = new Problem("invalid_api_key", "The API key is malformed or unknown.");
 
 /** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
-type Authenticated = { caller: Caller; target: ApiKeyRecord | null; secret: ApiKeySecret };
+type Authenticated = { caller: AnyCaller; target: ApiKeyRecord | null; secret: CallerSecret };
 
 /**
- * Runs a write as the caller, on the key that the path names. While either is stale, the caller is authenticated again,
- * and the write is tried again with both as they are then. `isRepeatable` says that the same request may be sent again
- * without being executed twice.
+ * Runs a write as the caller, on the key that the path names (`target`). While the outcome is stale, authenticates the caller
+ * again and retries the write. `isRepeatable`: the client may send the same request again without executing it twice.
  */
 export type WriteAsCaller = <Outcome extends { kind: string }>(
-  attempt: (caller: Caller, target: ApiKeyRecord | null) => Promise<Outcome>,
+  attempt: (caller: AnyCaller, origin: Origin, target: ApiKeyRecord | null) => Promise<Outcome>,
   options?: { isRepeatable: boolean },
 ) => Promise<Exclude<Outcome, { kind: "stale" }>>;
 
-/** The credential of `secret`, with its key, while both are valid. Throws the problem that says what they are otherwise. */
-const findValid = async (
+/** The credential of `secret` with its key. Throws a problem unless both are valid. */
+const findValidCredential = async (
   db: Db,
   secret: ApiKeySecret,
   targetId: ApiKeyId | null,
   context: RequestContext,
   knownTenant: TenantId | undefined,
+  withHeadroom: boolean,
 ): Promise<StoredCredential> => {
-  const stored = await findCredential(db, secret.keyId, targetId, knownTenant);
+  const stored = await findCredential(db, secret.keyId, targetId, knownTenant, withHeadroom);
   if (!stored || !verifyApiKey(secret, stored.digest)) throw INVALID;
   const { status, tenantId } = stored.caller;
   context.tenantId = tenantId;
-  // Only the holder of the true secret comes this far, and may know what became of it.
+  // Only the holder of the true secret gets here, and may know the status of the key.
   if (status === "revoked") throw new Problem("revoked_api_key", "The API key has been revoked.");
   if (stored.retired) throw new Problem("revoked_api_key", "A rotation has replaced this secret of the API key.");
   if (status === "expired") throw new Problem("expired_api_key", "The API key has expired.");
   return stored;
 };
 
-/** Checks the credentials of a request (RFC 6750 §2.1) against the database as it is now. */
-const authenticate = async (
+/** Authenticates a key (RFC 6750 §2.1) by a look-up in the database. */
+const authenticateKey = async (
   db: Db,
   { noteUse, recentSecrets }: Dependencies,
-  header: string | null,
+  header: string,
   targetId: ApiKeyId | null,
   context: RequestContext,
+  withHeadroom: boolean,
 ): Promise<Authenticated> => {
-  const [scheme] = BEARER.exec(header ?? "") ?? [];
-  if (header === null || scheme === undefined) throw MISSING;
+  const [scheme] = BEARER.exec(header) ?? [];
+  if (scheme === undefined) throw MISSING;
   const token = header.slice(scheme.length);
   const secret = TOKEN.test(token) ? parseApiKey(token) : null;
   if (!secret) throw INVALID;
   context.keyId = secret.keyId;
-  let stored = await findValid(db, secret, targetId, context, recentSecrets.tenantOf(secret));
-  // Another request may use the credential first, or a rotation end it meanwhile: it is looked up again then.
+  let stored = await findValidCredential(db, secret, targetId, context, recentSecrets.tenantOf(secret), withHeadroom);
+  // When another request used the credential first, or a rotation retired it meanwhile, it is looked up again.
   if (stored.isUnused && !(await confirmFirstUse(db, secret.keyId))) {
-    stored = await findValid(db, secret, targetId, context, stored.caller.tenantId);
+    stored = await findValidCredential(db, secret, targetId, context, stored.caller.tenantId, withHeadroom);
   }
   const { caller, target } = stored;
   recentSecrets.add(secret, caller.tenantId);
@@ -88,36 +104,87 @@ const authenticate = async (
   return { caller, target, secret };
 };
 
-/** Throws unless the caller holds `needed`. */
-const checkScope = (caller: Caller, needed: Scope | "any"): void => {
-  if (needed === "any" || permits(caller.scopes, needed)) return;
-  const extras = { requiredScope: needed, grantedScopes: caller.scopes };
-  throw new Problem("insufficient_scope", `This operation needs the scope ${needed}.`, extras);
+/** Authenticates a person by the cookie of the session. A request without a cookie that counts has no credentials. */
+const authenticateByCookie = async (
+  db: Db,
+  { publicUrl, noteSeen }: Dependencies,
+  request: Request,
+  targetId: ApiKeyId | null,
+  context: RequestContext,
+): Promise<Authenticated> => {
+  const presented = presentedSession(request, publicUrl());
+  if (!presented) throw MISSING;
+  const caller = await authenticatePerson(db, presented, context);
+  const { tenantId, id, sessionId, checkedAt } = caller;
+  noteSeen({ tenantId, id, checkedAt });
+  noteSeen({ tenantId, id: sessionId, checkedAt });
+  const target = targetId && (await findApiKey(db, tenantId, targetId));
+  return { caller, target, secret: presented.token };
+};
+
+/** Throws unless the caller holds one of the scopes. */
+export const checkScope = (caller: Pick<Caller, "scopes">, needed: Exclude<Needed, "person">): void => {
+  if (needed === "any" || needed.some((scope) => permits(caller.scopes, scope))) return;
+  const [requiredScope] = needed;
+  const extras = { requiredScope, grantedScopes: caller.scopes };
+  throw new Problem("insufficient_scope", `This operation needs the scope ${needed.join(" or ")}.`, extras);
+};
+
+/** What a route needs of its caller, when a scope does not say it all. */
+type Requirements = {
+  scopes: readonly [Scope, ...Scope[]];
+  /** Whether the look-up also finds what the caller can still hold: `caller.headroom`. */
+  withHeadroom?: boolean;
+};
+
+const requirementsOf = (needed: Scope | "any" | "person" | Requirements): { scopes: Needed; withHeadroom: boolean } => {
+  if (typeof needed === "object") return { withHeadroom: false, ...needed };
+  return { scopes: needed === "any" || needed === "person" ? needed : [needed], withHeadroom: false };
+};
+
+/** Throws unless the caller may call the operation: a key by its scopes, a person by the role. */
+const authorize = (caller: AnyCaller, needed: Needed, operation: string | undefined): void => {
+  const minimumRole =
+    operation !== undefined && Object.hasOwn(MINIMUM_ROLES, operation) ? MINIMUM_ROLES[operation] : null;
+  if (isPerson(caller)) checkRole(caller.role, minimumRole);
+  else if (needed === "person") refuseRole(minimumRole ?? null, null);
+  else checkScope(caller, needed);
 };
 
 export const authentication = (dependencies: Dependencies) => {
   const { limitRequests } = dependencies;
   return new Elysia({ name: "authentication" }).use(withRequestContext).macro({
-    /** The scope that a caller needs; `any` is any valid key. */
-    scope: (needed: Scope | "any") => ({
-      detail: { scope: needed } as object,
-      async resolve({ request, params, set, requestContext }) {
+    /** The scope that a key needs; `any` is any valid key, `person` no key. What a person needs is in `MINIMUM_ROLES`. */
+    scope: (needed: Scope | "any" | "person" | Requirements) => ({
+      // As text: Elysia appends to lists each time that it reads them.
+      detail: { scope: [requirementsOf(needed).scopes].flat().join(" ") } as object,
+      async resolve({ request, params, set, requestContext, route }) {
+        const { scopes, withHeadroom } = requirementsOf(needed);
         // Routes without parameters have no `params`, whatever the types say.
         const { id } = (params ?? {}) as { id?: unknown };
         const targetId = isId("key", id) ? id : null;
         const db = dependencies.db.until(requestContext);
         const header = request.headers.get("authorization");
-        const authenticateNow = () => authenticate(db, dependencies, header, targetId, requestContext);
+        // With a header, the cookie is ignored: nothing decides between two callers.
+        const authenticateNow = () =>
+          header === null
+            ? authenticateByCookie(db, dependencies, request, targetId, requestContext)
+            : authenticateKey(db, dependencies, header, targetId, requestContext, withHeadroom);
+        const operation = dependencies.operationAt(request.method, route);
         const first = await authenticateNow();
         await limitRequests?.(first.caller, set.headers as Record<string, string>);
-        checkScope(first.caller, needed);
-        let latest: Authenticated | null = first;
+        authorize(first.caller, scopes, operation);
+        /** The result of the first authentication, until an attempt has used it. Later attempts authenticate again. */
+        let unused: Authenticated | null = first;
         const writeAsCaller: WriteAsCaller = (attempt, { isRepeatable } = { isRepeatable: false }) =>
           retryWhileStale(async () => {
-            const { caller, target } = latest ?? (await authenticateNow());
-            latest = null;
-            checkScope(caller, needed);
-            return runWrite(() => attempt(caller, target), isRepeatable);
+            const { caller, target } = unused ?? (await authenticateNow());
+            unused = null;
+            authorize(caller, scopes, operation);
+            return runWrite(
+              () => attempt(caller, originOf(dependencies, caller, requestContext), target),
+              isRepeatable,
+            );
           });
         return { ...first, writeAsCaller, db };
       },

@@ -1,4 +1,4 @@
-/** Reading a request's body: bytes, text, JSON, and then a value that meets its schema. Nothing is coerced. */
+/** Request bodies: bytes, text, JSON, and then a valid value. Nothing is coerced. */
 import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, validate } from "@realtime-avatar/domain/schema";
 import type { Static, TSchema } from "@sinclair/typebox";
@@ -13,14 +13,14 @@ const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*
 const checkMediaType = ({ headers }: Request): void => {
   if (!JSON_TYPE.test(headers.get("content-type") ?? "") || headers.has("content-encoding")) {
     const detail =
-      "Send `Content-Type: application/json`, with no parameter but charset=utf-8, and no Content-Encoding.";
+      "Send `Content-Type: application/json`, with no parameter except charset=utf-8, and no Content-Encoding.";
     throw new Problem("unsupported_media_type", detail);
   }
 };
 
-const tooLarge = (): Problem => new Problem("body_too_large", `A body has at most ${MAX_BODY_BYTES} bytes.`);
+const tooLarge = (): Problem => new Problem("body_too_large", `The body must have at most ${MAX_BODY_BYTES} bytes.`);
 
-/** The bytes of a body without a declared length, counted as they come. */
+/** The bytes of a body without a declared length, counted as they arrive. */
 const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: RequestContext): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
@@ -33,24 +33,24 @@ const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: Requ
   return Buffer.concat(chunks);
 };
 
-/** The body's bytes. The client has until the request's deadline, which is then moved by the time that it has taken. */
+/** The bytes of the body. The client must send it by the deadline of the request, which is then moved by the time it took. */
 const readBytes = async (request: Request, context: RequestContext): Promise<Uint8Array> => {
   const declared = request.headers.get("content-length");
   if (Number(declared) > MAX_BODY_BYTES) throw tooLarge();
   const startedAt = performance.now();
   let timer: Timer | undefined;
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       reject(new Problem("malformed_request", "The body did not arrive in time.", { retryable: true, hangUp: true }));
     }, context.deadline - startedAt);
   });
-  // HTTP holds the sender to its Content-Length, so these bytes can be taken in one go.
+  // HTTP enforces a declared length, so these bytes can be read at once.
   const bytes = declared === null && request.body ? readChunks(request.body, context) : request.bytes();
   try {
-    return await Promise.race([bytes, late]);
+    return await Promise.race([bytes, timeout]);
   } catch (error) {
     if (error instanceof Problem) throw error;
-    // The sender hung up, or broke the framing: nobody will read the answer, but the log should not call it our defect.
+    // The client disconnected or sent invalid framing. It will not read the response; the log must not report a defect.
     throw new Problem("malformed_request", "The body ended before it was complete.");
   } finally {
     clearTimeout(timer);
@@ -63,7 +63,7 @@ const malformed = (detail: string): Problem => new Problem("malformed_json", det
 const BACKSLASH = 0x5c;
 const QUOTE = 0x22;
 
-/** Refuses deep nesting before a recursive reader meets it. Brackets within strings do not count. */
+/** Rejects deep nesting before a recursive parser reads it. Brackets in strings do not count. */
 const checkDepth = (text: string): void => {
   let depth = 0;
   let inString = false;
@@ -73,9 +73,9 @@ const checkDepth = (text: string): void => {
       if (unit === BACKSLASH) index++;
       else if (unit === QUOTE) inString = false;
     } else if (unit === QUOTE) inString = true;
-    // { and [ are alike in all bits but 0x20, and so are } and ].
+    // { and [ differ only in bit 0x20, and so do } and ].
     else if ((unit & 0xdf) === 0x5b && ++depth > MAX_DEPTH)
-      throw malformed(`JSON is nested at most ${MAX_DEPTH} deep.`);
+      throw malformed(`JSON must be nested at most ${MAX_DEPTH} levels deep.`);
     else if ((unit & 0xdf) === 0x5d) depth--;
   }
 };
@@ -84,7 +84,7 @@ const parseJson = (bytes: Uint8Array): unknown => {
   if (bytes.length === 0) throw malformed("The body is empty.");
   let text: string;
   try {
-    // A byte order mark is kept, and then refused by the JSON parser (RFC 8259 §8.1).
+    // The JSON parser rejects a byte order mark (RFC 8259 §8.1).
     text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw malformed("The body is not valid UTF-8.");
@@ -93,14 +93,28 @@ const parseJson = (bytes: Uint8Array): unknown => {
   try {
     return JSON.parse(text);
   } catch {
-    throw malformed("The body is not JSON as RFC 8259 defines it.");
+    throw malformed("The body is not valid JSON (RFC 8259).");
   }
 };
 
+/** Whether the request has no body: none was sent, or one of zero bytes. */
+const isAbsent = ({ body, headers }: Request): boolean => body === null || headers.get("content-length") === "0";
+
+/** As `readBody`, for a request that needs no body: none counts as `{}`. */
+export const readOptionalBody = async <Schema extends TSchema>(
+  request: Request,
+  context: RequestContext,
+  schema: Schema,
+): Promise<Static<Schema>> => {
+  if (!isAbsent(request)) return readBody(request, context, schema);
+  refuseIfAny([...queryOf(request, NO_PARAMETERS).errors, ...validate(schema, {})]);
+  return {};
+};
+
 /**
- * The body of `request` as a value that meets `schema`. Throws the problems `unsupported_media_type`,
- * `body_too_large`, `malformed_json` and `validation_failed`, judged in this order; the last one tells all at once, with
- * the `errors` that were found elsewhere in the request. No route with a body takes query parameters.
+ * The valid body of `request`. Throws the problems `unsupported_media_type`, `body_too_large`, `malformed_json` and
+ * `validation_failed`, checked in this order. The last one contains all errors of the body and the query, and `errors`,
+ * those of other parts of the request. No route with a body has query parameters.
  */
 export const readBody = async <Schema extends TSchema>(
   request: Request,

@@ -1,35 +1,20 @@
-/** Which client a request comes from, for limits that hold before anyone has shown a key. */
+/** The network of a client, for rate limits that apply before authentication. */
 import { isIP, isIPv6 } from "node:net";
+import ipaddr from "ipaddr.js";
 
-/** An IPv6 address without its zone, as eight numbers. */
-const groupsOf = (address: string): number[] => {
-  // The URL standard writes each address in one way: hexadecimal, and with its zeros left out.
-  const { hostname } = new URL(`http://[${address.split("%")[0]}]`);
-  const [head = [], tail = []] = hostname
-    .slice(1, -1)
-    .split("::")
-    .map((part) => part.split(":").filter(Boolean));
-  return [...head, ...Array(8 - head.length - tail.length).fill("0"), ...tail].map((group) =>
-    Number.parseInt(group, 16),
-  );
-};
-
-/** The network that one client has at its disposal: an IPv4 address, or the first 64 bits of an IPv6 address. */
+/** The network that one client controls: an IPv4 address, or the first 64 bits of an IPv6 address. */
 const networkOf = (address: string): string => {
   if (!isIPv6(address)) return address;
-  const groups = groupsOf(address);
-  const [sixth = 0, high = 0, low = 0] = groups.slice(5);
-  // An IPv4 address in IPv6 clothes (RFC 4291 §2.5.5.2).
-  if (sixth === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {
-    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join(".");
-  }
-  return groups
+  // An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2) is treated as its IPv4 address.
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  return parsed.parts
     .slice(0, 4)
     .map((group) => group.toString(16))
     .join(":");
 };
 
-/** An entry of `X-Forwarded-For`, without the port that some proxies write; `null` when it is no address. */
+/** An entry of `X-Forwarded-For`, without the port that some proxies add; `null` when it is not an address. */
 const addressOf = (entry: string | undefined): string | null => {
   const [, bracketed, plain] = /^(?:\[(.+)\](?::\d+)?|(\d+\.\d+\.\d+\.\d+):\d+)$/.exec(entry ?? "") ?? [];
   const address = bracketed ?? plain ?? entry ?? "";
@@ -37,9 +22,9 @@ const addressOf = (entry: string | undefined): string | null => {
 };
 
 /**
- * The client's network. `trustedProxyHops` is the number of proxies in front that each append the address of their peer
- * to `X-Forwarded-For`: so many entries from the right are theirs, what stands before them anyone may have written. An
- * entry that is missing or no address counts for nothing, and the connection's own `peer` stands.
+ * The client's network. `trustedProxyHops` is the number of proxies in front of the service that each append the address
+ * of their peer to `X-Forwarded-For`. Entries to the left of theirs are ignored, because the client can forge them. When
+ * the entry is missing or is not an address, the address of the connection, `peer`, is used.
  */
 export const clientNetwork = (
   { headers }: Pick<Request, "headers">,

@@ -1,15 +1,15 @@
-/** Conditional requests (RFC 9110 §13): a version as an entity tag, and what a caller expects of it. */
+/** Conditional requests (RFC 9110 §13). The entity tag of a resource is its version. */
 import type { FieldError, MatchesVersion } from "@realtime-avatar/domain/problem";
 
 export const entityTag = ({ version }: { version: number }): string => `"${version}"`;
 
 const TAG = /(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/.source;
-/** `*`, or a list of tags. Empty elements of a list mean nothing (§5.6.1). */
+/** `*`, or a list of tags. Empty elements of a list are ignored (§5.6.1). */
 export const CONDITION_PATTERN = `^(?:\\*|(?:,[ \\t]*)*${TAG}(?:[ \\t]*,(?:[ \\t]*${TAG})?)*)$`;
 /** A longer condition is malformed. */
 export const MAX_CONDITION_LENGTH = 1024;
 const CONDITION = new RegExp(CONDITION_PATTERN);
-/** A version as we write it; whatever else is in quotes is no tag of ours. */
+/** A version as the service writes it; no other tag matches. */
 const VERSION = /^[1-9]\d{0,9}$/;
 
 /** The tags of a list, `*` for any; `null` when the header is malformed. */
@@ -20,13 +20,13 @@ const tagsOf = (header: string): { tag: string; isWeak: boolean }[] | "*" | null
 };
 
 export type Expectation = {
-  /** The versions of `If-Match`, as text; null when any will do. */
+  /** The versions in `If-Match`, as text; null when every version matches. */
   versions: readonly string[] | null;
   matches: MatchesVersion;
   errors: readonly FieldError[];
 };
 
-/** What `If-Match` expects. Tags are compared strongly (§13.1.1): a weak one is none of ours. */
+/** The condition of `If-Match`. Tags are compared strongly (§13.1.1): a weak tag never matches. */
 export const readIfMatch = ({ headers }: Request): Expectation => {
   const header = headers.get("if-match");
   if (header === null) return { versions: null, matches: () => true, errors: [] };
@@ -41,9 +41,13 @@ export const readIfMatch = ({ headers }: Request): Expectation => {
   };
 };
 
-/** Whether `If-None-Match` names the version, so that the caller has it already. Compared weakly (§13.1.2). */
-export const isKnown = ({ headers }: Request, { version }: { version: number }): boolean => {
+/** Whether `If-None-Match` names `entityTag`, in quotes: the caller has it already. Tags are compared weakly (§13.1.2). */
+export const hasTag = ({ headers }: Request, entityTag: string): boolean => {
   const header = headers.get("if-none-match");
   const tags = header === null ? null : tagsOf(header);
-  return tags === "*" || (tags ?? []).some(({ tag }) => tag === String(version));
+  return tags === "*" || (tags ?? []).some(({ tag }) => `"${tag}"` === entityTag);
 };
+
+/** Whether `If-None-Match` names the version. */
+export const isKnown = (request: Request, resource: { version: number }): boolean =>
+  hasTag(request, entityTag(resource));

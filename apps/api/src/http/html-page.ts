@@ -1,10 +1,10 @@
-/** Pages for people: text that a browser renders, under a policy of its own. */
-import type { ResponseHead } from "./request-context.ts";
+/** HTML pages and their Content Security Policy. */
+import type { ResponseHead } from "./response.ts";
 
-/** Whatever a page asks for, nobody frames it, and no form or base leads elsewhere. */
+/** The rules for all pages: no framing, and no form or base with another target. */
 const ALWAYS = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** Makes `html` the answer. `allowed` is what the page may load; all else it may not (Content Security Policy, level 3). */
+/** Sends `html`. `allowed` lists what the page may load; everything else is forbidden (Content Security Policy Level 3). */
 export const asPage = (html: string, allowed: string, { headers }: Pick<ResponseHead, "headers">): string => {
   headers["content-type"] = "text/html; charset=utf-8";
   headers["content-security-policy"] = `default-src 'none'; ${allowed}; ${ALWAYS}`;

@@ -1,37 +1,60 @@
 /**
- * POST requests that are executed at most once. A request that is sent again with the same `Idempotency-Key` gets the
- * stored response and does nothing. The claim is written by the statement that does the work; here it is prepared, and a
- * stored response is read again.
+ * Idempotency of POST requests. A repeated request with the same `Idempotency-Key` is not executed again but gets the stored
+ * response. The claim of the `Idempotency-Key` is written by the statement that executes the request.
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
-import {
-  type Claim,
-  findAnswer,
-  type StoredAnswer,
-  type WriteOutcome,
-} from "@realtime-avatar/db/statements/idempotency-keys";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { type ApiKeySecret, maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
+import type { Origin } from "@realtime-avatar/db/statements/audit-events";
+import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
+import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
+import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
 import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "@realtime-avatar/domain/idempotency";
+import { InvitationWithUrl, PasskeyInvitation } from "@realtime-avatar/domain/people/schemas";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { isValid } from "@realtime-avatar/domain/schema";
 import type { TSchema } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
-import type { WriteAsCaller } from "./authenticate.ts";
-import type { ResponseHead } from "./request-context.ts";
+import type { CallerSecret, WriteAsCaller } from "./authenticate.ts";
+import { ENVIRONMENT_HEADER } from "./people/cookie.ts";
+import {
+  type Representation,
+  type ResourceHead,
+  type ResponseHead,
+  responseText,
+  sendText,
+  withMembers,
+} from "./response.ts";
 
-/** A response that is known before the statement runs. */
-type PlannedResponse = { status: number; location: string | null; etag: string; body: object };
+/** The outcome of a write. `etag`: the version of the resource, when only the write knows it. */
+type PlannedOutcome = WriteOutcome & { etag?: string };
 
-/** What a request will do: its response, and the write that makes it true. */
-export type Plan = {
-  response: PlannedResponse;
-  /** Runs the write, and stores the response with it when there is a claim. */
-  write(claim: Claim | null): Promise<WriteOutcome | { kind: "refused"; problem: Problem }>;
+/**
+ * What a request will do: its response, which is known before the write, and the write. Members of the response that only
+ * the write knows are `figures` of its outcome: they are stored beside the response, and complete it when it is sent.
+ */
+type Plan<Body> = {
+  response: ResourceHead & { body: Body };
+  /** Runs the write, and stores the response with it when there is a claim. Throws a `Problem` when it is refused. */
+  write(claim: Claim | null): Promise<PlannedOutcome>;
 };
 
-/** Throws the problem `malformed_request` when there is an invalid `Idempotency-Key`. */
+/**
+ * Makes the plan of a request. Writes nothing. Asynchronous only where the response of a passkey is verified. Throws a
+ * `Problem` when the request is refused.
+ */
+export type MakePlan<Body> = (
+  caller: AnyCaller,
+  origin: Origin,
+  target: ApiKeyRecord | null,
+) => Plan<Body> | Promise<Plan<Body>>;
+
+/** The schemas of responses with a secret: that of a key, or the link of an invitation. */
+const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([ApiKeyWithSecret, InvitationWithUrl, PasskeyInvitation]);
+
+/** Whether responses of this schema contain a secret. */
+export const containsSecret = (schema: TSchema): boolean => SECRET_RESPONSES.has(schema);
+
+/** Throws the problem `malformed_request` when the request has an invalid `Idempotency-Key`. */
 export const checkIdempotencyKey = ({ headers }: Request): void => {
   const key = headers.get("idempotency-key");
   if (key === null) return;
@@ -39,131 +62,134 @@ export const checkIdempotencyKey = ({ headers }: Request): void => {
     throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters.");
   }
   if (maskApiKeys(key) !== key) {
-    throw new Problem("malformed_request", "An Idempotency-Key is not a secret: it must not hold an API key.");
+    throw new Problem("malformed_request", "An Idempotency-Key must not contain an API key.");
   }
 };
 
-const respond = (
-  text: string,
-  { status, location, etag }: Pick<PlannedResponse, "status" | "location" | "etag">,
-  set: ResponseHead,
-): string => {
-  set.status = status;
-  set.headers["content-type"] = "application/json";
-  set.headers["etag"] = etag;
-  if (location !== null) set.headers["location"] = location;
-  return text;
-};
-
-/** A request with an `Idempotency-Key`, as it is compared with an earlier one and as its response is sealed. */
+/** A request with an `Idempotency-Key`. */
 type IdempotentRequest = {
   idempotencyKey: string;
-  /** Method and path. */
-  request: string;
+  /** See `claimedRequest`. */
+  operation: string;
+  path: string;
   bodyHash: Uint8Array;
-  secret: ApiKeySecret;
-  /** Whether the response shows a secret. One that is stored unsealed was not stored by this service. */
-  isSealed: boolean;
+  secret: CallerSecret;
+  /**
+   * Whether the response contains a secret. Such a response is stored sealed. One that is stored unsealed was not stored by
+   * this service, and is not sent.
+   */
+  containsSecret: boolean;
 };
 
-/** The stored response of an earlier attempt. */
-const replay = (stored: StoredAnswer, idempotent: IdempotentRequest, set: ResponseHead): string => {
-  const { idempotencyKey, request, bodyHash, secret, isSealed } = idempotent;
+type Replayed = Extract<WriteOutcome, { kind: "replayed" }>;
+
+/** Sends the stored response of an earlier request. */
+const replay = ({ response: stored, figures }: Replayed, idempotent: IdempotentRequest, set: ResponseHead): string => {
+  const { idempotencyKey, operation, path, bodyHash, secret, containsSecret } = idempotent;
   if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
     throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
   }
   const text =
-    !isSealed && stored.sealedFor === null
+    !containsSecret && stored.sealedFor === null
       ? Buffer.from(stored.answer).toString()
-      : openResponse(stored.answer, stored, { secret, idempotencyKey, request });
+      : openResponse(stored.answer, stored, { secret, idempotencyKey, request: operation });
   if (text !== null) {
     set.headers["idempotent-replayed"] = "true";
-    return respond(text, stored, set);
+    return sendText(withMembers(text, figures), stored, set);
   }
-  const detail = "The request was made before, with another secret of the calling key, which alone opens its answer.";
-  // A rotation has no address of its own: its key has.
-  const location = stored.location ?? request.slice(request.indexOf(" ") + 1, request.lastIndexOf("/"));
+  const detail =
+    "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
+  // A rotation has no `Location`: the path of its key is used.
+  const location = stored.location ?? path.slice(0, path.lastIndexOf("/"));
   throw new Problem("replay_unavailable", detail, { location });
 };
 
 /** Whether the domain refuses the request, as opposed to a failure of the service. */
 const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
 
-type Context = {
+/** What executing a write needs of its request. */
+type WriteContext = {
   writeAsCaller: WriteAsCaller;
   db: Db;
   path: string;
   request: Request;
-  secret: ApiKeySecret;
+  secret: CallerSecret;
   set: ResponseHead;
 };
 
-const idempotentRequestOf = ({ path, request, secret }: Context, schema: TSchema, body: unknown) => {
+/**
+ * What an `Idempotency-Key` is claimed for: method and path, and for a person the environment of the request, which the credential
+ * of a key implies.
+ */
+export const claimedRequest = ({ method, headers }: Request, path: string, isPerson: boolean): string =>
+  isPerson ? `${method} ${path} ${headers.get(ENVIRONMENT_HEADER)}` : `${method} ${path}`;
+
+const idempotentRequestOf = (
+  { path, request, secret }: WriteContext,
+  schema: TSchema,
+  body: unknown,
+): IdempotentRequest | null => {
   const idempotencyKey = request.headers.get("idempotency-key");
   if (idempotencyKey === null) return null;
-  const isSealed = "apiKey" in (schema["properties"] ?? {});
-  return { idempotencyKey, request: `${request.method} ${path}`, bodyHash: hashBody(body), secret, isSealed };
+  const operation = claimedRequest(request, path, !("keyId" in secret));
+  const isSecret = containsSecret(schema);
+  return { idempotencyKey, operation, path, bodyHash: hashBody(body), secret, containsSecret: isSecret };
 };
 
-/** The claim of `response`, whose body is `text`. */
+/** The claim of a request, with its response. */
 const claimOf = (
-  { secret, isSealed, ...request }: IdempotentRequest,
-  { status, location, etag }: PlannedResponse,
+  { operation, idempotencyKey, bodyHash, secret, containsSecret }: IdempotentRequest,
+  { status, location, etag }: ResourceHead,
   text: string,
   { random }: Dependencies,
 ): Claim => {
-  const head = { status, location, etag, bodyHash: request.bodyHash };
-  if (!isSealed) return { ...request, ...head, answer: Buffer.from(text), sealedFor: null };
-  return {
-    ...request,
-    ...head,
-    answer: sealResponse(text, head, { ...request, secret }, random),
-    sealedFor: secret.keyId,
-  };
+  const head = { status, location, etag, bodyHash };
+  const claim = { request: operation, idempotencyKey, ...head };
+  if (!containsSecret) return { ...claim, answer: Buffer.from(text), sealedFor: null };
+  const sealed = sealResponse(text, head, { secret, idempotencyKey, request: operation }, random);
+  return { ...claim, answer: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
 };
 
 /**
- * Executes a request at most once for its `Idempotency-Key`, if it has one. The order is: plan, validate the response
- * against `schema`, serialize it once, seal the claim, write, and then by the outcome respond, replay, or plan again with
- * the caller as it is now. `plan` is pure and synchronous. When it refuses the request for something that depends on time,
- * on the caller or on what the path names, an earlier attempt may have succeeded before that was so: its response is
- * replayed then.
+ * Executes a request, at most once if it has an `Idempotency-Key`, and sends the response. The order is: plan, validate the
+ * response, serialize it once, seal the claim, write. Depending on the outcome, the response is sent, an earlier one is
+ * replayed, or the request is planned again with the caller as it is now. When a request is refused, an earlier one with
+ * the same `Idempotency-Key` may have succeeded, with another caller or target or at another time: its response is replayed then.
  */
-export const executeIdempotently = async (
+export const executeIdempotently = async <Body>(
   dependencies: Dependencies,
-  context: Context,
-  schema: TSchema,
+  context: WriteContext,
+  representation: Representation<Body>,
   body: unknown,
-  plan: (caller: Caller, target: ApiKeyRecord | null) => Plan,
+  makePlan: MakePlan<Body>,
 ): Promise<string> => {
   const { writeAsCaller, db, set } = context;
-  const idempotent = idempotentRequestOf(context, schema, body);
+  const idempotent = idempotentRequestOf(context, representation.schema, body);
 
-  const planAndWrite = async (caller: Caller, target: ApiKeyRecord | null) => {
-    const { response, write } = plan(caller, target);
-    if (!isValid(schema, response.body)) throw new Error("an answer breaks its schema");
-    const text = JSON.stringify(response.body);
-    const outcome = await write(idempotent && claimOf(idempotent, response, text, dependencies));
-    if (outcome.kind === "refused") throw outcome.problem;
-    return outcome.kind === "written" ? { kind: "written" as const, response, text } : outcome;
+  const findStored = async (caller: AnyCaller): Promise<Replayed | null> => {
+    if (idempotent === null) return null;
+    const { operation, idempotencyKey } = idempotent;
+    return findStoredResponse(db, caller, { request: operation, idempotencyKey });
   };
-
-  const outcome = await writeAsCaller(
-    async (caller, target) => {
-      try {
-        return await planAndWrite(caller, target);
-      } catch (error) {
-        const stored = idempotent && isRefusal(error) ? await findAnswer(db, caller, idempotent) : null;
-        if (stored === null) throw error;
-        return { kind: "replayed" as const, response: stored };
-      }
-    },
-    { isRepeatable: idempotent !== null },
-  );
+  const attempt = async (...[caller, origin, target]: Parameters<MakePlan<Body>>) => {
+    try {
+      const { response, write } = await makePlan(caller, origin, target);
+      const text = responseText(representation, response.body);
+      const outcome = await write(idempotent && claimOf(idempotent, response, text, dependencies));
+      return outcome.kind === "written" ? { ...outcome, response, text } : outcome;
+    } catch (error) {
+      const stored = isRefusal(error) ? await findStored(caller) : null;
+      if (stored === null) throw error;
+      return stored;
+    }
+  };
+  const outcome = await writeAsCaller(attempt, { isRepeatable: idempotent !== null });
   switch (outcome.kind) {
-    case "written":
-      return respond(outcome.text, outcome.response, set);
+    case "written": {
+      const { response, text, figures, etag = response.etag } = outcome;
+      return sendText(withMembers(text, figures), { ...response, etag }, set);
+    }
     case "replayed":
-      return replay(outcome.response, idempotent as IdempotentRequest, set);
+      return replay(outcome, idempotent as IdempotentRequest, set);
   }
 };

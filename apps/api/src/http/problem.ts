@@ -1,28 +1,34 @@
-/** Errors as answers: `application/problem+json` (RFC 9457), in fixed words, with nothing internal and no echo. */
+/** Error responses: `application/problem+json` (RFC 9457), with fixed texts, nothing internal and no input of the caller. */
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
-import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
-import { MAX_ERRORS } from "@realtime-avatar/domain/schema";
-import { SCOPES } from "@realtime-avatar/domain/scope";
+import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
+import { ROLES } from "@realtime-avatar/domain/people/roles";
+import { LIMITED_BY, PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import { MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
+import { StorageError } from "@realtime-avatar/storage/storage";
 import { type TProperties, Type } from "@sinclair/typebox";
-import type { ResponseHead } from "./request-context.ts";
+import type { ResponseHead } from "./response.ts";
 
 const UNAVAILABLE = "The database cannot be reached. Try again shortly.";
+const STORE_UNAVAILABLE = "The store of files cannot be reached, or has no room. Try again shortly.";
 const RETRY_AFTER_SECONDS = 1;
 
-/** The answer that an error means. What we do not know is `internal_error`: its words stay with us. */
+/** The problem for an error. An unknown error is `internal_error`; its message is not sent. */
 export const toProblem = (error: unknown): Problem => {
   if (error instanceof Problem) return error;
-  // The client has gone. This is for the log and the metrics.
+  // The client has disconnected. This problem is for the log and the metrics.
   if (isAbort(error)) return new Problem("malformed_request", "The connection ended before the request was executed.");
-  // Writes say themselves when their outcome is unknown; whatever else fails at the database changed nothing.
+  if (error instanceof StorageError && error.reason !== "damaged") {
+    return new Problem("unavailable", STORE_UNAVAILABLE, { retryable: true }, { cause: error });
+  }
+  // `runWrite` reports writes with an unknown outcome. Every other failure of the database changed nothing.
   if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });
-  return new Problem("internal_error", "Something went wrong on our side. The request id identifies it in our log.");
+  return new Problem("internal_error", "The service has a defect. The request id identifies the request in its log.");
 };
 
-/** Why work is refused for load alone. */
+/** The errors of the database queue that mean overload. */
 const OVERLOAD = new Set(["QUEUE_FULL", "DEADLINE_EXCEEDED"]);
 
-/** Whether `error`, which was answered with `problem`, says that the service had too much to do, and nothing worse. */
+/** Whether `error`, which the client got as `problem`, was caused by overload alone. */
 export const isOverload = (error: unknown, { code }: Problem): boolean => {
   if (code !== "unavailable") return false;
   const cause = error instanceof Problem ? error.cause : error;
@@ -31,7 +37,7 @@ export const isOverload = (error: unknown, { code }: Problem): boolean => {
 
 const CHALLENGE = 'Bearer realm="realtime-avatar"';
 
-/** The challenge of RFC 6750 §3: an error code only when credentials were sent. */
+/** The `WWW-Authenticate` challenge (RFC 6750 §3), with an error code only when credentials were sent; or null. */
 const challenge = ({ code, status, extras }: Problem): string | null => {
   if (code === "missing_api_key") return CHALLENGE;
   if (status === 401) return `${CHALLENGE}, error="invalid_token"`;
@@ -39,40 +45,31 @@ const challenge = ({ code, status, extras }: Problem): string | null => {
   return null;
 };
 
-/** Makes a problem the answer to the request `requestId`: sets its status and headers, and gives its body. */
+/** Sets the status and the headers of a problem response, and returns its body. */
 export const writeProblem = (problem: Problem, requestId: string, set: ResponseHead): string => {
+  const { code, status, detail } = problem;
+  const { retryAfterSeconds, hangUp, location, retryable = false } = problem.extras;
+  const { errors, requiredScope, grantedScopes, currentStatus, allowedStatuses } = problem.extras;
+  const { requiredCreditMicros, limitedBy, requiredRole, role } = problem.extras;
   const { headers } = set;
-  set.status = problem.status;
+  set.status = status;
   headers["content-type"] = "application/problem+json";
-  const wanted = challenge(problem);
-  if (wanted) headers["www-authenticate"] = wanted;
-  const retryAfter = problem.extras.retryAfterSeconds ?? (problem.status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  const authenticate = challenge(problem);
+  if (authenticate) headers["www-authenticate"] = authenticate;
+  const retryAfter = retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
   if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
-  if (problem.extras.hangUp) headers["connection"] = "close";
-  if (problem.extras.location !== undefined) headers["location"] = problem.extras.location;
-  const body = {
-    type: `/problems/${problem.code}`,
-    title: PROBLEMS[problem.code].title,
-    status: problem.status,
-    detail: problem.detail,
-    code: problem.code,
-    requestId,
-    retryable: problem.extras.retryable ?? false,
-    errors: problem.extras.errors,
-    requiredScope: problem.extras.requiredScope,
-    grantedScopes: problem.extras.grantedScopes,
-    currentStatus: problem.extras.currentStatus,
-    allowedStatuses: problem.extras.allowedStatuses,
-  };
-  return JSON.stringify(body);
+  if (hangUp) headers["connection"] = "close";
+  if (location !== undefined) headers["location"] = location;
+  const common = { type: `/problems/${code}`, title: PROBLEMS[code].title, status, detail, code, requestId, retryable };
+  const others = { errors, requiredScope, grantedScopes, currentStatus, allowedStatuses };
+  return JSON.stringify({ ...common, ...others, requiredRole, role, requiredCreditMicros, limitedBy });
 };
 
-/** A problem as a response of its own, for a request that the application could not answer. */
+/** A problem as a `Response`, for a request that the application could not handle. */
 export const problemResponse = (problem: Problem, requestId: string): Response => {
   const headers = { "x-request-id": requestId, "cache-control": "no-store", "x-content-type-options": "nosniff" };
-  const set: ResponseHead = { headers: { ...headers } };
-  const body = writeProblem(problem, requestId, set);
-  return new Response(body, { status: problem.status, headers: set.headers as Record<string, string> });
+  const body = writeProblem(problem, requestId, { headers });
+  return new Response(body, { status: problem.status, headers });
 };
 
 const fieldError = {
@@ -84,14 +81,30 @@ const fieldError = {
 };
 const strict = { additionalProperties: false };
 const bounds = { minItems: 1, maxItems: MAX_ERRORS };
-const allowed = Type.Unknown({ description: "What the calling key may give; null when nothing will do." });
+const allowed = Type.Unknown({ description: "What the calling key may grant; null when it may grant nothing." });
 const scopes = Type.Union(SCOPES.map((scope) => Type.Literal(scope)));
 
-/** What only some problems have. */
+const requiredCreditMicros = Type.Integer({
+  minimum: 0,
+  maximum: Number.MAX_SAFE_INTEGER,
+  description: "What the request has to hold at least, in credit micros.",
+});
+const limitedBy = Type.Union(
+  LIMITED_BY.map((whose) => Type.Literal(whose)),
+  { description: "Whose spend cap it is: that of the calling key, or of an ancestor of it." },
+);
+
+/** The members that only some problems have. */
 const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
   validation_failed: { errors: Type.Array(Type.Object(fieldError, strict), bounds) },
   grant_exceeds_caller: { errors: Type.Array(Type.Object({ ...fieldError, allowed }, strict), bounds) },
+  spend_limit_exceeded: { requiredCreditMicros, limitedBy },
+  insufficient_credits: { requiredCreditMicros },
   insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },
+  insufficient_role: {
+    requiredRole: Nullable(OneOf(ROLES), { description: "The least role; null: the operation is only for API keys." }),
+    role: Nullable(OneOf(ROLES), { description: "The role of the caller; null: the caller is an API key." }),
+  },
   invalid_transition: { currentStatus: Type.String(), allowedStatuses: Type.Array(Type.String()) },
 };
 
@@ -102,7 +115,7 @@ export const problemSchema = (code: ProblemCode) =>
       type: Type.Literal(`/problems/${code}`),
       title: Type.Literal(PROBLEMS[code].title),
       status: Type.Literal(PROBLEMS[code].status),
-      detail: Type.String({ description: "What is wrong, in words for people." }),
+      detail: Type.String({ description: "What is wrong, for people." }),
       code: Type.Literal(code),
       requestId: Type.String({ description: "As in `X-Request-Id`." }),
       retryable: Type.Boolean({

@@ -1,14 +1,14 @@
-/** Reading a request's query parameters: as strict as its body. Each is known, given once, and meets its schema. */
+/** Query parameters, validated as strictly as bodies: unknown and repeated parameters are rejected. */
 import { type FieldError, validationFailed } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
 import { Kind, type Static, type TObject, Type } from "@sinclair/typebox";
 
-/** What most routes take. */
+/** The schema of routes without query parameters. */
 export const NO_PARAMETERS = Type.Object({}, { additionalProperties: false });
 
 const INTEGER = /^(0|[1-9]\d{0,15})$/;
 
-/** The parameters of a query as `schema` types them, and what is wrong with them, at most a hundred errors. */
+/** The query parameters with the types of `schema`, and their errors, at most `MAX_ERRORS`. */
 export const queryOf = (
   { url }: { url: string },
   schema: TObject,
@@ -24,11 +24,11 @@ export const queryOf = (
     };
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;
     if (!property) refuse("unknown_parameter", "Is not a known query parameter.");
-    else if (name in value) refuse("repeated_parameter", "Must be given once.");
+    else if (name in value) refuse("repeated_parameter", "Must not be repeated.");
     else {
       value[name] = property[Kind] === "Integer" && INTEGER.test(text) ? Number(text) : text;
-      const [wrong] = validate(property, value[name]);
-      if (wrong) refuse(wrong.code, wrong.detail);
+      const [error] = validate(property, value[name]);
+      if (error) refuse(error.code, error.detail);
     }
   }
   return { value, errors: [...errors.values()] };
@@ -40,8 +40,8 @@ export const refuseIfAny = (errors: readonly FieldError[]): void => {
 };
 
 /**
- * The query parameters of `request`, which meet `schema`. Throws the problem `validation_failed` with what is wrong with
- * them, and with the `errors` that were found elsewhere.
+ * The query parameters of `request`. Throws the problem `validation_failed` with the errors of the parameters and with
+ * `errors`, those of other parts of the request.
  */
 export const readQuery = <Schema extends TObject>(
   request: Request,

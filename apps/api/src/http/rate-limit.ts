@@ -1,55 +1,75 @@
 /**
- * How often something may be done. What is counted is kept in the memory of the process, or with `REDIS_URL` there, so
- * that all replicas count together; while Redis cannot be reached, each counts for itself again. There is no moment
- * without a limit.
+ * Rate limits. Each process counts in its memory; with `REDIS_URL`, all replicas count together in Redis. While Redis cannot
+ * be reached, each process counts for itself, so there is always a limit.
  */
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import { randomBytes } from "node:crypto";
+import { isId } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { type RateLimiterAbstract, RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { clientNetwork } from "./client-address.ts";
 import type { RedisStore } from "./redis.ts";
 
-/** The state of a limit after a request was counted: what is left, and until when. */
-type Counted = { isAllowed: boolean; remaining: number; resetMs: number };
+/** The state of a limit after a request was counted. */
+type Count = { isAllowed: boolean; remaining: number; resetMs: number };
 
-/** Counts one more for `id`. */
+/** Counts a request of `id`. */
 export type Limiter = {
-  (id: string): Promise<Counted>;
-  /** Takes back one that was counted and allowed. Called right after it, so that it is of the same window. */
+  (id: string): Promise<Count>;
+  /** Undoes the count of an allowed request. Called right after it, in the same window. */
   refund(id: string): Promise<void>;
 };
 
-/** A limit of `points` in a window of `seconds`, which begins with the first. */
+/** Counts in memory with `maxIds` counters. Ids with the same hash share one; the seed is secret, so none can be aimed at. */
+class BoundedMemory extends RateLimiterMemory {
+  readonly #seed = randomBytes(8).readBigUInt64LE();
+  readonly #maxIds: bigint;
+
+  constructor(options: ConstructorParameters<typeof RateLimiterMemory>[0], maxIds: number) {
+    super(options);
+    this.#maxIds = BigInt(maxIds);
+  }
+
+  override getKey(id: string): string {
+    return String(BigInt(Bun.hash(id, this.#seed)) % this.#maxIds);
+  }
+}
+
+/**
+ * A limit of `points` requests in a window of `seconds`, which starts with the first request. `maxIds` bounds the memory where
+ * strangers choose the ids: a counter takes about 700 bytes.
+ */
 export const createLimiter = (
   name: string,
   points: number,
   seconds: number,
   store: RedisStore | null = null,
+  maxIds: number | null = null,
 ): Limiter => {
   const options = { keyPrefix: `realtime-avatar:${name}`, points, duration: seconds };
-  const memory = new RateLimiterMemory(options);
+  const memory = maxIds === null ? new RateLimiterMemory(options) : new BoundedMemory(options, maxIds);
   const limiter: RateLimiterAbstract = store
     ? new RateLimiterRedis({
         ...options,
         storeClient: store,
         rejectIfRedisNotReady: true,
-        // After one refusal, the rest of the window is refused without asking again. Not after the last that is allowed:
-        // that one may be refunded.
+        // After a refusal, the rest of the window is refused without a call to Redis. The last allowed request does not
+        // start this, because it may be refunded.
         inMemoryBlockOnConsumed: points + 1,
         insuranceLimiter: memory,
       })
     : memory;
   const windowMs = 1000 * seconds;
-  const counted = (isAllowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Counted => {
-    // The library measures by the time of day. When that has been set back, more than a window seems to be left, and
-    // what it remembers of those who are refused would last as long.
+  const countOf = (isAllowed: boolean, { remainingPoints, msBeforeNext }: RateLimiterRes): Count => {
+    // The library uses the wall clock. After the clock was set back, more than a window seems to be left, and refusals
+    // that the library remembers would last as long.
     if (msBeforeNext > windowMs && limiter instanceof RateLimiterRedis) limiter.deleteInMemoryBlockedAll();
     return { isAllowed, remaining: remainingPoints, resetMs: Math.min(msBeforeNext, windowMs) };
   };
-  const count = (id: string): Promise<Counted> =>
+  const count = (id: string): Promise<Count> =>
     limiter.consume(id).then(
-      (result) => counted(true, result),
+      (result) => countOf(true, result),
       (refused: unknown) => {
-        if (refused instanceof RateLimiterRes) return counted(false, refused);
+        if (refused instanceof RateLimiterRes) return countOf(false, refused);
         throw refused;
       },
     );
@@ -57,33 +77,60 @@ export const createLimiter = (
   return Object.assign(count, { refund });
 };
 
-/** Whole seconds, and at least one: what a client is told to wait. */
+/** Whole seconds, at least one. */
 const inSeconds = (milliseconds: number): number => Math.max(1, Math.ceil(milliseconds / 1000));
 
 /** The problem `rate_limited`, with the time until the limit allows another request. */
 export const rateLimited = (detail: string, resetMs: number): Problem =>
   new Problem("rate_limited", detail, { retryable: true, retryAfterSeconds: inSeconds(resetMs) });
 
-/** In so many seconds, the requests beyond the rate are counted. */
+/** Maximum number of networks that are counted apart in memory: an attacker can have more. About 11 MB. */
+const MAX_NETWORKS = 16_384;
+
+/**
+ * Limits requests without credentials: `perMinute` for each network of clients. The function throws the problem
+ * `rate_limited`. `what` names the requests in its detail.
+ */
+export const createNetworkLimit = (
+  name: string,
+  perMinute: number,
+  what: string,
+  {
+    config,
+    peerAddress,
+    redis,
+  }: {
+    config: { trustedProxyHops: number };
+    peerAddress: (request: Request) => string | null;
+    redis: RedisStore | null;
+  },
+): ((request: Request) => Promise<void>) => {
+  const limit = createLimiter(name, perMinute, 60, redis, MAX_NETWORKS);
+  return async (request) => {
+    const { isAllowed, resetMs } = await limit(clientNetwork(request, peerAddress(request), config.trustedProxyHops));
+    if (!isAllowed) throw rateLimited(`A client can ${what} in a minute.`, resetMs);
+  };
+};
+
+/** The window of a burst. */
 export const BURST_SECONDS = 10;
 
-/** A limit of `perSecond` requests in each second, and of `burst` more in each ten. */
+/** At most `perSecond` requests in each second, and `burst` more in each ten seconds. */
 export type RateLimit = { perSecond: number; burst: number };
 
-/** What one request has used of a budget. */
+/** The use of a budget by one request. */
 type Use = {
   isAllowed: boolean;
   /** The items for the header `RateLimit`. */
   items: string;
-  /** Until the budget can have room again, in milliseconds. */
+  /** Milliseconds until the budget may allow a request again. */
   resetMs: number;
-  /** Puts back what the request has used. */
+  /** Undoes the use. */
   refund(): Promise<void>;
 };
 
 /**
- * A budget of requests per id: a rate, and beyond it a burst. `name` names the rate in the headers and the counters, and
- * `burstName` the burst.
+ * A budget of requests per id: a rate, and a burst above it. `name` and `burstName` name them in headers and counters.
  */
 const createBudget = (name: string, burstName: string, limit: RateLimit, store: RedisStore | null) => {
   const { perSecond, burst } = limit;
@@ -92,8 +139,8 @@ const createBudget = (name: string, burstName: string, limit: RateLimit, store: 
   return {
     /** The items for the header `RateLimit-Policy`. */
     policy: `"${name}";q=${perSecond};w=1${extra ? `, "${burstName}";q=${burst};w=${BURST_SECONDS}` : ""}`,
-    /** In words, for the problem. */
-    words: `${perSecond} requests in each second${extra ? `, and ${burst} more in each ${BURST_SECONDS}` : ""}`,
+    /** The limit as text, for the problem. */
+    description: `${perSecond} requests in each second${extra ? `, and ${burst} more in each ${BURST_SECONDS}` : ""}`,
     use: async (id: string): Promise<Use> => {
       const first = await rate(id);
       const item = `"${name}";r=${first.remaining};t=${inSeconds(first.resetMs)}`;
@@ -101,7 +148,7 @@ const createBudget = (name: string, burstName: string, limit: RateLimit, store: 
         return { isAllowed: first.isAllowed, items: item, resetMs: first.resetMs, refund: () => rate.refund(id) };
       }
       const second = await extra(id);
-      // When both are used up, the rate is the first to come back: `Retry-After` must not be earlier than what is told.
+      // When both are used up, the rate resets first. `Retry-After` must not be earlier than the resets in the header.
       const reset = second.isAllowed ? `;t=${inSeconds(second.resetMs)}` : "";
       return {
         isAllowed: second.isAllowed,
@@ -113,20 +160,21 @@ const createBudget = (name: string, burstName: string, limit: RateLimit, store: 
   };
 };
 
-/** Of a caller, what rate limits need: its tenant, and the ids of its key and of that key's ancestors, root first. */
-type Counting = Pick<ApiKeyRecord, "tenantId" | "id" | "lineage">;
+/** The tenant of a caller, the id of its key or user, and the ids of the ancestors of the key, root first. */
+type RateLimitedCaller = { tenantId: string; id: string; lineage: readonly string[] };
 
-/** Counts a request of a caller, and sets the headers that tell how it stands; throws the problem `rate_limited`. */
-export type RequestLimit = (caller: Counting, headers: Record<string, string | number>) => Promise<void>;
+/** Counts a request of a caller and sets the rate limit headers; throws the problem `rate_limited`. */
+export type RequestLimit = (caller: RateLimitedCaller, headers: Record<string, string | number>) => Promise<void>;
 
 /**
- * Limits requests by key and by tenant; null when there is neither limit. A key and its descendants share one budget,
- * that of their root key: otherwise a key would evade its limit by creating keys. The key's budget is used first. A
- * request that it refuses uses nothing of the tenant's, so that one key cannot use that up for the others; and one that
- * the tenant's refuses is put back into the key's.
+ * Limits requests by key and by tenant; null when there is neither limit. A key and its descendants share the budget of
+ * their root key: otherwise a key could evade its limit by creating keys. For the same reason, the sessions of a person share
+ * one. The budget of the key is used first. A request
+ * that it refuses does not use the budget of the tenant, so one key cannot use it up for the others. A request that the
+ * budget of the tenant refuses is refunded to the key.
  *
- * Each response tells the limits in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): for
- * each budget a rate, and a burst that begins where the rate ends. `RateLimit` has the ones that the request has used.
+ * Each response shows the limits in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-10): for each
+ * budget a rate, and a burst above it. `RateLimit` lists those that the request has used.
  */
 export const createRequestLimit = (
   limits: { key: RateLimit | null; tenant: RateLimit | null },
@@ -136,13 +184,14 @@ export const createRequestLimit = (
   const budgets = [
     key && {
       ...createBudget("rate", "burst", key, store),
-      idOf: ({ lineage, id }: Counting): string => lineage[0] ?? id,
-      who: "An API key and its descendants together",
+      idOf: ({ lineage, id }: RateLimitedCaller): string => lineage[0] ?? id,
+      who: ({ id }: RateLimitedCaller): string =>
+        isId("usr", id) ? "The sessions of a person together" : "An API key and its descendants together",
     },
     tenant && {
       ...createBudget("tenant-rate", "tenant-burst", tenant, store),
-      idOf: ({ tenantId }: Counting): string => tenantId,
-      who: "The API keys of a tenant together",
+      idOf: ({ tenantId }: RateLimitedCaller): string => tenantId,
+      who: (): string => "The API keys of a tenant together",
     },
   ].filter((budget) => budget !== null);
   if (budgets.length === 0) return null;
@@ -150,13 +199,13 @@ export const createRequestLimit = (
   return async (caller, headers) => {
     const uses: Use[] = [];
     headers["ratelimit-policy"] = policy;
-    for (const { use, idOf, who, words } of budgets) {
-      const used = await use(idOf(caller));
-      uses.push(used);
+    for (const { use, idOf, who, description } of budgets) {
+      const latest = await use(idOf(caller));
+      uses.push(latest);
       headers["ratelimit"] = uses.map(({ items }) => items).join(", ");
-      if (used.isAllowed) continue;
+      if (latest.isAllowed) continue;
       for (const earlier of uses.slice(0, -1)) await earlier.refund();
-      throw rateLimited(`${who} can make ${words}.`, used.resetMs);
+      throw rateLimited(`${who(caller)} can make ${description}.`, latest.resetMs);
     }
   };
 };

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
-import { random } from "@realtime-avatar/db/testing";
-import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId } from "@realtime-avatar/domain/id";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import { createRecentSecrets } from "./recent-secrets.ts";
 
 const tenantId = newId("ten", new Date(), random);

@@ -1,5 +1,5 @@
-/** Which secrets have authenticated recently, and for which tenant, in bounded memory. */
-import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-key-secret";
+/** The secrets that have authenticated recently, with their tenants, in bounded memory. */
+import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import type { TenantId } from "@realtime-avatar/domain/id";
 
 export type RecentSecrets = {
@@ -9,28 +9,28 @@ export type RecentSecrets = {
 };
 
 /**
- * Remembers secrets, at most `maximum` of them and at least the latest half of that many. It decides the order in which
- * look-ups wait, and is no cache of credentials. A secret is known by its digest, so a wrong secret with the public
- * handle of a key in use is not recent. Entries are kept in two generations: when the younger is full, the older is
- * forgotten. So nothing has to be ordered or expired one by one.
+ * Remembers at most `maximum` secrets, and at least the latest half of that number. They decide the order in which look-ups
+ * wait; they are not a cache of credentials. A secret is identified by its digest, so a wrong secret with the public key id
+ * of a key in use does not count as recent. There are two generations: when the younger one is full, the older one is
+ * dropped. So entries are neither sorted nor expired one by one.
  */
 export const createRecentSecrets = (maximum: number): RecentSecrets => {
   let younger = new Map<string, TenantId>();
   let older = new Map<string, TenantId>();
-  const nameOf = (secret: ApiKeySecret): string => Buffer.from(digestApiKey(secret)).toString("latin1");
+  const digestOf = (secret: ApiKeySecret): string => Buffer.from(digestApiKey(secret)).toString("latin1");
   return {
     tenantOf: (secret) => {
-      const name = nameOf(secret);
-      return younger.get(name) ?? older.get(name);
+      const digest = digestOf(secret);
+      return younger.get(digest) ?? older.get(digest);
     },
     add: (secret, tenantId) => {
-      const name = nameOf(secret);
-      if (younger.has(name)) return;
+      const digest = digestOf(secret);
+      if (younger.has(digest)) return;
       if (younger.size >= Math.floor(maximum / 2)) {
         older = younger;
         younger = new Map();
       }
-      younger.set(name, tenantId);
+      younger.set(digest, tenantId);
     },
   };
 };

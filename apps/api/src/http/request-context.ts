@@ -1,8 +1,8 @@
-/** The request context: what the service knows of one request, for its response headers, log line and audit event. */
+/** The request context: the data of one request that its response headers, log line and audit event need. */
 
 import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
 import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import { maskApiKeys } from "@realtime-avatar/domain/api-key-secret";
+import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
@@ -12,39 +12,35 @@ export type RequestContext = {
   requestId: string;
   /** As of `performance.now()`. */
   startedAt: number;
-  /** By when the database must have done its part, on the same clock. The time that the client takes is added. */
+  /** When the work of the database must be complete, on the same clock. The time in which the client sends the body is added. */
   deadline: number;
-  /** The trace that the request is part of (W3C Trace Context), where there is one. */
+  /** The trace to which the request belongs (W3C Trace Context), if any. */
   traceId?: string | undefined;
   span?: RequestSpan | undefined;
   recordSpan?: RecordSpan | undefined;
   /**
-   * Whether the client has hung up, or has been answered by Bun already: then nothing may be written. Bun creates the
-   * signal of a request when it is first asked for, and sets it rightly then.
+   * Whether the client has disconnected, or Bun has responded already: then nothing may be written. Bun creates the signal
+   * of a request on first access, with the correct state.
    */
   isAborted: () => boolean;
-  /** Called when the body has been read to its end; only set when the connection would be closed otherwise. */
+  /** Called when the whole body has been read; set only when the connection would be closed otherwise. */
   onBodyRead?: (() => void) | undefined;
   tenantId?: string;
   keyId?: string;
+  /** The person who calls. */
+  userId?: string;
   problem?: ProblemCode;
-  /** What went wrong on our side. */
+  /** The defect or failure of the service, for the log. */
   error?: unknown;
-  /** Whether the request was refused for load alone. */
+  /** Whether the request was refused because of overload. */
   isShed?: boolean;
 };
-
-/**
- * Elysia's `set`: the status and the headers of the response. A handler that returns text sets them here: Elysia would
- * copy a returned `Response`, header by header, to add what is here.
- */
-export type ResponseHead = { status?: number | string; headers: Record<string, string | number> };
 
 export const MAX_REQUEST_ID_LENGTH = 128;
 export const REQUEST_ID_PATTERN = "^[A-Za-z0-9._-]+$";
 const REQUEST_ID = new RegExp(REQUEST_ID_PATTERN);
 
-/** The caller's own request id, if it is harmless in headers and logs and no key by mistake; else a new one. */
+/** The request id that the caller sent, if it is safe in headers and logs and is not an API key; otherwise a new one. */
 export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes): string =>
   sent !== null && sent.length <= MAX_REQUEST_ID_LENGTH && REQUEST_ID.test(sent) && maskApiKeys(sent) === sent
     ? sent
@@ -52,19 +48,29 @@ export const requestIdFor = (sent: string | null, now: Date, random: RandomBytes
 
 const TRACEPARENT = /^00-(?!0{32})([0-9a-f]{32})-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 
-/** The id of the trace that a `traceparent` names (W3C Trace Context §3.2.2); undefined when it is none. */
+/** The trace id in a `traceparent` (W3C Trace Context §3.2.2); undefined when it is malformed. */
 export const traceIdOf = (traceparent: string | null): string | undefined =>
   traceparent === null ? undefined : TRACEPARENT.exec(traceparent)?.[1];
 
-/** Types the `requestContext` of handlers. The application sets a fresh one for each request before anything else runs. */
+/** Types the `requestContext` of handlers. The application sets a new one for each request before anything else runs. */
 export const withRequestContext = new Elysia({ name: "request-context" }).decorate(
   "requestContext",
   {} as RequestContext,
 );
 
-/** The origin of a write of this request: `actor` is the key that acts, or null. */
+/** The origin of a write of this request: `actor` is the key or the person that acts, or null. */
 export const originOf = (
   { clock, random }: { clock: () => Date; random: RandomBytes },
   actor: Origin["actor"],
   { requestId }: RequestContext,
 ): Origin => ({ actor, requestId, now: clock(), random });
+
+/** Runs work that may take longer than the database: the deadline of the request moves by the time that it took. */
+export const untimed = async <Result>(context: RequestContext, work: () => Promise<Result>): Promise<Result> => {
+  const startedAt = performance.now();
+  try {
+    return await work();
+  } finally {
+    context.deadline += performance.now() - startedAt;
+  }
+};

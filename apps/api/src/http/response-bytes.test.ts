@@ -1,9 +1,10 @@
 /** Response bodies that wait for their clients: counted, bounded, and dropped when a client does not read. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { createTestApp, readAnswer } from "../../test/support/api.ts";
 import { createResponseBytes, type ResponseBytesOptions } from "./response-bytes.ts";
 
@@ -22,8 +23,8 @@ const start = (options: ResponseBytesOptions, character = "x") => {
     { keepAliveMs: 60_000, requestMs: 60_000 },
     async (request) => {
       const [, tenant = "", length = ""] = new URL(request.url).pathname.split("/");
-      const set = { headers: { "x-kept": "1" } };
-      // As it is in the service: a response comes after the database has answered.
+      const set = { headers: { "x-other": "1" } };
+      // As in the service: a response comes after that of the database.
       await Bun.sleep(1);
       try {
         const body = bytes.send(["", character.repeat(Number(length))], tenant, request, set);
@@ -48,7 +49,7 @@ const stall = (port: number, path: string): { socket: Socket; closed: Promise<vo
 };
 
 const until = async (isDone: () => boolean): Promise<void> => {
-  for (let asked = 0; asked < 10_000 && !isDone(); asked++) await Bun.sleep(2);
+  for (let attempts = 0; attempts < 10_000 && !isDone(); attempts++) await Bun.sleep(2);
   expect(isDone()).toBe(true);
 };
 
@@ -63,7 +64,7 @@ describe("a body", () => {
     const { bytes, server, url } = start({}, character);
     const text = character.repeat(length);
     const response = await fetch(`${url}a/${length}`);
-    expect([response.headers.get("content-type"), response.headers.get("x-kept")]).toEqual(["application/json", "1"]);
+    expect([response.headers.get("content-type"), response.headers.get("x-other")]).toEqual(["application/json", "1"]);
     const byteLength = Buffer.byteLength(text);
     // A longer one is on its way before it has been counted to its end.
     expect(response.headers.get("content-length")).toBe(byteLength <= 65_536 ? String(byteLength) : null);

@@ -1,53 +1,53 @@
 /**
- * Bodies of responses that are being sent. A body waits in this process until its client has read it, so clients that
- * read slowly, or not at all, could fill its memory. Large bodies are therefore counted, for the process and for each
- * tenant, and sent in pieces, each when the connection has taken the one before. A client that takes nothing for a while
- * loses its connection. What the operating system has taken into its own buffers counts as sent.
+ * Limits the bytes of responses that wait to be sent. A body stays in memory until its client has read it, so slow clients
+ * could fill the memory. Large bodies are therefore counted, per process and per tenant, and sent in pieces, each after the
+ * connection has accepted the previous one. The connection of a client that reads nothing for a while is closed. Bytes in
+ * the buffers of the operating system count as sent.
  */
 import { Problem } from "@realtime-avatar/domain/problem";
-import type { ResponseHead } from "./request-context.ts";
+import type { ResponseHead } from "./response.ts";
 
 /**
- * Longer texts are sent as a stream. Bun sends a string that does not fit into its buffer of 16 KiB, and each piece of
- * each header before it, by a system call of its own: some 27 calls and 130 us for a page of avatars. A stream takes one,
- * with the same headers, `Content-Length` among them.
+ * Length, in UTF-16 units, up to which a text is sent as a string; longer texts are sent as a stream. Bun sends a string
+ * that does not fit into its buffer of 16 KiB, and each part of each header before it, by a separate system call: about 27
+ * calls and 130 us for a page of avatars. A stream takes one call, with the same headers, including `Content-Length`.
  */
 const WHOLE_LENGTH = 12 * 1024;
-/** A body of at most so many bytes is sent as one piece, and not counted. */
+/** Size up to which a body is sent as one piece and not counted. */
 const PIECE_BYTES = 64 * 1024;
-/** Each byte of a body has been in so many buffers and strings on its way from the database. */
+/** The number of buffers and strings that held each byte of a body on its way from the database. */
 const COPIES = 3;
 /**
- * After so many bytes of them the garbage collector is asked to run. By itself it lets them grow for longer: 16 readers of
- * the largest pages brought a fresh process to 250 MiB, and with this to 205 MiB.
+ * The number of bytes of such copies after which the garbage collector is run. By itself it runs later: 16 readers of the
+ * largest pages brought a new process to 250 MiB, and with this limit to 205 MiB.
  */
 const COLLECTED_BYTES = 32 * 1024 * 1024;
-/** UTF-16 units of a piece of a longer body. */
+/** Length of a piece of a larger body, in UTF-16 units. */
 const PIECE_LENGTH = 32 * 1024;
 
 export type ResponseBytesOptions = {
-  /** Bytes that may wait in the process; beyond, requests get 503. */
+  /** Maximum number of waiting bytes in the process; above it, requests get 503. */
   maxBytes?: number;
-  /** Bytes that may wait for clients of one tenant. */
+  /** Maximum number of waiting bytes for the clients of one tenant. */
   maxBytesPerTenant?: number;
-  /** A connection that takes nothing for so many milliseconds is closed. */
+  /** Milliseconds after which a connection that accepts nothing is closed. */
   stalledMs?: number;
 };
 
 export type ResponseBytes = {
   /**
-   * The JSON text whose parts these are as the response to a request of the tenant. Throws the problem `unavailable` when
-   * too many bytes wait to be sent.
+   * Sends a JSON text, given as consecutive parts, as the response to a request of the tenant. Throws the problem
+   * `unavailable` when too many bytes wait to be sent.
    */
   send(parts: readonly string[], tenantId: string, request: Request, set: ResponseHead): string | Response;
-  /** How many bytes wait to be sent, those of bodies of one piece left out. */
+  /** The number of waiting bytes, without bodies of one piece. */
   waiting(): number;
 };
 
-/** Waits until the connection has taken a piece. Throws when it takes nothing for `stalledMs`. */
-const taken = async (piece: Promise<unknown>, stalledMs: number): Promise<void> => {
+/** Waits until the connection has accepted a piece. Throws when it accepts nothing for `stalledMs`. */
+const accepted = async (piece: Promise<unknown>, stalledMs: number): Promise<void> => {
   const { promise: stalled, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error("the client does not read")), stalledMs);
+  const timer = setTimeout(() => reject(new Error("the client reads nothing")), stalledMs);
   try {
     await Promise.race([piece, stalled]);
   } finally {
@@ -55,7 +55,7 @@ const taken = async (piece: Promise<unknown>, stalledMs: number): Promise<void> 
   }
 };
 
-/** Pieces of texts, none of which ends within a character. They are not copied: each is encoded when it is sent. */
+/** The texts in pieces, split between characters. The pieces are not copied; each is encoded when it is sent. */
 function* piecesOf(texts: readonly string[]): Generator<string> {
   for (const text of texts) {
     for (let at = 0; at < text.length; ) {
@@ -69,9 +69,9 @@ function* piecesOf(texts: readonly string[]): Generator<string> {
 }
 
 /**
- * A stream of these texts, whose next piece is given when the connection has taken the one before. `done` is called once,
- * however it ends; also when nothing asks for the first piece in time. An error resets the connection, so that the client
- * does not take a part for the whole.
+ * A stream of these texts that sends each piece after the connection has accepted the previous one. `done` is called once,
+ * however the stream ends, and also when the first piece is not read in time. An error resets the connection, so that the
+ * client does not take a part for the whole.
  */
 const streamOf = (parts: readonly string[], stalledMs: number, done: (() => void) | null) => {
   let isDone = done === null;
@@ -82,15 +82,15 @@ const streamOf = (parts: readonly string[], stalledMs: number, done: (() => void
   };
   const unread = done === null ? undefined : setTimeout(end, stalledMs).unref();
   const source: Bun.DirectUnderlyingSource = {
-    // Bun's own kind: it says when the connection takes no more, and has the least to do for each response.
+    // Bun's own type of stream: it reports when the connection accepts no more, and has the lowest cost per response.
     type: "direct",
     async pull(controller) {
       clearTimeout(unread);
       try {
         for (const piece of piecesOf(parts)) {
           const result: unknown = controller.write(piece);
-          if (result instanceof Promise) await taken(result, stalledMs);
-          // The client has hung up.
+          if (result instanceof Promise) await accepted(result, stalledMs);
+          // The client has disconnected.
           if (isDone && done !== null) return;
         }
         controller.close();
@@ -100,11 +100,11 @@ const streamOf = (parts: readonly string[], stalledMs: number, done: (() => void
     },
     cancel: end,
   };
-  // What Bun gathers before it sends the first bytes.
+  // The bytes that Bun buffers before it sends the first ones.
   return new ReadableStream(source, { highWaterMark: PIECE_BYTES });
 };
 
-/** Counts the bodies of one process. */
+/** Counts the waiting bytes of one process. */
 export const createResponseBytes = (options: ResponseBytesOptions = {}): ResponseBytes => {
   const { maxBytes = 64 * 1024 * 1024, stalledMs = 10_000 } = options;
   const { maxBytesPerTenant = maxBytes / 4 } = options;
@@ -119,8 +119,8 @@ export const createResponseBytes = (options: ResponseBytesOptions = {}): Respons
     else byTenant.delete(tenantId);
   };
 
-  /** Throws unless so many bytes more may wait. */
-  const counted = (parts: readonly string[], length: number, tenantId: string): ReadableStream => {
+  /** A counted stream. Throws when the limit would be exceeded. */
+  const countedStream = (parts: readonly string[], length: number, tenantId: string): ReadableStream => {
     if (waiting + length > maxBytes || (byTenant.get(tenantId) ?? 0) + length > maxBytesPerTenant) {
       const detail = "Too many bytes of responses wait to be read. Try again shortly.";
       throw new Problem("unavailable", detail, { retryable: true });
@@ -141,9 +141,11 @@ export const createResponseBytes = (options: ResponseBytesOptions = {}): Respons
     if (length <= WHOLE_LENGTH || method === "HEAD") return parts.join("");
     const byteLength = parts.reduce((sum, part) => sum + Buffer.byteLength(part), 0);
     const isOnePiece = byteLength <= PIECE_BYTES;
-    const stream = isOnePiece ? streamOf([parts.join("")], stalledMs, null) : counted(parts, byteLength, tenantId);
+    const stream = isOnePiece
+      ? streamOf([parts.join("")], stalledMs, null)
+      : countedStream(parts, byteLength, tenantId);
     const headers = set.headers as Record<string, string>;
-    // Elysia would copy the response, header by header, to add them.
+    // Otherwise Elysia would copy the response, header by header, to add them.
     set.headers = {};
     return new Response(stream, { headers });
   };

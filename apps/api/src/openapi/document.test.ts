@@ -14,10 +14,15 @@ import { openApiDocument } from "./document.ts";
 import { describeApi, OPENAPI_FILE } from "./write-file.ts";
 
 // No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+setDefaultTimeout(600_000);
 
 const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
 const clone = (): OpenApi => structuredClone(document);
+/** The document with its first two paths alone: to lint the whole takes seconds. */
+const excerpt = (): OpenApi => {
+  const copy = clone();
+  return { ...copy, paths: Object.fromEntries(Object.entries(copy.paths).slice(0, 2)) };
+};
 
 /** What Spectral's `oas` rules have to say, all that it recommends. */
 const spectral = async (described: OpenApi): Promise<string[]> => {
@@ -31,7 +36,15 @@ const spectral = async (described: OpenApi): Promise<string[]> => {
 const redocly = async (described: OpenApi): Promise<string[]> => {
   const config = await createConfig({ extends: ["recommended"] });
   const found = await lintFromString({ source: JSON.stringify(described), absoluteRef: "openapi.json", config });
-  return found.map(({ ruleId, location, message }) => `${ruleId} ${location[0]?.pointer}: ${message}`);
+  return (
+    found
+      // The callback is for browsers alone: each response is a redirect.
+      .filter(
+        ({ ruleId, location }) =>
+          ruleId !== "operation-2xx-response" || !/oidc~1callback/.test(`${location[0]?.pointer}`),
+      )
+      .map(({ ruleId, location, message }) => `${ruleId} ${location[0]?.pointer}: ${message}`)
+  );
 };
 
 describe("the document", () => {
@@ -48,16 +61,16 @@ describe("the document", () => {
       isEnding: () => false,
       log: { info: () => {}, error: () => {} },
     } as unknown as Dependencies);
-    const answer = await app.handle(new Request("http://localhost/openapi.json"));
-    expect([answer.status, answer.headers.get("content-type")]).toEqual([200, "application/json"]);
-    expect(await answer.json()).toEqual(document);
+    const response = await app.handle(new Request("http://localhost/openapi.json"));
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(await response.json()).toEqual(document);
   });
 
   test("is clean by Spectral's rules, which find what is wrong", async () => {
     expect(await spectral(document)).toEqual([]);
-    const broken = clone();
-    const [first] = operationsOf(broken);
-    if (first) first.operation.operationId = "getAvatar";
+    const broken = excerpt();
+    const [first, second] = operationsOf(broken);
+    if (first && second) first.operation.operationId = second.operation.operationId;
     expect((await spectral(broken)).join()).toContain("operation-operationId-unique");
   });
 
@@ -68,51 +81,118 @@ describe("the document", () => {
     expect((await redocly(broken)).join()).toContain("no-empty-servers");
   });
 
-  test("cannot be made while a route does not describe itself", () => {
+  test("cannot be generated while a route has no description", () => {
     const { routes } = new Elysia().get("/api/v1/new", () => "undescribed");
     expect(() => openApiDocument(routes)).toThrow("GET /api/v1/new has no OpenAPI description");
   });
 
   test("has an operation for each route of the API, and each id once", () => {
     const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
-    const known = routes.flatMap(({ method, path }) => (/^\/(api|problems)/.test(path) ? [`${method} ${path}`] : []));
+    const isHidden = ({ path }: { path: string }) => path.startsWith("/api/v1/assets/uploads/");
+    const known = routes.flatMap((route) =>
+      /^\/(api|problems)/.test(route.path) && !isHidden(route) ? [`${route.method} ${route.path}`] : [],
+    );
     const operations = operationsOf(document);
     const found = operations.map(({ method, path }) => `${method} ${path.replace(/\{(\w+)\}/, ":$1")}`);
     expect(found.sort()).toEqual(known.sort());
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
-  test("says of each route what Elysia judges its answers by, but for those that judge them before they are written", () => {
+  test("declares a response schema to Elysia for every route that does not validate its own responses", () => {
     const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
-    const unjudged = routes.flatMap(({ hooks, method, path }) =>
+    const selfValidating = routes.flatMap(({ hooks, method, path }) =>
       path.startsWith("/api/v1") && Object.keys(hooks?.response ?? {}).length === 0 ? [`${method} ${path}`] : [],
     );
-    // The database writes the pages of a list; a test holds them to the schema of a page.
-    expect(unjudged.sort()).toEqual([
+    // The pages of lists are JSON of the database, compared with their schema by a test; the others use `responseText`.
+    expect(selfValidating.sort()).toEqual([
+      "DELETE /api/v1/api-keys/:id",
+      "DELETE /api/v1/assets/:id",
+      "DELETE /api/v1/avatars/:id",
+      "DELETE /api/v1/identities/:id",
+      "DELETE /api/v1/invitations/:id",
+      "DELETE /api/v1/passkeys/:id",
+      "DELETE /api/v1/user-sessions/:id",
+      "DELETE /api/v1/user-sessions/current",
+      "DELETE /api/v1/users/:id",
       "GET /api/v1/api-keys",
+      "GET /api/v1/api-keys/:id",
+      "GET /api/v1/api-keys/self",
+      "GET /api/v1/assets",
+      "GET /api/v1/assets/:id",
       "GET /api/v1/audit-events",
       "GET /api/v1/avatars",
+      "GET /api/v1/avatars/:id",
+      "GET /api/v1/credits/balance",
+      "GET /api/v1/credits/entries",
+      "GET /api/v1/identities",
+      "GET /api/v1/invitations",
+      "GET /api/v1/models",
+      "GET /api/v1/oidc/callback",
+      "GET /api/v1/passkeys",
+      "GET /api/v1/usage/sessions",
+      "GET /api/v1/usage/sessions/:id",
+      "GET /api/v1/usage/summary",
+      "GET /api/v1/user-sessions",
+      "GET /api/v1/user-sessions/current",
+      "GET /api/v1/users",
+      "GET /api/v1/users/:id",
+      "PATCH /api/v1/api-keys/:id",
+      "PATCH /api/v1/avatars/:id",
+      "PATCH /api/v1/passkeys/:id",
+      "PATCH /api/v1/users/:id",
       "POST /api/v1/api-keys",
       "POST /api/v1/api-keys/:id/rotate",
+      "POST /api/v1/assets",
+      "POST /api/v1/assets/:id/complete",
+      "POST /api/v1/assets/remote",
+      "POST /api/v1/assets/uploads",
       "POST /api/v1/avatars",
+      "POST /api/v1/avatars/:id/prepare",
+      "POST /api/v1/invitations",
+      "POST /api/v1/invitations/acceptance",
+      "POST /api/v1/invitations/options",
+      "POST /api/v1/oidc/acceptance",
+      "POST /api/v1/oidc/identity",
+      "POST /api/v1/oidc/sign-in",
+      "POST /api/v1/oidc/verification",
+      "POST /api/v1/passkeys",
+      "POST /api/v1/passkeys/invitations",
+      "POST /api/v1/passkeys/options",
+      "POST /api/v1/usage/sessions",
+      "POST /api/v1/usage/sessions/:id/release",
+      "POST /api/v1/usage/sessions/:id/usage",
+      "POST /api/v1/user-sessions",
+      "POST /api/v1/user-sessions/current/verification",
+      "POST /api/v1/user-sessions/current/verification/options",
+      "POST /api/v1/user-sessions/options",
+      // Its response is empty.
+      "PUT /api/v1/assets/uploads/:token",
     ]);
   });
 
   test("says the least and the greatest length, and the pattern, of every header and cursor that a request may have", () => {
     const parameters = operationsOf(document).flatMap(({ operation }) =>
-      operation.parameters.map((given) => resolved<Parameter>(document, given)),
+      operation.parameters.map((parameter) => resolved<Parameter>(document, parameter)),
     );
     const texts = parameters.filter(({ in: where, name }) => where === "header" || name === "cursor");
-    const names = ["Idempotency-Key", "If-Match", "If-None-Match", "X-Request-Id", "cursor", "traceparent"];
+    const names = [
+      "Idempotency-Key",
+      "If-Match",
+      "If-None-Match",
+      "Realtime-Avatar-Environment",
+      "X-Request-Id",
+      "cursor",
+      "traceparent",
+    ];
     expect([...new Set(texts.map(({ name }) => name))].sort()).toEqual(names);
     for (const { name, schema } of texts) {
       const { minLength, maxLength, pattern } = schema;
-      expect([name, typeof pattern, Number(minLength) >= 1, Number(maxLength) <= 1024]).toEqual([
+      expect([
         name,
-        "string",
-        true,
-        true,
-      ]);
+        typeof pattern,
+        Number(minLength) >= 1,
+        Number(maxLength) <= (name === "cursor" ? 6000 : 1024),
+      ]).toEqual([name, "string", true, true]);
     }
     for (const name of ["X-Request-Id", "traceparent"]) {
       const { minLength, maxLength, pattern } = document.components.headers[name]?.schema ?? {};
@@ -127,18 +207,18 @@ describe("the document", () => {
 });
 
 describe("the examples", () => {
-  const judge = documentJudge(document);
+  const validator = documentJudge(document);
 
   test("of bodies meet their schemas", () => {
-    let judged = 0;
-    for (const { pointer, value, schema } of judge.examples()) {
-      judged++;
-      expect([pointer, judge.errors(schema, value)]).toEqual([pointer, []]);
+    let count = 0;
+    for (const { pointer, value, schema } of validator.examples()) {
+      count++;
+      expect([pointer, validator.errors(schema, value)]).toEqual([pointer, []]);
     }
-    expect(judged).toBeGreaterThan(40);
+    expect(count).toBeGreaterThan(40);
   });
 
-  test("are there for every body and every answer", () => {
+  test("exist for every request and response body", () => {
     const missing = operationsOf(document).flatMap(({ operation }) => {
       const bodies = [
         operation.requestBody,
@@ -150,8 +230,8 @@ describe("the examples", () => {
     expect(missing).toEqual([]);
   });
 
-  test("would be told to be wrong", () => {
-    const errors = judge.errors(
+  test("are reported when they are invalid", () => {
+    const errors = validator.errors(
       { $ref: "#/components/schemas/CreateAvatar" },
       { displayName: "", sourceKind: "audio" },
     );

@@ -2,188 +2,39 @@
  * The OpenAPI 3.1 document (spec.openapis.org/oas/v3.1.1), generated from the routes and from the schemas that validate
  * requests and responses. What follows from the method, scope and body of a route is derived here, once for all routes.
  */
-import {
-  ApiKey,
-  ApiKeyPage,
-  ApiKeyWithSecret,
-  CreateApiKey,
-  ReportLeakedKey,
-  RotateApiKey,
-  UpdateApiKey,
-} from "@realtime-avatar/domain/api-key";
-import { AuditEvent, AuditEventPage } from "@realtime-avatar/domain/audit";
-import { Avatar, AvatarPage, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatar";
 import { ID_CHARACTERS, ID_SUFFIX_LENGTH } from "@realtime-avatar/domain/id";
-import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
-import type { TSchema } from "@sinclair/typebox";
+import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
+import { PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/problem";
 import { version } from "../../package.json";
-import { CONDITION_PATTERN, MAX_CONDITION_LENGTH } from "../http/conditional.ts";
-import { problemSchema, writeProblem } from "../http/problem.ts";
-import { MAX_REQUEST_ID_LENGTH, REQUEST_ID_PATTERN } from "../http/request-context.ts";
-import { LeakedKeyReport } from "../routes/leaked-keys.ts";
-import { ProblemType } from "../routes/problem-types.ts";
-import { EXAMPLES, PROBLEM_EXAMPLES, REQUEST_ID } from "./examples.ts";
+import { containsSecret } from "../http/idempotency.ts";
+import { problemSchema } from "../http/problem.ts";
+import {
+  COMMON_HEADERS,
+  content,
+  HEADERS,
+  headers,
+  type Json,
+  PARAMETERS,
+  pascal,
+  problemExample,
+  problemName,
+  ref,
+  SCHEMAS,
+  schemaJson,
+} from "./components.ts";
 import type { Operation, RouteDetail } from "./operation.ts";
 
-type Json = { [name: string]: unknown };
-
-/** The named schemas of the document. A schema that contains one of them refers to it by name. */
-const SCHEMAS: Record<string, TSchema> = {
-  ApiKey,
-  ApiKeyPage,
-  ApiKeyWithSecret,
-  AuditEvent,
-  AuditEventPage,
-  Avatar,
-  AvatarPage,
-  CreateApiKey,
-  CreateAvatar,
-  LeakedKeyReport,
-  ProblemType,
-  ReportLeakedKey,
-  RotateApiKey,
-  UpdateApiKey,
-  UpdateAvatar,
+const ID_PREFIXES: Record<string, string> = {
+  "/api/v1/api-keys": "key",
+  "/api/v1/assets": "ast",
+  "/api/v1/avatars": "ava",
+  "/api/v1/usage/sessions": "ses",
+  "/api/v1/users": "usr",
+  "/api/v1/user-sessions": "uss",
+  "/api/v1/passkeys": "psk",
+  "/api/v1/identities": "idn",
+  "/api/v1/invitations": "inv",
 };
-
-const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]));
-const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
-
-/** A schema as plain JSON. TypeBox keeps its own data under symbols, which JSON omits. */
-const schemaJson = (schema: TSchema): Json =>
-  JSON.parse(
-    JSON.stringify(schema, (key, value: unknown) => {
-      const name = NAMES.get(value);
-      return name === undefined || key === "" ? value : ref("schemas", name);
-    }),
-  );
-
-const nameOf = (schema: TSchema): string => {
-  const name = NAMES.get(schema);
-  if (name === undefined)
-    throw new TypeError("A request or response schema has no name in the document: add it to SCHEMAS.");
-  return name;
-};
-
-/** The JSON content of a request or response: the named schema and its example. */
-const content = (schema: TSchema): Json => {
-  const name = nameOf(schema);
-  const example = name in EXAMPLES ? { example: EXAMPLES[name as keyof typeof EXAMPLES] } : {};
-  return { "application/json": { schema: ref("schemas", name), ...example } };
-};
-
-/** Converts `insufficient_scope` to `InsufficientScope`. */
-const pascal = (code: ProblemCode): string =>
-  code.replace(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-const problemName = (code: ProblemCode): string => `${pascal(code)}Problem`;
-
-const problemExample = (code: ProblemCode): Json =>
-  JSON.parse(
-    writeProblem(new Problem(code, PROBLEMS[code].meaning, PROBLEM_EXAMPLES[code]), REQUEST_ID, { headers: {} }),
-  );
-
-const text = (description: string, example: string, schema: Json = {}, required = true): Json => ({
-  description,
-  ...(required ? { required } : {}),
-  schema: { type: "string", ...schema },
-  example,
-});
-
-const REQUEST_ID_SCHEMA = { minLength: 1, maxLength: MAX_REQUEST_ID_LENGTH, pattern: REQUEST_ID_PATTERN };
-const TRACEPARENT_SCHEMA = { minLength: 55, maxLength: 55, pattern: "^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$" };
-const CONDITION_SCHEMA = { minLength: 1, maxLength: MAX_CONDITION_LENGTH, pattern: CONDITION_PATTERN };
-
-/** Response headers. A header that is not always present is not required. */
-const HEADERS: Record<string, Json> = {
-  "X-Request-Id": text(
-    "Id of the request: the one that you sent if it is well-formed, otherwise a new UUIDv7.",
-    REQUEST_ID,
-    REQUEST_ID_SCHEMA,
-  ),
-  traceparent: text(
-    "The trace of the request, if tracing is enabled (W3C Trace Context).",
-    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01",
-    TRACEPARENT_SCHEMA,
-    false,
-  ),
-  "Cache-Control": text("Caches must not store the response.", "no-store", { const: "no-store" }),
-  "X-Content-Type-Options": text("Clients must not guess the media type.", "nosniff", { const: "nosniff" }),
-  Vary: text("The request headers on which the response depends.", "Accept", { const: "Accept" }),
-  "Content-Security-Policy": text("The resources that the HTML page may load.", "default-src 'none'", {}, false),
-  "Cross-Origin-Opener-Policy": text(
-    "Isolates the HTML page from other origins.",
-    "same-origin",
-    { const: "same-origin" },
-    false,
-  ),
-  "Referrer-Policy": text("The HTML page sends no `Referer`.", "no-referrer", { const: "no-referrer" }, false),
-  ETag: text("The version of the resource, for `If-Match` and `If-None-Match`.", '"1"', { pattern: '^"[1-9]\\d*"$' }),
-  Location: text("Path of the created resource.", "/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02q"),
-  LocationOfReplay: text("Path of the created or changed resource; on `replay_unavailable`.", "/", {}, false),
-  "Idempotent-Replayed": text("The response is a replay of an earlier one.", "true", { const: "true" }, false),
-  "Retry-After": text("Seconds to wait before the next attempt.", "1", { pattern: "^[1-9]\\d*$" }),
-  OverlapRetryAfter: text(
-    "Seconds until the overlap ends; on `rotation_in_progress`.",
-    "60",
-    { pattern: "^[1-9]\\d*$" },
-    false,
-  ),
-  "WWW-Authenticate": text("How to authenticate (RFC 6750).", 'Bearer realm="realtime-avatar"'),
-  ScopeChallenge: text(
-    "The missing scope (RFC 6750); on `insufficient_scope`.",
-    'Bearer realm="realtime-avatar", error="insufficient_scope", scope="avatars:write"',
-    {},
-    false,
-  ),
-  "RateLimit-Policy": text("The rate limits of the key and of its tenant, if any.", '"rate";q=50;w=1', {}, false),
-  RateLimit: text("The remaining requests and the seconds until the limit resets.", '"rate";r=49;t=1', {}, false),
-};
-/** References to HEADERS: by header name, or by header name and the name in HEADERS. */
-const headers = (names: Record<string, string> | readonly string[]): Json =>
-  Object.fromEntries(
-    (Array.isArray(names) ? names.map((name) => [name, name]) : Object.entries(names)).map(([name, component]) => [
-      name,
-      ref("headers", component),
-    ]),
-  );
-const COMMON_HEADERS = ["X-Request-Id", "traceparent", "Cache-Control", "X-Content-Type-Options"];
-
-/** Without an example: the reference page would send it with each trial call. */
-const header = (name: string, description: string, schema: Json = {}): Json => ({
-  name,
-  in: "header",
-  description,
-  schema: { type: "string", ...schema },
-});
-const PARAMETERS: Record<string, Json> = {
-  RequestId: header(
-    "X-Request-Id",
-    "Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced.",
-    REQUEST_ID_SCHEMA,
-  ),
-  Traceparent: header(
-    "traceparent",
-    "The trace to which the request belongs (W3C Trace Context). A malformed value is ignored.",
-    TRACEPARENT_SCHEMA,
-  ),
-  IdempotencyKey: header(
-    "Idempotency-Key",
-    "A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key.",
-    { minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
-  ),
-  IfMatch: header(
-    "If-Match",
-    'The request is executed only if the version of the resource is listed here, such as `"1"`, or if the value is `*`. A malformed value is rejected.',
-    CONDITION_SCHEMA,
-  ),
-  IfNoneMatch: header(
-    "If-None-Match",
-    'The versions that you already have, such as `"1"`. If the resource has one of them, the response is 304. A malformed value is ignored.',
-    CONDITION_SCHEMA,
-  ),
-};
-
-const ID_PREFIXES: Record<string, string> = { "/api/v1/api-keys": "key", "/api/v1/avatars": "ava" };
 /** The path parameters, without examples for the same reason. The prefix of an id follows from the path before `/:id`. */
 const pathParameters = (path: string): Json[] =>
   [...path.matchAll(/:(\w+)/g)].map(([, name = ""]) => {
@@ -208,25 +59,26 @@ const queryParameters = ({ query }: Partial<Operation>): Json[] =>
   });
 
 /** Properties of a route that follow from its method, scope and success response. */
-type Traits = {
-  isPublic: boolean;
-  isWrite: boolean;
-  isIdempotent: boolean;
-  showsSecret: boolean;
-  isVersioned: boolean;
+const traitsOf = (method: string, { scope, success, operationId = "", createsNothing }: RouteDetail) => {
+  const properties: object = success?.schema?.["properties"] ?? {};
+  const isPublic = scope === undefined;
+  const role = MINIMUM_ROLES[operationId] ?? null;
+  return {
+    isPublic,
+    isWrite: method !== "GET",
+    /** Whether keys may call the operation. */
+    isForKeys: !isPublic && scope !== "person",
+    /** The least role of a person; null when people may not call the operation. */
+    role: isPublic ? null : role,
+    isIdempotent: method === "POST" && !isPublic && createsNothing !== true,
+    showsSecret: success?.schema !== undefined && containsSecret(success.schema),
+    isVersioned: "id" in properties || "sessionId" in properties,
+  };
 };
-
-const traitsOf = (method: string, { scope, success }: RouteDetail): Traits => ({
-  isPublic: scope === undefined,
-  isWrite: method !== "GET",
-  isIdempotent: method === "POST" && scope !== undefined,
-  showsSecret: success?.schema === ApiKeyWithSecret,
-  isVersioned: success !== undefined && "id" in (success.schema["properties"] ?? {}),
-});
 
 /** Every problem that a route may return, by HTTP status. */
 const problemsOf = (method: string, path: string, detail: RouteDetail): Map<number, ProblemCode[]> => {
-  const { isPublic, isWrite, isIdempotent, showsSecret } = traitsOf(method, detail);
+  const { isPublic, isWrite, isIdempotent, isForKeys, role, showsSecret } = traitsOf(method, detail);
   // Any request can have a malformed `Host`.
   const codes = new Set<ProblemCode>(["internal_error", "malformed_request", ...(detail.problems ?? [])]);
   const addIf = (condition: boolean, ...additional: ProblemCode[]): void => {
@@ -234,12 +86,16 @@ const problemsOf = (method: string, path: string, detail: RouteDetail): Map<numb
   };
   const usesDatabase = path.startsWith("/api/v1");
   addIf(!isPublic, "missing_api_key", "invalid_api_key", "revoked_api_key", "expired_api_key", "rate_limited");
-  addIf(!isPublic && detail.scope !== "any", "insufficient_scope");
+  addIf(!isPublic, "invalid_session", "insufficient_role");
+  addIf(isForKeys && detail.scope !== "any", "insufficient_scope");
+  addIf(role !== null && showsSecret, "passkey_required");
   addIf(path.includes(":"), "not_found");
-  addIf(detail.body !== undefined, "malformed_json", "body_too_large", "unsupported_media_type");
+  addIf(detail.body !== undefined, "body_too_large", "unsupported_media_type");
+  addIf(detail.body !== undefined && !detail.isForm, "malformed_json");
   addIf(usesDatabase, "validation_failed", "unavailable");
   addIf(usesDatabase && isWrite, "outcome_unknown");
-  addIf(isIdempotent, "idempotency_key_reused");
+  // Two requests without fields cannot differ.
+  addIf(isIdempotent && Object.keys(detail.body?.["properties"] ?? {}).length > 0, "idempotency_key_reused");
   addIf(isIdempotent && showsSecret, "replay_unavailable");
   addIf(method === "PATCH" || method === "DELETE", "precondition_failed");
   const byStatus = new Map<number, ProblemCode[]>();
@@ -279,12 +135,28 @@ const TAGS: Record<string, { name: string; description: string }> = {
     name: "API keys",
     description: "Create and manage keys. A key cannot create a more powerful key.",
   },
+  "/api/v1/assets": { name: "Assets", description: "The images, videos and audio files that avatars are built from." },
   "/api/v1/avatars": { name: "Avatars", description: "Avatars for realtime calls, built from an image or a video." },
+  "/api/v1/models": { name: "Models", description: "What the models require of the sources of avatars." },
+  "/api/v1/credits": { name: "Credits", description: "The balance of the tenant, and every movement of its credits." },
+  "/api/v1/usage": {
+    name: "Usage",
+    description: "Usage sessions hold credits for a call while it is open, and are charged once when it ends.",
+  },
   "/api/v1/audit-events": {
     name: "Audit trail",
     description: "The action, the actor, the target and the time of each change.",
   },
   "/api/v1/leaked-keys": { name: "Leaked keys", description: "Report a leaked secret to revoke its key." },
+  "/api/v1/invitations": {
+    name: "People",
+    description: "The people of a tenant: users, invitations, passkeys, sessions.",
+  },
+  "/api/v1/user-sessions": { name: "People", description: "" },
+  "/api/v1/users": { name: "People", description: "" },
+  "/api/v1/passkeys": { name: "People", description: "" },
+  "/api/v1/identities": { name: "People", description: "" },
+  "/api/v1/oidc": { name: "People", description: "" },
   "/problems": { name: "Problems", description: "The meaning of each error." },
 };
 
@@ -292,13 +164,17 @@ const TAGS: Record<string, { name: string; description: string }> = {
 type Responses = Record<string, Json>;
 
 const operationOf = (method: string, path: string, detail: RouteDetail, shared: Responses): Json => {
-  const { operationId, summary, description, success, body, scope } = detail;
+  const { operationId, summary, description, success, body, isBodyOptional, scope } = detail;
   if (!operationId || !summary || !description || !success)
     throw new TypeError(`${method} ${path} has no OpenAPI description`);
-  const { isPublic, isIdempotent, isVersioned } = traitsOf(method, detail);
+  const { isPublic, isForKeys, role, isIdempotent, isVersioned } = traitsOf(method, detail);
   const tag = Object.entries(TAGS).find(([prefix]) => path === prefix || path.startsWith(`${prefix}/`));
   const isChange = method === "PATCH" || method === "DELETE";
-  const requirement = scope === "any" ? "Requires any valid key." : `Requires the scope \`${scope}\`.`;
+  const scopes = scope?.split(" ") ?? [];
+  const names = scopes.map((name) => `\`${name}\``).join(" or ");
+  const ofKeys = scope === "any" ? "any valid key" : `the scope ${names}`;
+  const ofPeople = `the session of a person with the role \`${role}\` or a greater one`;
+  const requirement = `Requires ${[...(isForKeys ? [ofKeys] : []), ...(role ? [ofPeople] : [])].join(", or ")}.`;
   // Every response to an authenticated request shows the rate limits. A 401 does not, as no key is authenticated.
   const rates = isPublic ? {} : headers(["RateLimit-Policy", "RateLimit"]);
   const etag = isVersioned ? headers(["ETag"]) : {};
@@ -308,28 +184,35 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
     summary,
     description: isPublic ? description : `${description}\n\n${requirement}`,
     tags: [tag?.[1].name],
-    security: isPublic ? [] : [{ apiKey: [] }],
-    ...(isPublic || scope === "any" ? {} : { "x-required-scope": scope }),
+    security: [...(isForKeys ? [{ apiKey: [] }] : []), ...(role ? [{ cookieAuth: [] }] : [])],
+    ...(!isForKeys || scope === "any" ? {} : { "x-required-scope": scopes[0] }),
+    ...(role ? { "x-required-role": role } : {}),
     parameters: [
       ...pathParameters(path),
       ...queryParameters(detail),
       ...(isIdempotent ? [ref("parameters", "IdempotencyKey")] : []),
+      ...(detail.createsNothing ? [ref("parameters", "IdempotencyKeyWithoutEffect")] : []),
       ...(isChange ? [ref("parameters", "IfMatch")] : []),
+      ...(role ? [ref("parameters", "Environment")] : []),
       ...(detail.isConditional ? [ref("parameters", "IfNoneMatch")] : []),
       ref("parameters", "RequestId"),
       ref("parameters", "Traceparent"),
     ],
-    ...(body ? { requestBody: { required: true, content: content(body) } } : {}),
+    ...(body ? { requestBody: { required: !isBodyOptional, content: content(body, detail.isForm) } } : {}),
     responses: {
       [success.status]: {
         description: success.description,
         headers: {
           ...common,
           ...(success.status === 201 ? headers(["Location"]) : {}),
+          ...(success.status === 303
+            ? headers({ Location: "LocationOfPage", "Referrer-Policy": "Referrer-Policy" })
+            : {}),
           ...(isIdempotent ? headers(["Idempotent-Replayed"]) : {}),
+          ...(detail.setsCookie ? headers(["Set-Cookie"]) : {}),
           ...(detail.isPage ? headers(PAGE_HEADERS) : {}),
         },
-        content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) },
+        ...(success.schema && { content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) } }),
       },
       ...(detail.isConditional ? { 304: { description: "You already have this version.", headers: common } } : {}),
       ...Object.fromEntries(
@@ -350,7 +233,8 @@ const PAGE_HEADERS = ["Vary", "Content-Security-Policy", "Cross-Origin-Opener-Po
 export type DescribedRoute = { method: string; path: string; hooks?: { detail?: object } };
 
 /** Whether a route is part of the API. The others are for the operator, or serve HTML pages. */
-const isDescribed = ({ path }: DescribedRoute): boolean => path.startsWith("/api/v1") || path.startsWith("/problems");
+const isDescribed = ({ path, hooks }: DescribedRoute): boolean =>
+  (path.startsWith("/api/v1") || path.startsWith("/problems")) && !(hooks?.detail as RouteDetail | undefined)?.isHidden;
 
 /** The document, as JSON. Throws when a route of the API has no description. */
 export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
@@ -378,12 +262,19 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
       contact: { name: "Realtime Avatar Service" },
     },
     servers: [{ url: "/", description: "The service that serves this document." }],
-    tags: Object.values(TAGS),
+    tags: Object.values(TAGS).filter(({ description }) => description !== ""),
     security: [{ apiKey: [] }],
     paths,
     components: {
       securitySchemes: {
         apiKey: { type: "http", scheme: "bearer", description: "A live or test key: `rta_live_…`, `rta_test_…`." },
+        cookieAuth: {
+          type: "apiKey",
+          in: "cookie",
+          name: "__Host-realtime-avatar-session",
+          description:
+            "The session of a person, for pages of the service itself: with `Sec-Fetch-Site: same-origin`, `Realtime-Avatar-Environment`, and on writes an exact `Origin`. Without https, on localhost, the cookie has another name.",
+        },
       },
       schemas: {
         ...Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)])),

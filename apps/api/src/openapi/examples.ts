@@ -6,10 +6,22 @@ import type {
   ReportLeakedKey,
   RotateApiKey,
   UpdateApiKey,
-} from "@realtime-avatar/domain/api-key";
+} from "@realtime-avatar/domain/api-keys/schemas";
+import type { Asset, CreateRemoteAsset, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
-import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatar";
+import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
+import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import type {
+  CreateUsageSession,
+  CreditBalance,
+  CreditEntry,
+  ReleaseSession,
+  ReportUsage,
+  UsageSession,
+  UsageSum,
+} from "@realtime-avatar/domain/credits/schemas";
 import { PROBLEMS, type ProblemCode, type ProblemExtras } from "@realtime-avatar/domain/problem";
+import { PEOPLE_EXAMPLES } from "./people-examples.ts";
 
 const suffix = "01h455vb4pex5vsknk084sn02q";
 /** Well-formed, but not the secret of any key. */
@@ -23,6 +35,7 @@ const apiKey: ApiKey = {
   id: `key_${suffix}`,
   keyId: "0123456789ABCDEF",
   tenantId: `ten_${suffix}`,
+  parentId: null,
   name: "Website",
   environment: "live",
   redactedKey: "rta_live_0123456789ABCDEF_****",
@@ -30,11 +43,31 @@ const apiKey: ApiKey = {
   status: "active",
   spendLimitCreditMicros: 5_000_000,
   effectiveSpendLimitCreditMicros: 5_000_000,
+  spentCreditMicros: 1_200_000,
+  reservedCreditMicros: 0,
   expiresAt: null,
   effectiveExpiresAt: null,
   lastUsedAt: null,
   createdAt: time,
 };
+
+const asset: Asset = {
+  id: `ast_${suffix}`,
+  tenantId: `ten_${suffix}`,
+  environment: "live",
+  kind: "image",
+  status: "uploaded",
+  contentType: "image/jpeg",
+  sizeBytes: 48_213,
+  sha256: "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  publicUrl: "https://assets.example.com/public/assets/GIFvPYwcsnwJ3q0hR2bTz6mWk1xUe8dLoA4yNfSgQ7E",
+  error: null,
+  originalFilename: "ada.jpg",
+  metadata: {},
+  createdAt: time,
+  updatedAt: time,
+};
+const unknownFile = { contentType: null, sizeBytes: null, sha256: null };
 
 const avatar: Avatar = {
   id: `ava_${suffix}`,
@@ -42,12 +75,25 @@ const avatar: Avatar = {
   environment: "live",
   displayName: "Ada",
   sourceKind: "image",
-  modelId: "realtime-avatar-live-v1",
-  status: "draft",
-  sourceAssetId: null,
+  modelId: LIVE_MODEL_ID,
+  status: "ready",
+  sourceAssetId: `ast_${suffix}`,
+  pendingSourceAssetId: null,
   defaultVoiceId: "voice-en-01",
-  cacheManifestId: null,
-  cacheVersion: 0,
+  error: null,
+  checks: [
+    { code: "face_count", verdict: "pass", measured: 1, limit: 1, detail: "There is exactly one face." },
+    {
+      code: "face_size",
+      verdict: "warn",
+      measured: 24,
+      limit: 30,
+      detail: "The face is 24 % of the height of the picture; at least 30 % is better. Use a photo taken from nearer.",
+    },
+  ],
+  previewUrl: "https://assets.example.com/public/avatars/0q7XoH3sW5Yb1cD9eKfLmNpRtUvZ2a4g6i8jAxBzCwE",
+  cacheManifestId: "man_1_9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+  cacheVersion: 1,
   settings: { background: "#ffffff" },
   metadata: { team: "support" },
   createdAt: time,
@@ -61,23 +107,94 @@ const auditEvent: AuditEvent = {
   action: "avatar.updated",
   targetId: avatar.id,
   changedFields: ["displayName"],
+  actorType: "api_key",
   actorId: apiKey.id,
   actorKeyId: apiKey.keyId,
   requestId: REQUEST_ID,
   createdAt: time,
 };
 
+const session: UsageSession = {
+  sessionId: `ses_${suffix}`,
+  environment: "live",
+  apiKeyId: apiKey.id,
+  avatarId: avatar.id,
+  avatarName: avatar.displayName,
+  status: "reserved",
+  startedAt: null,
+  endedAt: null,
+  activeSeconds: null,
+  billedCreditMicros: null,
+  usedCreditMicros: 0,
+  priceCreditMicrosPerSecond: 1_000_000,
+  metadata: { user_id: "user-17" },
+  createdAt: time,
+  reservedCreditMicros: 300_000_000,
+  expiresAt: "2026-11-20T12:02:00.000Z",
+};
+
+const balance: CreditBalance = {
+  tenantId: `ten_${suffix}`,
+  environment: "live",
+  balanceCreditMicros: 3_558_000_000,
+  reservedCreditMicros: 300_000_000,
+  availableCreditMicros: 3_258_000_000,
+  lifetimeGrantedCreditMicros: 3_600_000_000,
+  lifetimeUsedCreditMicros: 42_000_000,
+  updatedAt: time,
+};
+
+const entry: CreditEntry = {
+  id: `ent_${suffix}`,
+  environment: "live",
+  kind: "hold",
+  amountCreditMicros: 300_000_000,
+  sessionId: session.sessionId,
+  apiKeyId: apiKey.id,
+  reference: null,
+  requestId: REQUEST_ID,
+  createdAt: time,
+};
+
+const sum: UsageSum = {
+  day: "2026-11-20",
+  apiKeyId: apiKey.id,
+  avatarId: null,
+  sessions: 2,
+  activeSeconds: 42,
+  billedCreditMicros: 42_000_000,
+  reservedCreditMicros: 300_000_000,
+};
+const window = { from: "2026-10-21T12:00:00.000Z", to: time };
+
 const page = <Item>(item: Item) => ({ data: [item], nextCursor: null });
 
 /** By the name of the schema in the document. */
 export const EXAMPLES = {
+  ...PEOPLE_EXAMPLES,
   ApiKey: apiKey,
   ApiKeyPage: page(apiKey),
   ApiKeyWithSecret: { ...apiKey, apiKey: secret } satisfies ApiKeyWithSecret,
+  Asset: asset,
+  AssetPage: page(asset),
+  AssetWithUpload: {
+    ...asset,
+    ...unknownFile,
+    kind: "video",
+    status: "pending_upload",
+    originalFilename: "ada.mp4",
+    upload: {
+      method: "PUT",
+      url: `https://avatars.s3.example.com/uploads/ten_${suffix}/ast_${suffix}?X-Amz-Expires=900&X-Amz-Signature=0123`,
+      headers: { "Content-Type": "video/mp4", "Content-MD5": "1B2M2Y8AsgTpgAmY7PhCfg==" },
+      expiresAt: "2026-11-20T12:15:00.000Z",
+    },
+  },
   AuditEvent: auditEvent,
   AuditEventPage: page(auditEvent),
   Avatar: avatar,
   AvatarPage: page(avatar),
+  CompleteUpload: {},
   CreateApiKey: {
     name: "Website",
     environment: "live",
@@ -91,7 +208,29 @@ export const EXAMPLES = {
     settings: { background: "#ffffff" },
     metadata: { team: "support" },
   } satisfies CreateAvatar,
+  CreateRemoteAsset: {
+    kind: "image",
+    remoteUrl: "https://www.example.com/ada.jpg",
+    originalFilename: "ada.jpg",
+  } satisfies CreateRemoteAsset,
+  CreateUpload: {
+    kind: "video",
+    contentType: "video/mp4",
+    sizeBytes: 41_943_040,
+    md5: "1B2M2Y8AsgTpgAmY7PhCfg==",
+    originalFilename: "ada.mp4",
+  } satisfies CreateUpload,
+  CreateUsageSession: {
+    maxSessionSeconds: 300,
+    minSessionSeconds: 60,
+    metadata: { user_id: "user-17" },
+  } satisfies CreateUsageSession,
+  CreditBalance: balance,
+  CreditEntry: entry,
+  CreditEntryPage: page(entry),
   LeakedKeyReport: { status: "accepted" },
+  ModelPage: { data: modelsOf(LIVE_MODEL_ID), nextCursor: null },
+  PrepareAvatar: {},
   ProblemType: {
     type: "/problems/not_found",
     code: "not_found",
@@ -100,15 +239,25 @@ export const EXAMPLES = {
     meaning: PROBLEMS.not_found.meaning,
     remedy: PROBLEMS.not_found.remedy,
   },
+  ReleaseSession: { reason: "hung up" } satisfies ReleaseSession,
+  ReportedSession: { ...session, status: "started", startedAt: time, mustEnd: false },
   ReportLeakedKey: { apiKey: secret } satisfies ReportLeakedKey,
+  ReportUsage: { usedCreditMicros: 42_000_000 } satisfies ReportUsage,
   RotateApiKey: { overlapSeconds: 86_400 } satisfies RotateApiKey,
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies UpdateApiKey,
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
+  UsageSession: session,
+  UsageSessionPage: { ...window, ...page(session) },
+  UsageSum: sum,
+  UsageSummaryPage: { ...window, ...page(sum) },
 };
 
 /** The additional members of problem examples. */
 export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {
+  spend_limit_exceeded: { requiredCreditMicros: 60_000_000, limitedBy: "self" },
+  insufficient_credits: { requiredCreditMicros: 60_000_000 },
   insufficient_scope: { requiredScope: "avatars:write", grantedScopes: ["avatars:read"] },
+  insufficient_role: { requiredRole: "owner", role: "developer" },
   grant_exceeds_caller: {
     errors: [
       {
@@ -123,4 +272,5 @@ export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {
   validation_failed: { errors: [{ pointer: "#/name", code: "too_short", detail: "Must have 1 to 120 characters." }] },
   rate_limited: { retryable: true },
   unavailable: { retryable: true },
+  provider_unavailable: { retryable: true },
 };

@@ -2,8 +2,8 @@
  * The OpenAPI description of a route, apart from its method, path and scope. `document.ts` generates the document from it and
  * fails when a route has none.
  */
+
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
-import type { Scope } from "@realtime-avatar/domain/scope";
 import type { TObject, TSchema } from "@sinclair/typebox";
 
 export type Operation = {
@@ -12,19 +12,53 @@ export type Operation = {
   description: string;
   /** The schema of the body; absent when the operation takes none. */
   body?: TSchema;
+  /** Whether the body may be omitted: then it counts as `{}`. */
+  isBodyOptional?: true;
+  /** Whether the body is a form (`multipart/form-data`), not JSON. */
+  isForm?: true;
   /** The schema of the query parameters; absent when the operation takes none. */
   query?: TObject;
   /** Whether the operation supports `If-None-Match`. */
   isConditional?: true;
-  success: { status: 200 | 201 | 202; description: string; schema: TSchema };
+  /** A redirect (303) has no body. */
+  success:
+    | { status: 200 | 201 | 202; description: string; schema: TSchema }
+    | { status: 303; description: string; schema?: never };
+  /** Whether a POST creates nothing: then an `Idempotency-Key` has no effect. */
+  createsNothing?: true;
+  /** Whether a successful response sets the cookie of a session, or deletes it. */
+  setsCookie?: true;
   /** Whether a browser gets an HTML page, by its `Accept` header. */
   isPage?: true;
   /** The problems specific to this operation. The others follow from its method, scope, body and parameters. */
   problems?: readonly ProblemCode[];
 };
 
-/** The `detail` that Elysia keeps with a route. The macro that checks the scope adds `scope`. */
-export type RouteDetail = Partial<Operation> & { scope?: Scope | "any" };
+/** The `detail` that Elysia keeps with a route. The macro that checks scopes adds `scope`: those of which one is needed, `any` or `person`. */
+export type RouteDetail = Partial<Operation> & {
+  scope?: string;
+  /** Whether the document leaves the route out. */
+  isHidden?: true;
+};
 
-/** The `detail` option of a route. Returns `object` because Elysia has its own type for descriptions. */
-export const operation = (description: Operation): object => description;
+/** The `detail` options of routes, by operation id. They are of type `object` because Elysia has its own type for them. */
+export const operations = <Id extends string>(
+  descriptions: Record<Id, Omit<Operation, "operationId">>,
+): Record<Id, object> => {
+  const entries = Object.entries<object>(descriptions).map(([operationId, rest]) => [
+    operationId,
+    { operationId, ...rest },
+  ]);
+  return Object.fromEntries(entries);
+};
+
+/** The operation id of each route that has one, by method and path. */
+export const operationsOf = (
+  routes: readonly { method: string; path: string; hooks?: { detail?: object } }[],
+): Map<string, string> =>
+  new Map(
+    routes.flatMap(({ method, path, hooks }) => {
+      const { operationId }: RouteDetail = hooks?.detail ?? {};
+      return operationId === undefined ? [] : [[`${method} ${path}`, operationId] as const];
+    }),
+  );

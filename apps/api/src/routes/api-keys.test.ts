@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/statements/callers";
-import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-key";
-import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
+import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { createTestApp, requestInit, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
@@ -22,15 +22,16 @@ afterAll(() => api.close());
 const create = (key: string, body: unknown) => api.call("POST", PATH, { key, body });
 
 describe("creating an API key", () => {
-  test("answers 201 with the key, its secret, where it is and its version", async () => {
-    const asked = {
+  test("returns 201 with the key, its secret, its location and its version", async () => {
+    const fields = {
       name: "ops 👩‍🚀",
       environment: "live",
       scopes: ["avatars:write", "avatars:read", "avatars:write"],
       spendLimitCreditMicros: 9007199254740991,
       expiresAt: "2099-12-31T23:59:60.9999+00:00",
     };
-    const { status, headers, body } = await create(root, asked);
+    const { status, headers, body } = await create(root, fields);
+    const creator = await api.call("GET", `${PATH}/self`, { key: root });
     expect(status).toBe(201);
     expect(headers.get("content-type")).toStartWith("application/json");
     expect(headers.get("location")).toBe(`${PATH}/${body.id}`);
@@ -41,6 +42,7 @@ describe("creating an API key", () => {
       id: body.id,
       keyId: body.keyId,
       tenantId: api.tenantId,
+      parentId: creator.body.id,
       name: "ops 👩‍🚀",
       environment: "live",
       redactedKey: `rta_live_${body.keyId}_****`,
@@ -50,6 +52,8 @@ describe("creating an API key", () => {
       effectiveSpendLimitCreditMicros: 9007199254740991,
       expiresAt: "2100-01-01T00:00:00.999Z",
       effectiveExpiresAt: "2100-01-01T00:00:00.999Z",
+      spentCreditMicros: 0,
+      reservedCreditMicros: 0,
       lastUsedAt: null,
       createdAt: body.createdAt,
       apiKey: body.apiKey,
@@ -106,10 +110,10 @@ describe("creating an API key", () => {
   });
 
   test("many at once get keys of their own", async () => {
-    const answers = await Promise.all(Array.from({ length: 50 }, (_, index) => create(root, { name: `n${index}` })));
-    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(201));
-    expect(new Set(answers.map(({ body }) => body.apiKey)).size).toBe(50);
-    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(50);
+    const responses = await Promise.all(Array.from({ length: 50 }, (_, index) => create(root, { name: `n${index}` })));
+    expect(responses.map(({ status }) => status)).toEqual(Array(50).fill(201));
+    expect(new Set(responses.map(({ body }) => body.apiKey)).size).toBe(50);
+    expect(new Set(responses.map(({ body }) => body.id)).size).toBe(50);
   });
 });
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { seedKey, seedTenant } from "@realtime-avatar/db/testing";
-import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AUDIT_ACTIONS, AuditEvent } from "@realtime-avatar/domain/audit";
 import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, startApi, type TestApi } from "../../test/support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -40,14 +40,14 @@ describe("the audit trail", () => {
     const key = await make({ environment: "live" });
     const path = `/api/v1/api-keys/${key.id}`;
     const avatar = await makeAvatar(key.apiKey);
-    const answers = [
+    const responses = [
       await api.call("PATCH", path, { key: root, body: { name: "y", scopes: ["*"] } }),
       await api.call("POST", `${path}/rotate`, { key: root, body: {} }),
       await api.call("PATCH", `/api/v1/avatars/${avatar.id}`, { key: root, body: { metadata: { secret: "x" } } }),
       await api.call("DELETE", `/api/v1/avatars/${avatar.id}`, { key: root }),
       await api.call("DELETE", path, { key: root }),
     ];
-    const requestIds = answers.map(({ headers }) => headers.get("x-request-id"));
+    const requestIds = responses.map(({ headers }) => headers.get("x-request-id"));
     const { body, status } = await list("?limit=7");
     expect(status).toBe(200);
     const events: AuditEvent[] = body.data;
@@ -60,6 +60,7 @@ describe("the audit trail", () => {
       action: "api_key.revoked",
       targetId: key.id,
       changedFields: ["status"],
+      actorType: "api_key",
       actorId: rootId,
       actorKeyId: parseApiKey(root)?.keyId ?? "",
       requestId: requestIds[4] ?? "",
@@ -75,7 +76,7 @@ describe("the audit trail", () => {
       ["avatar.created", avatar.id, [], others[4]?.requestId ?? ""],
       ["api_key.created", key.id, [], others[5]?.requestId ?? ""],
     ]);
-    // The avatar was made with the key's first credential.
+    // The avatar was created with the first credential of the key.
     expect(others[4]).toMatchObject({ actorId: key.id, actorKeyId: key.keyId });
     expect(JSON.stringify(events)).not.toContain("secret");
   });
@@ -104,9 +105,9 @@ describe("the audit trail", () => {
     const actorKeyId = key.keyId as string;
     for (const action of [undefined, ...AUDIT_ACTIONS]) {
       for (const filters of [{}, { targetId }, { actorKeyId }, { targetId, actorKeyId }]) {
-        const given = { ...filters, ...(action === undefined ? {} : { action }) };
+        const filter = { ...filters, ...(action === undefined ? {} : { action }) };
         const seen: AuditEvent[] = [];
-        let query = `?${new URLSearchParams({ ...given, limit: "3" })}`;
+        let query = `?${new URLSearchParams({ ...filter, limit: "3" })}`;
         for (;;) {
           const { status, body } = await list(query);
           expect(status).toBe(200);
@@ -115,14 +116,14 @@ describe("the audit trail", () => {
           query = `?${new URLSearchParams({ limit: "3", cursor: body.nextCursor })}`;
         }
         const expected = all.filter((event) =>
-          Object.entries(given).every(([name, value]) => event[name as keyof AuditEvent] === value),
+          Object.entries(filter).every(([name, value]) => event[name as keyof AuditEvent] === value),
         );
         expect(seen).toEqual(expected);
       }
     }
   });
 
-  test("shows a test key its own world, and a live key the keys of both", async () => {
+  test("shows a test key its own environment, and a live key the keys of both", async () => {
     const inTest = await make({ name: "in test" });
     const testAvatar = await makeAvatar(inTest.apiKey);
     const live = await make({ environment: "live" });

@@ -6,7 +6,16 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { readQuery } from "../http/query.ts";
-import { operation } from "../openapi/operation.ts";
+import { operations } from "../openapi/operation.ts";
+
+const OPERATIONS = operations({
+  listAuditEvents: {
+    summary: "Read the audit trail",
+    description: "Lists the changes to keys and avatars that the calling key may see, newest first.",
+    query: AUDIT_EVENT_LIST.query,
+    success: { status: 200, description: "A page of events.", schema: AuditEventPage },
+  },
+});
 
 export const auditEventRoutes = (dependencies: Dependencies) => {
   const { responseBytes } = dependencies;
@@ -17,15 +26,6 @@ export const auditEventRoutes = (dependencies: Dependencies) => {
       const events = await listAuditEvents(db, caller, page);
       return responseBytes.send(pageText(AUDIT_EVENT_LIST, page, events), caller.tenantId, request, set);
     },
-    {
-      scope: "api_keys:write",
-      detail: operation({
-        operationId: "listAuditEvents",
-        summary: "Read the audit trail",
-        description: "Lists the changes to keys and avatars that the calling key may see, newest first.",
-        query: AUDIT_EVENT_LIST.query,
-        success: { status: 200, description: "A page of events.", schema: AuditEventPage },
-      }),
-    },
+    { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
   );
 };

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
-import { Avatar } from "@realtime-avatar/domain/avatar";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
+import { assetCalls } from "../../test/support/assets.ts";
+import { fileOf } from "../../test/support/forms.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -20,20 +22,24 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
+const { make: makeAsset } = assetCalls(
+  () => api,
+  () => live,
+);
 const create = (body: unknown, key = live) => api.call("POST", PATH, { key, body });
 
 describe("creating an avatar", () => {
-  test("answers 201 with the avatar, where it is and its version, and writes what it answers", async () => {
-    const asked = {
+  test("returns 201 with the avatar, its location and its version, and writes the same", async () => {
+    const fields = {
       displayName: "Ada 👩‍🚀",
       sourceKind: "video",
       modelId: "m-2",
-      sourceAssetId: "ast_01h455vb4pex5vsknk084sn02q",
+      sourceAssetId: (await makeAsset({ by: live }, fileOf("video", 100))).id,
       defaultVoiceId: "voice-12",
       settings: { speed: 1.5, nested: { deep: [1, null, true, "x"] } },
       metadata: { "": "", order: "ä" },
     };
-    const { status, headers, body } = await create(asked);
+    const { status, headers, body } = await create(fields);
     expect(status).toBe(201);
     expect(headers.get("content-type")).toStartWith("application/json");
     expect(headers.get("location")).toBe(`${PATH}/${body.id}`);
@@ -41,11 +47,15 @@ describe("creating an avatar", () => {
     expect(validate(Avatar, body)).toEqual([]);
     expect(isId("ava", body.id)).toBe(true);
     expect(body).toEqual({
-      ...asked,
+      ...fields,
       id: body.id,
       tenantId: api.tenantId,
       environment: "live",
-      status: "draft",
+      status: "preprocessing",
+      pendingSourceAssetId: null,
+      error: null,
+      checks: [],
+      previewUrl: null,
       cacheManifestId: null,
       cacheVersion: 0,
       createdAt: body.createdAt,
@@ -56,16 +66,17 @@ describe("creating an avatar", () => {
       {
         tenant_id: api.tenantId,
         environment: "live",
-        display_name: asked.displayName,
+        display_name: fields.displayName,
         source_kind: "video",
         model_id: "m-2",
-        status: "draft",
-        source_asset_id: asked.sourceAssetId,
+        status: "preprocessing",
+        generation: 1,
+        source_asset_id: fields.sourceAssetId,
         default_voice_id: "voice-12",
         cache_manifest_id: null,
         cache_version: "0",
-        settings: asked.settings,
-        metadata: asked.metadata,
+        settings: fields.settings,
+        metadata: fields.metadata,
         version: 1,
         created_at: new Date(body.createdAt),
         updated_at: new Date(body.createdAt),
@@ -137,5 +148,56 @@ describe("creating an avatar", () => {
     ]);
     expect(text).not.toContain("forbidden");
     expect(await rowCounts(api.database)).toEqual(before);
+  });
+});
+
+describe("metadata", () => {
+  /** Where values with the member `marker` are serialized while `send` runs: the nearest callers. */
+  const serializationsOf = async (send: () => Promise<Response>): Promise<string[]> => {
+    const frames: string[] = [];
+    // JSON.stringify, and its native variants, read `toJSON` of every object.
+    Object.defineProperty(Object.prototype, "toJSON", {
+      configurable: true,
+      get(this: object) {
+        if (Object.hasOwn(this, "marker")) frames.push(new Error().stack?.split("\n").slice(3, 5).join() ?? "");
+      },
+    });
+    try {
+      expect((await send()).status).toBeOneOf([200, 201]);
+    } finally {
+      Reflect.deleteProperty(Object.prototype, "toJSON");
+    }
+    return frames;
+  };
+
+  let key: string;
+  beforeAll(async () => {
+    key = await api.key({ environment: "live", scopes: ["avatars:read", "avatars:write"] });
+  });
+  const requestOf = (method: string, path: string, text?: string, headers: Record<string, string> = {}) => {
+    const authorization = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    return new Request(`http://localhost${path}`, {
+      method,
+      headers: { ...authorization, ...headers },
+      ...(text === undefined ? {} : { body: text }),
+    });
+  };
+
+  test("is serialized once per request", async () => {
+    const text = '{"displayName":"Ada","sourceKind":"image","metadata":{"marker":1,"team":"support"}}';
+    const { id } = (await create(JSON.parse(text))).body;
+    const requests = [
+      requestOf("POST", PATH, text),
+      requestOf("POST", PATH, text, { "idempotency-key": "serialized-once" }),
+      requestOf("GET", `${PATH}/${id}`),
+    ];
+    for (const request of requests) {
+      expect(await serializationsOf(async () => api.app.handle(request))).toEqual([
+        expect.stringContaining("jsonText"),
+      ]);
+    }
+    // The request and the stored avatar are two values.
+    const update = requestOf("PATCH", `${PATH}/${id}`, '{"metadata":{"marker":2}}');
+    expect(await serializationsOf(async () => api.app.handle(update))).toHaveLength(2);
   });
 });

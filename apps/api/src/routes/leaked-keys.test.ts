@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
 import { findCredential } from "@realtime-avatar/db/statements/callers";
-import { cutBlocked, operatorOrigin, random, seedKey, session, untilBlocked } from "@realtime-avatar/db/testing";
-import { type ApiKeyRecord, OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
-import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
+import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
+import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { session } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedKey } from "@realtime-avatar/testing/seeds";
+import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -16,9 +21,9 @@ let rootRecord: ApiKeyRecord;
 
 beforeAll(async () => {
   api = await startApi();
-  const made = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-  root = made.secret.reveal();
-  rootRecord = made.record;
+  const seeded = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+  root = seeded.secret.reveal();
+  rootRecord = seeded.record;
 });
 afterAll(() => api.close());
 
@@ -27,7 +32,7 @@ const self = async (key: string) => (await api.call("GET", "/api/v1/api-keys/sel
 const make = () => seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] }, rootRecord);
 const rotate = async (id: string, overlapSeconds: number): Promise<string> =>
   (await api.call("POST", `/api/v1/api-keys/${id}/rotate`, { key: root, body: { overlapSeconds } })).body.apiKey;
-/** All of an answer but what is of each request by itself. */
+/** A response without what differs between requests. */
 const bare = ({ status, headers, text }: Answer) => [
   status,
   text,
@@ -35,11 +40,11 @@ const bare = ({ status, headers, text }: Answer) => [
 ];
 
 describe("a leaked key", () => {
-  test("is revoked, with all its descendants, when the answer is given; the event has no actor", async () => {
+  test("is revoked, with all its descendants, before the response is sent; the event has no actor", async () => {
     const { record, secret } = await make();
     const child = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] }, record);
-    const answer = await report(secret.reveal());
-    expect([answer.status, answer.body]).toEqual([202, { status: "accepted" }]);
+    const response = await report(secret.reveal());
+    expect([response.status, response.body]).toEqual([202, { status: "accepted" }]);
     expect(await Promise.all([secret.reveal(), child.secret.reveal()].map(self))).toEqual([401, 401]);
     const { body } = await api.call("GET", `/api/v1/audit-events?targetId=${record.id}&limit=1`, { key: root });
     expect(body.data).toMatchObject([
@@ -49,13 +54,13 @@ describe("a leaked key", () => {
         actorId: null,
         actorKeyId: null,
         environment: "live",
-        requestId: answer.headers.get("x-request-id"),
+        requestId: response.headers.get("x-request-id"),
       },
     ]);
     expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key: root })).body.status).toBe("revoked");
   });
 
-  test("gets the same answer, byte for byte, whatever it is, and only a true and usable secret changes anything", async () => {
+  test("gets the same response, byte for byte, for every secret; only a valid secret changes anything", async () => {
     const { record, secret } = await make();
     const expected = bare(await report(secret.reveal()));
     const live = await make();
@@ -131,8 +136,8 @@ describe("a leaked key", () => {
 
   test("reported many times at once is revoked once", async () => {
     const { record, secret } = await make();
-    const answers = await Promise.all(Array.from({ length: 10 }, () => report(secret.reveal())));
-    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(202));
+    const responses = await Promise.all(Array.from({ length: 10 }, () => report(secret.reveal())));
+    expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(202));
     const events = await api.database.db.client`
       select 1 from audit_events where target_id = ${record.id} and action = 'api_key.reported_leaked'`;
     expect(events).toHaveLength(1);
@@ -152,11 +157,11 @@ describe("a leaked key", () => {
 
   test("needs no credentials, and looks at none", async () => {
     const { secret } = await make();
-    const answer = await api.call("POST", PATH, {
+    const response = await api.call("POST", PATH, {
       body: { apiKey: secret.reveal() },
       headers: { authorization: "Bearer junk", "idempotency-key": "x".repeat(300) },
     });
-    expect(answer.status).toBe(202);
+    expect(response.status).toBe(202);
     expect(await self(secret.reveal())).toBe(401);
   });
 
@@ -167,9 +172,9 @@ describe("a leaked key", () => {
     [{ apiKey: "x".repeat(513) }, "#/apiKey too_long"],
     [{ apiKey: "x", url: "y" }, "#/url unknown_field"],
   ])("in the form %j is refused", async (body, error) => {
-    const answer = await api.call("POST", PATH, { body });
-    expect(answer.status).toBe(422);
-    expect(answer.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual([
+    const response = await api.call("POST", PATH, { body });
+    expect(response.status).toBe(422);
+    expect(response.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual([
       error,
     ]);
   });
@@ -178,9 +183,9 @@ describe("a leaked key", () => {
     const { secret } = await make();
     const { client } = api.database.db;
     await client`alter table api_key_credentials rename to elsewhere`;
-    const answer = await report(secret.reveal());
+    const response = await report(secret.reveal());
     await client`alter table elsewhere rename to api_key_credentials`;
-    expect([answer.status, answer.body.code]).toEqual([503, "unavailable"]);
+    expect([response.status, response.body.code]).toEqual([503, "unavailable"]);
     expect(await self(secret.reveal())).toBe(200);
   });
 });

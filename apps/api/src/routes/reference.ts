@@ -1,8 +1,8 @@
 /**
- * `/docs`: the reference of the API, on which calls can be made. Everything on the page comes from here, and its policy
- * lets it ask nobody else: a key that is typed in can go nowhere but to this service.
+ * `/docs`: the reference of the API, with trial calls. The page loads and calls nothing but this service, enforced by its
+ * Content Security Policy: an API key that is entered there cannot be sent anywhere else.
  */
-/// <reference path="./assets.d.ts" />
+/// <reference path="./static-files.d.ts" />
 import { resolve } from "node:path";
 import { Elysia } from "elysia";
 import icon from "swagger-ui-dist/favicon-32x32.png" with { type: "file" };
@@ -11,7 +11,7 @@ import viewer from "swagger-ui-dist/swagger-ui-bundle.js" with { type: "file" };
 import { asPage } from "../http/html-page.ts";
 import init from "./reference-init.js" with { type: "file" };
 
-/** The style sheet has its images within it, as `data:`. */
+/** The style sheet contains its images as `data:` URLs. */
 const ALLOWED = "script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'";
 
 const PAGE = `<!doctype html>
@@ -36,7 +36,7 @@ const ASSETS: Record<string, [path: string, type: string]> = {
   "icon.png": [icon, "image/png"],
 };
 
-/** An asset, compressed when it is first asked for. In a bundle its path is relative to this file. */
+/** An asset, compressed on first use. In a bundle its path is relative to this file. */
 const compressed = (path: string) => {
   let bytes: Promise<Uint8Array<ArrayBuffer>> | null = null;
   return () => {
@@ -53,7 +53,7 @@ export const referenceRoutes = () => {
     const bytes = compressed(path);
     routes.get(`/${name}`, async ({ set }) => {
       set.headers["content-type"] = type;
-      // Every browser that can run the viewer reads it.
+      // Every browser that can run the viewer supports it.
       set.headers["content-encoding"] = "gzip";
       return bytes();
     });

@@ -2,43 +2,52 @@
  * The service is held to its document: requests are made up from what the document says of each operation, those that
  * meet it and those that do not, and every answer is compared with it: status, headers and body.
  */
+
 import { afterAll, beforeAll, describe, expect, test as register, setDefaultTimeout } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
-import { describeApi } from "../../src/openapi/write-file.ts";
-import { createTestApp, TEST_CONFIG } from "../support/api.ts";
+import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../support/api.ts";
 import {
-  bodySchema,
-  type Described,
-  documentJudge,
-  type OpenApi,
-  operationsOf,
-  type Parameter,
-  resolved,
-  type Schema,
-  valuesAround,
-  valuesOf,
-} from "../support/openapi.ts";
+  type Answer,
+  bodiesAround,
+  decoded,
+  document,
+  expectAssetResponses,
+  expectSessionProblems,
+  freshIdOf,
+  HEADER_EDGES,
+  isWindow,
+  judge,
+  meetsRules,
+  one,
+  operations,
+  parametersOf,
+  queriesOf,
+  type Sent,
+  sendTo,
+} from "../support/conformance.ts";
+import { bodySchema, type Described, resolved, valuesOf } from "../support/openapi.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
-const judge = documentJudge(document);
-const operations = operationsOf(document);
-const RUNS = 25;
+/** With LONG=1 in full. */
+const RUNS = process.env["LONG"] === "1" ? 25 : 10;
 
 let database: TestDatabase;
 let app: ReturnType<typeof createTestApp>;
+let files: Awaited<ReturnType<typeof testStorage>>;
 /** With limits that nobody reaches, so that their headers are there. */
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
     config: { ...TEST_CONFIG, rateLimit, tenantRateLimit: rateLimit },
+    ...files,
     ...given,
   });
 let tenantId: ApiKeyRecord["tenantId"];
@@ -46,18 +55,16 @@ let tenantId: ApiKeyRecord["tenantId"];
 let caller: { record: ApiKeyRecord; key: string };
 
 /** A new key, a child of the caller unless it is to be another's. */
-const newKey = async (
-  request: Parameters<typeof seedKey>[2] = {},
-  parent = caller.record,
-): Promise<{ record: ApiKeyRecord; key: string }> => {
-  const asked: typeof request = { environment: "live", scopes: ["*"], ...request };
-  const { record, secret } = await seedKey(database.db, tenantId, asked, parent);
+const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = caller.record) => {
+  const all: typeof request = { environment: "live", scopes: ["*"], ...request };
+  const { record, secret } = await seedKey(database.db, tenantId, all, parent);
   return { record, key: secret.reveal() };
 };
 
 beforeAll(async () => {
   database = await testDatabase();
-  tenantId = await seedTenant(database.db);
+  tenantId = await seedTenant(database.db, { live: AMPLE_CREDITS });
+  files = await testStorage(() => "http://localhost");
   app = appWith();
   const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });
   caller = { record, key: secret.reveal() };
@@ -74,112 +81,25 @@ const test = (name: string, body: () => Promise<void>): void => {
   });
 };
 
-type Sent = {
-  key?: string | null;
-  id?: string;
-  query?: string;
-  /** As JSON, or as it is. */
-  body?: unknown;
-  text?: string;
-  headers?: Record<string, string>;
-};
-type Answer = { status: number; headers: Headers; text: string; code: ProblemCode | null };
-
 /** What was answered, by operation: the statuses, and the codes of problems. */
 const seen = new Map<string, Set<string>>();
-let clients = 0;
 
-/** Sends a request, and holds the answer to the document. */
-const send = async (
-  { method, path, operation }: Described,
-  { key = caller.key, id = "", query = "", body, text: raw, headers = {} }: Sent,
-  to = app,
-): Promise<Answer> => {
-  clients++;
-  const sent = raw ?? (body === undefined ? undefined : JSON.stringify(body));
-  const url = `http://localhost${path.replace(/\{\w+\}/, id)}${query === "" ? "" : `?${query}`}`;
-  const response = await to.handle(
-    new Request(url, {
-      method,
-      headers: {
-        // Each is another client: what is limited by client is limited where a test wants it to be.
-        "x-forwarded-for": `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`,
-        ...(key === null || operation.security.length === 0 ? {} : { authorization: `Bearer ${key}` }),
-        ...(sent === undefined ? {} : { "content-type": "application/json" }),
-        ...headers,
-      },
-      ...(sent === undefined ? {} : { body: sent }),
-    }),
-  );
-  const text = await response.text();
-  const { status } = response;
-  const differences = judge.differences(operation, { status, headers: response.headers, text });
-  if (differences.length > 0) {
-    throw new Error(
-      `${operation.operationId} ${status} ${query} ${JSON.stringify(body)}\n${differences.join("\n")}\n${text}`,
-    );
-  }
-  const code = status >= 400 ? (JSON.parse(text).code as ProblemCode) : null;
-  const { operationId } = operation;
-  seen.set(operationId, (seen.get(operationId) ?? new Set()).add(code ?? String(status)));
-  return { status, headers: response.headers, text, code };
-};
-
-const one = (operationId: string): Described => {
-  const found = operations.find(({ operation }) => operation.operationId === operationId);
-  if (!found) throw new Error(`no operation ${operationId}`);
-  return found;
+/** Sends a request, by default with the caller's key, and holds the answer to the document. */
+const send = async (described: Described, sent: Sent, to = app): Promise<Answer> => {
+  const answer = await sendTo(to, described, { key: caller.key, ...sent });
+  const { operationId } = described.operation;
+  seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.code ?? String(answer.status)));
+  return answer;
 };
 
 /** Something for an operation to work on: an id that its path can take. */
-const freshId = async ({ path }: Described): Promise<string> => {
-  if (path.startsWith("/problems/")) return "not_found";
-  if (!path.includes("{id}")) return "";
-  if (path.startsWith("/api/v1/api-keys")) return (await newKey()).record.id;
-  const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
-  return JSON.parse(made.text).id;
-};
-
-const parametersOf = ({ operation }: Described, where: Parameter["in"]): Parameter[] =>
-  operation.parameters.map((given) => resolved<Parameter>(document, given)).filter((given) => given.in === where);
-
-/** What is sent as a query parameter, as the schema of the document sees it: whole numbers are numbers. */
-const decoded = (schema: Schema, text: string): unknown =>
-  schema["type"] === "integer" && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
-
-const TEXTS = [
-  "",
-  "0",
-  "1",
-  "50",
-  "100",
-  "101",
-  "1.0",
-  "+5",
-  "x",
-  "live",
-  "ready",
-  "image",
-  "avatar.created",
-  "0123456789ABCDEF",
-  "x".repeat(64),
-  "x".repeat(65),
-];
-
-/** Query parameters: those that meet the document, and those near them. A cursor is opaque: only a page gives one. */
-const queriesOf = (described: Described): fc.Arbitrary<[name: string, value: string][]> => {
-  const known = parametersOf(described, "query").filter(({ name }) => name !== "cursor");
-  const values = known.map(({ name, schema }) =>
-    fc
-      .oneof(valuesOf(document, schema).map(String), fc.constantFrom(...TEXTS))
-      .map((value): [string, string] => [name, value]),
-  );
-  const unknown = fc.tuple(fc.constantFrom("unknown", "Limit", "__proto__"), fc.constantFrom(...TEXTS));
-  return fc.array(
-    fc.oneof(...values.map((arbitrary) => ({ arbitrary, weight: 3 })), { arbitrary: unknown, weight: 1 }),
-    { maxLength: 3 },
-  );
-};
+const freshId = (described: Described): Promise<string> =>
+  freshIdOf(described, {
+    send,
+    newKey: async () => (await newKey()).record.id,
+    // Only an avatar with a source can be prepared.
+    giveSource: (id) => database.db.client`update avatars set source_asset_id = 'x' where id = ${id}`,
+  });
 
 const REFUSALS = ["validation_failed", "malformed_json"];
 
@@ -192,8 +112,9 @@ describe.each(operations.map((described) => [described.operation.operationId, de
 
     if (schema) {
       test("takes the bodies that meet the document", async () => {
+        const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
         await fc.assert(
-          fc.asyncProperty(valuesOf(document, schema), async (body) => {
+          fc.asyncProperty(bodies, async (body) => {
             const { code } = await send(described, { id: await freshId(described), body });
             expect(REFUSALS).not.toContain(code ?? "none");
           }),
@@ -204,8 +125,9 @@ describe.each(operations.map((described) => [described.operation.operationId, de
       test("refuses the bodies that do not, and no others", async () => {
         const verdicts = { met: 0, missed: 0 };
         await fc.assert(
-          fc.asyncProperty(valuesAround(document, schema), async (body) => {
+          fc.asyncProperty(bodiesAround(described, schema), async (body) => {
             const errors = judge.errors(schema, body);
+            if (errors.length === 0 && !meetsRules(described, body)) errors.push("a rule between fields");
             verdicts[errors.length === 0 ? "met" : "missed"]++;
             const { code } = await send(described, { id: await freshId(described), body });
             expect([body, errors, code === "validation_failed"]).toEqual([body, errors, errors.length > 0]);
@@ -217,7 +139,8 @@ describe.each(operations.map((described) => [described.operation.operationId, de
 
       test("answers to what is no body as the document says", async () => {
         const id = await freshId(described);
-        for (const text of ["", "{", "[".repeat(65), "nonsense"]) {
+        const texts = ["{", "[".repeat(65), "nonsense", ...(operation.requestBody?.required === false ? [] : [""])];
+        for (const text of texts) {
           expect((await send(described, { id, text })).code).toBe("malformed_json");
         }
         expect((await send(described, { id, text: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
@@ -236,6 +159,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
             const names = pairs.map(([name]) => name);
             const isMet =
               new Set(names).size === names.length &&
+              isWindow(pairs) &&
               pairs.every(([name, value]) => {
                 const schema = known.get(name);
                 return schema !== undefined && judge.errors(schema, decoded(schema, value)).length === 0;
@@ -253,20 +177,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
       test(`answers to any ${name} as the document says`, async () => {
         const body = described.operation.requestBody?.content["application/json"]?.example;
         const wild = fc.stringMatching(/^[ -~]{0,40}$/).map((value) => value.trim());
-        const edges = fc.constantFrom(
-          "",
-          "*",
-          '"1"',
-          'W/"1"',
-          '"1", "2"',
-          '"999"',
-          "1",
-          "x".repeat(255),
-          "x".repeat(256),
-          `"${"1".repeat(1022)}"`,
-          `"${"1".repeat(1023)}"`,
-          "a b",
-        );
+        const edges = fc.constantFrom(...HEADER_EDGES);
         await fc.assert(
           fc.asyncProperty(fc.oneof(valuesOf(document, headerSchema).map(String), wild, edges), async (value) => {
             // What HTTP itself cannot carry never comes so far.
@@ -289,12 +200,12 @@ describe.each(operations.map((described) => [described.operation.operationId, de
         const revoked = await newKey();
         await send(one("revokeApiKey"), { id: revoked.record.id });
         const expired = await newKey({ expiresAt: "2020-01-01T00:00:00Z" });
-        const powerless = await newKey({ scopes: ["usage:read"] });
+        const needed = operation["x-required-scope"];
+        const powerless = await newKey({ scopes: [needed === "usage:read" ? "avatars:read" : "usage:read"] });
         expect((await send(described, { id, key: null })).code).toBe("missing_api_key");
         expect((await send(described, { id, key: "nonsense" })).code).toBe("invalid_api_key");
         expect((await send(described, { id, key: revoked.key })).code).toBe("revoked_api_key");
         expect((await send(described, { id, key: expired.key })).code).toBe("expired_api_key");
-        const needed = operation["x-required-scope"];
         const { code, text } = await send(described, { id, key: powerless.key });
         if (needed === undefined) expect(code).toBeNull();
         else expect(JSON.parse(text)).toMatchObject({ code: "insufficient_scope", requiredScope: needed });
@@ -342,6 +253,9 @@ describe("what takes two requests to come about", () => {
       ["listAvatars", "createAvatar", avatar],
       ["listApiKeys", "createApiKey", { name: "x" }],
       ["listAuditEvents", "createAvatar", avatar],
+      ["listAssets", "uploadAsset", undefined],
+      ["listUsageSessions", "openUsageSession", { maxSessionSeconds: 1 }],
+      ["listCreditEntries", "openUsageSession", { maxSessionSeconds: 1 }],
     ] as const) {
       for (let made = 0; made < 2; made++) await send(one(create), { body });
       const first = JSON.parse((await send(one(list), { query: "limit=1" })).text);
@@ -366,9 +280,10 @@ describe("what takes two requests to come about", () => {
     }
   });
 
-  test("a move that is not there", async () => {
+  test("a transition that is not allowed", async () => {
     const { id } = JSON.parse((await send(one("createAvatar"), { body: avatar })).text);
     expect((await send(one("updateAvatar"), { id, body: { status: "ready" } })).code).toBe("invalid_transition");
+    expect((await send(one("prepareAvatar"), { id })).code).toBe("invalid_transition");
     const { record } = await newKey();
     await send(one("revokeApiKey"), { id: record.id });
     expect((await send(one("updateApiKey"), { id: record.id, body: { name: "y" } })).code).toBe("invalid_transition");
@@ -389,6 +304,17 @@ describe("what takes two requests to come about", () => {
     expect(code).toBe("quota_exceeded");
   });
 
+  test("a session that does not fit, with an avatar that is not ready or not there, and one that has ended", async () => {
+    const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
+    const poor = await seedKey(database.db, await seedTenant(database.db), { environment: "live", scopes: ["*"] });
+    await expectSessionProblems(send, { capped, poor: poor.secret.reveal() }, () => freshId(one("getUsageSession")));
+  });
+
+  test("assets: forms, quotas, completions, and one in use", async () => {
+    const full = appWith({ config: { ...TEST_CONFIG, maxAssetsPerTenant: 1, rateLimit, tenantRateLimit: rateLimit } });
+    await expectAssetResponses(send, (described, sent) => send(described, sent, full));
+  });
+
   test("more than the caller has", async () => {
     const narrow = await newKey({ scopes: ["api_keys:write"], spendLimitCreditMicros: 1 });
     const { record } = await newKey();
@@ -402,6 +328,18 @@ describe("what takes two requests to come about", () => {
   test("the same again, with the same Idempotency-Key", async () => {
     const headers = { "idempotency-key": "conformance" };
     const bodies = { createAvatar: avatar, createApiKey: { name: "x" }, rotateApiKey: { overlapSeconds: 60 } };
+    const ofSessions: [operationId: string, body: object, other: object][] = [
+      ["openUsageSession", { maxSessionSeconds: 1 }, { maxSessionSeconds: 2 }],
+      ["reportUsage", { usedCreditMicros: 1 }, { usedCreditMicros: 2 }],
+      ["releaseSession", { reason: "x" }, { reason: "y" }],
+    ];
+    for (const [operationId, body, other] of ofSessions) {
+      const id = await freshId(one(operationId));
+      const first = await send(one(operationId), { id, headers, body });
+      const again = await send(one(operationId), { id, headers, body });
+      expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
+      expect((await send(one(operationId), { id, headers, body: other })).code).toBe("idempotency_key_reused");
+    }
     for (const [operationId, body] of Object.entries(bodies)) {
       const { record, key } = await newKey();
       const { record: target } = await newKey({}, record);
@@ -445,7 +383,9 @@ describe("what takes two requests to come about", () => {
     }
   });
 
-  const UNSEEN: readonly ProblemCode[] = ["internal_error", "outcome_unknown"];
+  // And those of people, which people-routes.test.ts and keys-of-people.test.ts have.
+  const OF_PEOPLE: readonly ProblemCode[] = ["invalid_session", "insufficient_role", "passkey_required"];
+  const UNSEEN: readonly ProblemCode[] = ["internal_error", "outcome_unknown", ...OF_PEOPLE];
 
   register("and so every answer of every operation has been seen", () => {
     if (tests.run < tests.registered) return;

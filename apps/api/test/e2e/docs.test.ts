@@ -1,24 +1,36 @@
-/** The documents tell the truth: their examples are run, and their bounds and vectors compared with the code. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readFile, rm, symlink, writeFile } from "node:fs/promises";
+/** The documents tell the truth: their bounds and vectors are compared with the code. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { temporaryFolder, testDatabase } from "@realtime-avatar/db/testing";
 import {
   API_KEY_LIST,
   CreateApiKey,
   ReportLeakedKey,
   RotateApiKey,
   UpdateApiKey,
-} from "@realtime-avatar/domain/api-key";
-import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+} from "@realtime-avatar/domain/api-keys/schemas";
+import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AUDIT_EVENT_LIST } from "@realtime-avatar/domain/audit";
-import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatar";
+import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/avatars/status";
+import { CREDIT_MOVES } from "@realtime-avatar/domain/credits/entry";
+import {
+  CREDIT_ENTRY_LIST,
+  CreateUsageSession,
+  ReleaseSession,
+  ReportUsage,
+  USAGE_SESSION_LIST,
+  USAGE_SUMMARY,
+} from "@realtime-avatar/domain/credits/schemas";
+import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
+import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
-import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/state";
-import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { bun, REPOSITORY, startProcess } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
+import { operationsOf } from "../../src/openapi/operation.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -26,109 +38,12 @@ setDefaultTimeout(60_000);
 /** A document, without the spaces that align the columns of its tables. */
 const read = async (name: string): Promise<string> =>
   (await readFile(join(REPOSITORY, name), "utf8")).replace(/ +\|/g, " |");
-const [readme, apiDocument, keysDocument, configuration, gettingStarted] = await Promise.all(
-  ["README.md", "docs/api.md", "docs/keys.md", "docs/configuration.md", "docs/getting-started.md"].map(read),
+const [apiDocument, keysDocument, creditsDocument, configuration, peopleDocument] = await Promise.all(
+  ["docs/api.md", "docs/keys.md", "docs/credits.md", "docs/configuration.md", "docs/people.md"].map(read),
 );
 
-/** A command, and the answer that the document gives. */
-const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
-  [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
-    ([, command = "", answer = ""]) => [command.replace(/\\\n\s*/g, "").split("\n")[0] ?? "", command, answer],
-  );
-
-/** What differs from run to run, made the same. */
-const settled = (json: string): unknown =>
-  JSON.parse(
-    json
-      .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
-      .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
-      .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
-      .replace(/"(ten|key|ava|aud)_[0-9a-z]{26}"/g, '"$1_<id>"')
-      .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
-      .replace(/"(createdAt|updatedAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
-      .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')
-      // It is noted a moment after the use.
-      .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"'),
-  );
-
-let folder = "";
-let service: RunningProcess;
-let variables: Record<string, string>;
-let url = "";
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  const data = { DATA_DIR: join(folder, "data") };
-  service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...data });
-  const [, address = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-  url = address;
-  const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
-  variables = { API_KEY: key };
-  const create = async (path: string, body: object): Promise<Record<string, string>> => {
-    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
-    const response = await fetch(`${url}/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-    return (await response.json()) as Record<string, string>;
-  };
-  const narrow = { name: "narrow", scopes: ["api_keys:write", "avatars:read"], spendLimitCreditMicros: 1_000_000 };
-  variables["NARROW_KEY"] = (await create("api-keys", narrow))["apiKey"] ?? "";
-  // What the document has created as well, for the examples that need its id.
-  const bodyOf = (path: string): object => {
-    const [, section = ""] =
-      apiDocument?.split(`\n## ${path === "avatars" ? "Create an avatar" : "Create an API key"}\n`) ?? [];
-    const command = examplesOf(section)[0]?.[1] ?? "";
-    return JSON.parse(/-d '(.*)'/s.exec(command)?.[1] ?? "");
-  };
-  variables["KEY_ID"] = (await create("api-keys", bodyOf("api-keys")))["id"] ?? "";
-  variables["AVATAR_ID"] = (await create("avatars", bodyOf("avatars")))["id"] ?? "";
-});
-
-afterAll(async () => {
-  service.kill("SIGTERM");
-  await service.exited;
-  await rm(folder, { recursive: true });
-});
-
-describe.each([
-  ["README.md", readme],
-  ["docs/api.md", apiDocument],
-] as const)("the examples of %s", (_, text = "") => {
-  const examples = examplesOf(text);
-  test("are found", () => {
-    expect(examples.length).toBeGreaterThan(1);
-    expect(examples.length).toBe(text.split("<!-- example -->").length - 1);
-  });
-
-  test.each([...examples])("%s", async (_title, command, answer) => {
-    const { code, stdout } = await runToEnd(["sh", "-c", command.replaceAll("http://127.0.0.1:3000", url)], variables);
-    expect(code).toBe(0);
-    expect(settled(stdout)).toEqual(settled(answer));
-  });
-});
-
-describe("the program of docs/keys.md", () => {
-  test("prints what its comments say", async () => {
-    const [, program = ""] = keysDocument?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
-    const file = join(folder, "program.ts");
-    await writeFile(file, program);
-    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
-    const { code, stdout } = await runToEnd(bun(file));
-    expect([code, stdout.trim().split("\n")]).toEqual([
-      0,
-      ["0123456789ABCDEF test", "true", "false", "rta_test_0123456789ABCDEF_****", "true"],
-    ]);
-  });
-});
-
-describe("the program of docs/getting-started.md", () => {
-  test("creates an avatar", async () => {
-    const [, program = ""] = gettingStarted?.match(/<!-- client -->\n```ts\n(.*?)```/s) ?? [];
-    const file = join(folder, "first.ts");
-    await writeFile(file, program.replace("http://127.0.0.1:3000", url));
-    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
-    const { code, stdout } = await runToEnd(bun(file), variables);
-    expect([code, stdout.trim()]).toEqual([0, expect.stringMatching(/^ava_[0-9a-z]{26} draft$/)]);
-  });
-});
+/** The operations of people have a document of their own: they need a browser, so that no example of them can be run. */
+const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities|oidc)(\/|$)/;
 
 describe("the tables of docs/api.md", () => {
   /** The row of a field, in the table of its endpoint. */
@@ -168,6 +83,12 @@ describe("the tables of docs/api.md", () => {
     ["Create an avatar", CreateAvatar],
     ["Change an avatar", UpdateAvatar],
     ["Read the audit trail", AUDIT_EVENT_LIST.filters],
+    ["List credit entries", CREDIT_ENTRY_LIST.filters],
+    ["Open a usage session", CreateUsageSession],
+    ["List usage sessions", USAGE_SESSION_LIST.filters],
+    ["Report the usage of a session", ReportUsage],
+    ["End a usage session", ReleaseSession],
+    ["Sum up usage", USAGE_SUMMARY.filters],
   ] as const)("%s: have a row for each field, with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];
     for (const [field, property] of Object.entries(schema.properties)) {
@@ -187,9 +108,11 @@ describe("the tables of docs/api.md", () => {
 
   test("name each operation with its scope, and give each a section", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
-    const routes = app.routes.flatMap(({ method, path }) => (path.startsWith("/api/v1") ? [`${method} ${path}`] : []));
+    const routes = app.routes.flatMap(({ method, path }) =>
+      path.startsWith("/api/v1") && !OF_PEOPLE.test(path) ? [`${method} ${path}`] : [],
+    );
     const rows = [...(apiDocument ?? "").matchAll(/^\| \[(.+)\]\(#(.+)\) \| `(\w+ \S+)` \| (.+) \|$/gm)];
-    expect(rows.map(([, , , route]) => route?.replace("{id}", ":id")).sort()).toEqual(routes.sort());
+    expect(rows.map(([, , , route]) => route?.replace(/\{(\w+)\}/, ":$1")).sort()).toEqual(routes.sort());
     for (const [, title = "", anchor, route = "", scope = ""] of rows) {
       expect(anchor).toBe(title.toLowerCase().replaceAll(" ", "-"));
       const [, section = ""] = apiDocument?.split(`\n## ${title}\n`) ?? [];
@@ -201,11 +124,36 @@ describe("the tables of docs/api.md", () => {
     }
   });
 
-  test("have the moves of an avatar", () => {
+  test("of docs/people.md name each operation of people, with its role", () => {
+    const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
+    const operations = operationsOf(app.routes);
+    const rows = [...(peopleDocument ?? "").matchAll(/^\| .+ \| `(\w+ \/\S+)` \| (.+) \|$/gm)].map(
+      ([, route = "", role]) => [route.replace(/\{(\w+)\}/, ":$1"), role?.split(":")[0]?.replaceAll("`", "")],
+    );
+    const known = app.routes.flatMap(({ method, path }) => {
+      const route = `${method} ${path}`;
+      return OF_PEOPLE.test(path) ? [[route, MINIMUM_ROLES[operations.get(route) ?? ""] ?? "none"]] : [];
+    });
+    expect(rows.sort()).toEqual(known.sort());
+  });
+
+  test("have the transitions of an avatar", () => {
     for (const [from, to] of Object.entries(AVATAR_TRANSITIONS)) {
       const states = to.map((status) => `\`${status}\``).join(", ") || "none";
       expect(apiDocument).toContain(`| \`${from}\` | ${states} |`);
     }
+  });
+});
+
+describe("docs/credits.md", () => {
+  test("has every kind of movement, with the places that it leads from and to", () => {
+    for (const [kind, { from, to }] of Object.entries(CREDIT_MOVES)) {
+      expect(creditsDocument).toContain(`| \`${kind}\` | \`${from}\` | \`${to}\` |`);
+    }
+  });
+
+  test("names every status of a session", () => {
+    for (const status of SESSION_STATUSES) expect(creditsDocument).toContain(`\`${status}\``);
   });
 });
 
@@ -226,16 +174,17 @@ describe("docs/keys.md", () => {
 
 describe("the configuration", () => {
   test("is the same in docs/configuration.md and in .env.example, and is all that the code reads", async () => {
-    const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` \|/gm)].map(([, name]) => name);
-    const inExample = [...(await read(".env.example")).matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+    const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
+    const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
+    const runtime = ["config", "public-url", "storage-config"].map((name) => `packages/runtime/src/${name}.ts`);
     const sources = await Promise.all(
-      ["packages/runtime/src/config.ts", "apps/api/src/config.ts", "apps/worker/src/main.ts"].map(read),
+      [...runtime, "apps/api/src/config.ts", "apps/api/src/oidc-config.ts", "apps/worker/src/config.ts"].map(read),
     );
     const inCode = sources.flatMap((text) =>
-      [...text.matchAll(/(?:variables|env), "([A-Z_]+)"/g)].map(([, name]) => name),
+      [...text.matchAll(/(?:variables|env), "([A-Z0-9_]+)"/g)].map(([, name]) => name),
     );
     const multiline = sources.flatMap((text) =>
-      [...text.matchAll(/variables,\n\s+"([A-Z_]+)"/g)].map(([, name]) => name),
+      [...text.matchAll(/variables,\n\s+"([A-Z0-9_]+)"/g)].map(([, name]) => name),
     );
     expect(inDocument.sort()).toEqual(inExample.sort());
     expect([...inCode, ...multiline].sort()).toEqual(inDocument.sort());
@@ -243,10 +192,10 @@ describe("the configuration", () => {
 
   test("has the defaults that docs/configuration.md and .env.example say", async () => {
     const example = Object.fromEntries(
-      [...(await read(".env.example")).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+      [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
     );
     expect(readConfig(example)).toEqual(readConfig({}));
-    const rows = [...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` \| `(.+?)` \|/gm)].map(([, name, value]) => [
+    const rows = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \| `(.+?)` \|/gm)].map(([, name, value]) => [
       name,
       value,
     ]);
@@ -261,7 +210,7 @@ describe("the configuration", () => {
   test("as .env.example has it, starts the service", async () => {
     const database = await testDatabase();
     const example = Object.fromEntries(
-      [...(await read(".env.example")).matchAll(/^([A-Z_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
+      [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
     );
     const running = startProcess(bun("apps/api/src/main.ts"), { ...example, PORT: "0", DATABASE_URL: database.url });
     await running.waitFor(/listening/);
@@ -276,6 +225,7 @@ describe("docs/security.md", () => {
     const text = await read("docs/security.md");
     const folders: Record<string, string> = {
       api: "apps/api/src",
+      cli: "apps/cli/src",
       worker: "apps/worker/src",
       faults: "apps/api/test/faults",
       domain: "packages/domain/src",
@@ -290,7 +240,9 @@ describe("docs/security.md", () => {
     };
     // `folder/file.test.ts` "a test", "another"
     const cited = [
-      ...text.matchAll(/`((?:api|client|db|domain|faults|runtime|worker)\/[\w./-]+\.ts)`((?:,? "(?:[^"|]|\|)+?")*)/g),
+      ...text.matchAll(
+        /`((?:api|cli|client|db|domain|faults|runtime|worker)\/[\w./-]+\.ts)`((?:,? "(?:[^"|]|\|)+?")*)/g,
+      ),
     ];
     let tests = 0;
     for (const [, name = "", words = ""] of cited) {

@@ -1,9 +1,10 @@
 /** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import { checksum } from "@realtime-avatar/domain/api-key-secret";
+import { checksum } from "@realtime-avatar/domain/api-keys/secret";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/runtime/testing";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { requestInit } from "../support/api.ts";
 import { type Flood, startFlood } from "../support/flood.ts";
 
@@ -40,6 +41,11 @@ const newKey = async (): Promise<string> =>
 const ask = async (key: string): Promise<number> =>
   (await fetch(`${url}/api/v1/avatars?limit=1`, requestInit("GET", { key }))).status;
 
+/** Uses a key until a request is served: a new key waits with the flood, or with what is left of the last one. */
+const authenticate = async (key: string): Promise<void> => {
+  while ((await ask(key)) !== 200) await Bun.sleep(1);
+};
+
 /** The statuses of `count` requests with each of `keys`, one after another for each key. */
 const askAll = async (keys: readonly string[], count: number): Promise<number[]> => {
   const statuses: number[] = [];
@@ -72,7 +78,7 @@ const during = async (flood: Flood, work: () => Promise<void>): Promise<void> =>
 describe(`while ${FLOODERS} connections send API keys that do not exist`, () => {
   test("each request of a key that has authenticated before is served", async () => {
     const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
-    expect(new Set(await askAll(keys, 1))).toEqual(new Set([200]));
+    await Promise.all(keys.map(authenticate));
     await during(await startFlood(url, FLOODERS), async () => {
       const statuses = await askAll(keys, REQUESTS_PER_KEY);
       expect(statuses).toEqual(Array(KEYS * REQUESTS_PER_KEY).fill(200));
@@ -82,8 +88,7 @@ describe(`while ${FLOODERS} connections send API keys that do not exist`, () => 
   test("a key that is used for the first time gets its turn, and is then served like the others", async () => {
     await during(await startFlood(url, FLOODERS), async () => {
       const key = await newKey();
-      // It waits with the flood, and so may be refused for now.
-      while ((await ask(key)) !== 200) await Bun.sleep(1);
+      await authenticate(key);
       expect(await askAll([key], REQUESTS_PER_KEY)).toEqual(Array(REQUESTS_PER_KEY).fill(200));
     });
   });
@@ -91,10 +96,10 @@ describe(`while ${FLOODERS} connections send API keys that do not exist`, () => 
 
 test(`while ${FLOODERS} connections send wrong secrets of one known key, the requests of other keys are served`, async () => {
   const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
-  expect(new Set(await askAll(keys, 1))).toEqual(new Set([200]));
+  await Promise.all(keys.map(authenticate));
   // The public handle of a key may be seen in logs and lists: its look-ups go first too, whatever secret they bring.
   const victim = await newKey();
-  expect(await ask(victim)).toBe(200);
+  await authenticate(victim);
   const wrong = wrongSecretOf(victim);
   await during(await startFlood(url, FLOODERS, () => wrong), async () => {
     expect(await askAll(keys, REQUESTS_PER_KEY)).toEqual(Array(KEYS * REQUESTS_PER_KEY).fill(200));

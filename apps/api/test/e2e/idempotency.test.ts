@@ -1,10 +1,12 @@
 /** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
-import { cutBlocked, seedKey, seedTenant, session, untilBlocked } from "@realtime-avatar/db/testing";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
-import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { openResponse } from "@realtime-avatar/domain/idempotency";
+import { session } from "@realtime-avatar/testing/database";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, rowCounts, startApi, type TestApi } from "../support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -66,7 +68,7 @@ describe.each(posts)("%s", (_, request) => {
       expect(answer.headers.get("x-request-id")).not.toBe(first.headers.get("x-request-id"));
     }
     expect(await rowCounts(api.database)).toEqual(before);
-    // Without the key, or with another, it is a request like any other.
+    // Without the `Idempotency-Key`, or with another, it is a request like any other.
     expect(isReplay(await post(path, body, next()))).toBe(false);
     expect(isReplay(await api.call("POST", `/api/v1/${path}`, { key: root, body }))).toBe(false);
   });

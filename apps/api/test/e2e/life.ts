@@ -73,12 +73,16 @@ const step = async (what: string, asked: Promise<Answer>, expected: (answer: Ans
   return answer;
 };
 
-const live = async (here: string, there: string, root: string): Promise<void> => {
-  const status =
-    (code: number, problem?: string) =>
-    (answer: Answer): boolean =>
-      answer.status === code && answer.body.code === problem;
+/** Whether a response has this status and this problem. */
+const status =
+  (code: number, problem?: string) =>
+  (answer: Answer): boolean =>
+    answer.status === code && answer.body.code === problem;
 
+type Key = { id: string; secret: string };
+
+/** The life of a key; returns it. */
+const liveKey = async (here: string, there: string, root: string): Promise<Key> => {
   say("A key");
   const made = await step(
     "create a key with a cap and an expiry",
@@ -141,7 +145,11 @@ const live = async (here: string, there: string, root: string): Promise<void> =>
     call(there, "GET", "/api-keys/self", firstSecret),
     status(401, "revoked_api_key"),
   );
+  return { id, secret };
+};
 
+/** The life of an avatar of the key with this secret. */
+const liveAvatar = async (here: string, there: string, secret: string): Promise<void> => {
   say("An avatar");
   const avatar = await step(
     "create an avatar",
@@ -177,7 +185,10 @@ const live = async (here: string, there: string, root: string): Promise<void> =>
     call(there, "GET", "/avatars?status=deleted", secret),
     ({ body }) => body.data.length === 1,
   );
+};
 
+/** The key's descendants, until it is revoked. */
+const liveFamily = async (here: string, there: string, root: string, { id, secret }: Key): Promise<void> => {
   say("A family");
   const child = await step(
     "the key creates a child",
@@ -224,7 +235,10 @@ try {
   services.push(first);
   const second = await startService();
   services.push(second);
-  await live(first.url, second.url, await first.firstKey());
+  const root = await first.firstKey();
+  const key = await liveKey(first.url, second.url, root);
+  await liveAvatar(first.url, second.url, key.secret);
+  await liveFamily(first.url, second.url, root, key);
   say(`All ${steps} steps are as they should be.`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`);

@@ -1,7 +1,9 @@
 /** The service while its log is not read. A real process, a real pipe and a real database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import { bun, openPipe, REPOSITORY, type TestPipe } from "@realtime-avatar/runtime/testing";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
+import { bun, REPOSITORY } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { requestInit } from "../support/api.ts";
 import { startFlood } from "../support/flood.ts";
 

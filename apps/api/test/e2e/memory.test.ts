@@ -2,13 +2,15 @@
  * The memory of the service as a process, while one key asks for the largest pages that there are, with clients that read
  * them and clients that do not. `bun run test:long` does it in full; here is a sample.
  */
+
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { temporaryFolder } from "@realtime-avatar/db/testing";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/runtime/testing";
+import { preparedDataDirectory } from "@realtime-avatar/testing/database";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(300_000);
@@ -31,7 +33,10 @@ const call = (path: string, init: RequestInit = {}): Promise<Response> =>
 
 beforeAll(async () => {
   folder = await temporaryFolder();
-  service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATA_DIR: join(folder, "data") });
+  service = startProcess(bun("apps/api/src/main.ts"), {
+    PORT: "0",
+    DATA_DIR: await preparedDataDirectory(join(folder, "data")),
+  });
   [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
   [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
   const text = () => ({ a: randomBytes(16_000).toString("hex") });

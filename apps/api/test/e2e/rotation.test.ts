@@ -2,9 +2,14 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
 import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/statements/callers";
-import { operatorOrigin, random, session, untilBlocked } from "@realtime-avatar/db/testing";
-import { type ApiKeyWithSecret, type CreateApiKey, OPERATOR, rotatedApiKey } from "@realtime-avatar/domain/api-key";
-import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
+import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
+import type { ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { session } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, rowCounts, startApi, type TestApi } from "../support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.

@@ -1,7 +1,8 @@
 /** Issues keys, drives every way a request can end, and then looks for the secrets in everything that stays behind. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { cutBlocked, session } from "@realtime-avatar/db/testing";
-import { parseApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { session } from "@realtime-avatar/testing/database";
+import { cutBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.

@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import { bun, REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { REPOSITORY, type RunningProcess, runToEnd, source, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
+import { startCollector } from "../support/traces.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -38,7 +40,7 @@ afterAll(() => {
 });
 
 const startService = async (variables: Record<string, string>, ...flags: string[]): Promise<Service> => {
-  const [program = "", ...rest] = bun("apps/api/src/main.ts");
+  const [program = "", ...rest] = source("apps/api/src/main.ts");
   const all = { PORT: "0", DATABASE_URL: database.url, ...variables };
   const service = startProcess([program, ...flags, ...rest], all);
   running.add(service);
@@ -124,7 +126,9 @@ describe("metrics", () => {
     await Promise.all(Array.from({ length: 64 }, () => create(service)));
     const after = await scrape();
     const grown = (start: string): number => sampleOf(after, start) - sampleOf(before, start);
-    const statements = grown('realtime_avatar_database_statement_duration_seconds_count{outcome="done"}');
+    const statements = grown(
+      'realtime_avatar_database_statement_duration_seconds_count{statement="create_avatars",outcome="done"}',
+    );
     expect(grown('realtime_avatar_database_batch_size_sum{kind="create_avatar"}')).toBe(64);
     expect(grown('realtime_avatar_database_batch_size_sum{kind="find_credential"}')).toBe(64);
     const batches = grown('realtime_avatar_database_batch_size_count{kind="create_avatar"}');
@@ -135,7 +139,7 @@ describe("metrics", () => {
     expect([connections("maximum"), connections("busy"), connections("hanging")]).toEqual([10, 0, 0]);
     expect(connections("open")).toBeGreaterThan(0);
     expect(after).toContain('realtime_avatar_database_waiting{queue="statements"} 0');
-    expect(after).toContain('realtime_avatar_database_waiting{queue="gathered"} 0');
+    expect(after).toContain('realtime_avatar_database_waiting{queue="batched"} 0');
   });
 
   test("tell of the process", async () => {
@@ -155,7 +159,12 @@ describe("metrics", () => {
       await service.call("GET", "/api/v1/avatars", { headers: { authorization: `Bearer ${crypto.randomUUID()}` } });
       await service.call("GET", `/problems/${crypto.randomUUID()}`);
     };
-    const names = (text: string): string[] => text.split("\n").map((line) => line.slice(0, line.lastIndexOf(" ")));
+    /** Without those of statements in the background, which run when they are due. */
+    const names = (text: string): string[] =>
+      text
+        .split("\n")
+        .map((line) => line.slice(0, line.lastIndexOf(" ")))
+        .filter((name) => !/statement="(record_|sweep_)/.test(name));
     await probe(0);
     await probe(1);
     const before = names(await scrape());
@@ -168,7 +177,10 @@ describe("metrics", () => {
   });
 
   test("are those that the documents, the dashboard and the alerts name, and each has a use", async () => {
-    const known = [...(await scrape()).matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name);
+    const sweeping = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true" });
+    const text = await (await fetch(sweeping.metricsUrl)).text();
+    await sweeping.end();
+    const known = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name);
     const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
     const [operations, dashboard, alerts] = await Promise.all(
       ["docs/operations.md", "deploy/grafana-dashboard.json", "deploy/alerts.yaml"].map(read),
@@ -182,7 +194,10 @@ describe("metrics", () => {
       [...(operations ?? "").matchAll(/^\| `(\w+)` +\| .* \| .* \|$/gm)].map(([, name = ""]) => name).sort(),
     ).toEqual(known.sort());
     expect(namedIn(dashboard)).toEqual(known.sort());
-    expect(known).toEqual(expect.arrayContaining(namedIn(alerts)));
+    // What `credits verify --metrics-file` writes is no metric of a process.
+    const verified = ["realtime_avatar_credit_drift", "realtime_avatar_credits_verified_timestamp_seconds"];
+    expect([...known, ...verified]).toEqual(expect.arrayContaining(namedIn(alerts)));
+    for (const name of verified) expect(operations).toContain(name);
     const rules = (Bun.YAML.parse(alerts ?? "") as { groups: { rules: { alert: string }[] }[] }).groups.flatMap(
       ({ rules }) => rules,
     );
@@ -198,7 +213,7 @@ describe("metrics", () => {
     expect((await fetch(service.metricsUrl.replace("/metrics", "/"))).status).toBe(404);
     expect((await fetch(service.metricsUrl, { method: "POST" })).status).toBe(405);
     const { port } = new URL(service.metricsUrl);
-    const { code, stderr } = await runToEnd(bun("apps/api/src/main.ts"), {
+    const { code, stderr } = await runToEnd(source("apps/api/src/main.ts"), {
       PORT: "0",
       DATABASE_URL: database.url,
       METRICS_PORT: port,
@@ -226,7 +241,7 @@ describe("nothing of it is loaded when nobody asks for it", () => {
       ["METRICS_PORT", "0", "prom-client"],
       ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1", "@opentelemetry"],
     ] as const) {
-      const [program = "", ...rest] = bun("apps/api/src/main.ts");
+      const [program = "", ...rest] = source("apps/api/src/main.ts");
       const { code, stderr } = await runToEnd([program, "--preload", guard, ...rest], {
         PORT: "0",
         DATABASE_URL: database.url,
@@ -237,79 +252,6 @@ describe("nothing of it is loaded when nobody asks for it", () => {
     }
   });
 });
-
-/** The fields of a protobuf message (protobuf.dev/programming-guides/encoding): number, and integer or bytes. */
-const fieldsOf = (message: Uint8Array): [number: number, value: number | Uint8Array][] => {
-  const found: [number, number | Uint8Array][] = [];
-  let at = 0;
-  const varint = (): number => {
-    let value = 0;
-    for (let factor = 1; ; factor *= 128) {
-      const byte = message[at++] ?? 0;
-      value += (byte & 127) * factor;
-      if (byte < 128) return value;
-    }
-  };
-  while (at < message.length) {
-    const tag = varint();
-    const wire = tag & 7;
-    if (wire === 0) found.push([tag >>> 3, varint()]);
-    else {
-      const length = wire === 1 ? 8 : wire === 5 ? 4 : varint();
-      found.push([tag >>> 3, message.subarray(at, at + length)]);
-      at += length;
-    }
-  }
-  return found;
-};
-const messages = (message: Uint8Array, number: number): Uint8Array[] =>
-  fieldsOf(message).flatMap(([found, value]) => (found === number && value instanceof Uint8Array ? [value] : []));
-const text = (message: Uint8Array, number: number): string =>
-  new TextDecoder().decode(messages(message, number)[0] ?? new Uint8Array());
-
-type Span = {
-  traceId: string;
-  spanId: string;
-  parentSpanId: string;
-  name: string;
-  attributes: Record<string, unknown>;
-};
-
-/** The spans of an ExportTraceServiceRequest (opentelemetry-proto, trace.proto). */
-const spansOf = (body: Uint8Array): Span[] =>
-  messages(body, 1)
-    .flatMap((resource) => messages(resource, 2))
-    .flatMap((scope) => messages(scope, 2))
-    .map((span) => {
-      const hex = (number: number): string => Buffer.from(messages(span, number)[0] ?? []).toString("hex");
-      const attributes = messages(span, 9).map((pair): [string, unknown] => {
-        const [[, value] = []] = fieldsOf(messages(pair, 2)[0] ?? new Uint8Array());
-        return [text(pair, 1), value instanceof Uint8Array ? new TextDecoder().decode(value) : value];
-      });
-      return {
-        traceId: hex(1),
-        spanId: hex(2),
-        parentSpanId: hex(4),
-        name: text(span, 5),
-        attributes: Object.fromEntries(attributes),
-      };
-    });
-
-/** Who takes traces. */
-const startCollector = () => {
-  const bodies: Uint8Array[] = [];
-  const seen: { path: string; headers: Headers }[] = [];
-  const server = Bun.serve({
-    port: 0,
-    hostname: "127.0.0.1",
-    fetch: async (request) => {
-      seen.push({ path: new URL(request.url).pathname, headers: request.headers });
-      bodies.push(await request.bytes());
-      return new Response(null, { headers: { "content-type": "application/x-protobuf" } });
-    },
-  });
-  return { url: server.url.href, seen, bodies, spans: () => bodies.flatMap(spansOf), close: () => server.stop(true) };
-};
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";

@@ -2,12 +2,16 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import { issueApiKey, OPERATOR } from "@realtime-avatar/domain/api-key";
-import { digestApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { migrate } from "@realtime-avatar/db/migrate";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
+import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
-import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/runtime/testing";
-import { readAnswer, requestInit } from "../support/api.ts";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { createTestApp, readAnswer, requestInit } from "../support/api.ts";
 import { startFleet } from "../support/fleet.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -18,9 +22,14 @@ const journal: { entries: { tag: string; when: number }[] } = JSON.parse(
   await readFile(join(MIGRATIONS, "meta/_journal.json"), "utf8"),
 );
 
+/** With LONG=1, every earlier schema is served by a process. */
+const isLong = process.env["LONG"] === "1";
+
 const avatar = { displayName: "Ada", sourceKind: "image", metadata: { b: 1, a: "é" } };
 const cli = async ({ url }: TestDatabase, ...args: string[]) => {
-  const { code, stdout, stderr } = await runToEnd(bun("apps/api/src/cli.ts", ...args, "--json"), { DATABASE_URL: url });
+  const { code, stdout, stderr } = await runToEnd(bun("apps/cli/src/main.ts", ...args, "--json"), {
+    DATABASE_URL: url,
+  });
   expect([code, stderr]).toEqual([0, ""]);
   return JSON.parse(stdout);
 };
@@ -34,6 +43,16 @@ const start = async (database: TestDatabase) => {
       running.kill("SIGTERM");
       expect(await running.exited).toBe(0);
     },
+  };
+};
+
+/** The service within this process, which takes a tenth of the processor time. */
+const startHere = async (database: TestDatabase): ReturnType<typeof start> => {
+  const app = createTestApp(database.db);
+  return {
+    call: async (method, path, options = {}) =>
+      readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options)))),
+    stop: async () => {},
   };
 };
 
@@ -75,7 +94,7 @@ describe("a database with", () => {
     await client`insert into tenants (tenant_id, name, created_at) values (${tenantId}, 'Old tenant', ${now})`;
     const { record, secret } = issueApiKey({ name: "old", environment: "live", scopes: ["*"] }, OPERATOR, {
       tenantId,
-      judgedAt: now,
+      checkedAt: now,
       now,
       random,
     });
@@ -103,18 +122,25 @@ describe("a database with", () => {
       ),
     );
 
-  test.each(journal.entries.slice(0, -1).map(({ tag }, index) => [tag, index + 1] as const))(
-    "nothing later than %s keeps its rows, and serves those who have waited, once it is migrated",
-    async (_, count) => {
+  const older = journal.entries.slice(0, -1).map(({ tag }, index) => {
+    const isProcess = isLong || index === 0 || index === journal.entries.length - 2;
+    return [tag, isProcess ? "a process" : "the application; LONG=1 for a process", index + 1, isProcess] as const;
+  });
+
+  test.each(older)(
+    "nothing later than %s keeps its rows, and serves those who have waited, once it is migrated (%s)",
+    async (_, __, count, isProcess) => {
       const database = await testDatabase({ migrated: false });
       await migrateFirst(database, count);
       const { key, avatarId } = await seedRows(database);
       const before = await rowsOf(database);
-      const service = await start(database);
+      const service = await (isProcess ? start : startHere)(database);
       const unready = await service.call("GET", "/readyz");
       expect([unready.status, unready.body.reason]).toEqual([503, "migrations_pending"]);
 
-      expect(await cli(database, "migrate")).toEqual({ migrated: true });
+      const migrated = async (): Promise<object> =>
+        isProcess ? cli(database, "migrate") : { migrated: await migrate(database.url) };
+      expect(await migrated()).toEqual({ migrated: true });
       expect(await rowsOf(database)).toMatchObject(before);
       expect((await service.call("GET", "/readyz")).status).toBe(200);
       const old = await service.call("GET", `/api/v1/avatars/${avatarId}`, { key });
@@ -123,7 +149,7 @@ describe("a database with", () => {
       expect(events.body.data).toMatchObject([{ action: "avatar.created", changedFields: [] }]);
       await exercise(service, key);
       await service.stop();
-      expect(await cli(database, "migrate")).toEqual({ migrated: false });
+      expect(await migrated()).toEqual({ migrated: false });
       await database.close();
     },
   );
@@ -188,7 +214,7 @@ describe("an upgrade under load", () => {
       ["GET", "/api/v1/api-keys?limit=2"],
       ["GET", `/api/v1/api-keys/${record.id}`],
     ];
-    const fleet = await startFleet({ DATABASE_URL: database.url, SHUTDOWN_GRACE_MS: "400" }, (url) => {
+    const fleet = await startFleet({ DATABASE_URL: database.url }, (url) => {
       const [method, path, body, isOnce] = requests[sent % requests.length] as (typeof requests)[number];
       const headers: Record<string, string> = isOnce ? { "idempotency-key": `upgrade-${sent}` } : {};
       sent++;
@@ -208,6 +234,7 @@ describe("an upgrade under load", () => {
     } finally {
       await fleet.stop();
     }
+    expect(fleet.failures).toEqual([]);
     expect([...fleet.statuses.keys()].sort()).toEqual([200, 201]);
     await database.close();
   });

@@ -1,12 +1,12 @@
 /**
- * What is not seen through an HTTP client: requests byte by byte, over a socket. Paths and hosts that clients would put
- * right, bytes that follow a request, and bodies without end.
+ * Requests byte by byte, over a socket, which an HTTP client does not send: bytes that follow a request, bodies without
+ * end, methods and credentials.
  */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connect, type Socket } from "node:net";
 import { connect as connectPool } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
-import { createTestApp, rowCounts, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
+import { createTestApp, rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { CLOSE, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -24,243 +24,8 @@ afterAll(() => api.close());
 
 const MIB = 1024 * 1024;
 
-type Wire = {
-  socket: Socket;
-  /** What has been received so far. */
-  text(): string;
-  /** Waits until `pattern` has been received, or the connection is closed. */
-  until(pattern: RegExp): Promise<string>;
-  /** Waits until the connection is closed; everything that has been received. */
-  whole(): Promise<string>;
-  closed: Promise<void>;
-};
-
-const dial = (): Wire => {
-  const socket = connect(port, "127.0.0.1");
-  let received = "";
-  const changes = new Set<() => void>();
-  const changed = (): void => {
-    for (const change of changes) change();
-  };
-  socket.on("data", (chunk) => {
-    received += chunk.toString("latin1");
-    changed();
-  });
-  socket.on("error", () => {});
-  const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
-  const until = (pattern: RegExp): Promise<string> =>
-    new Promise((resolve) => {
-      const look = (): void => {
-        if (!pattern.test(received)) return;
-        changes.delete(look);
-        resolve(received);
-      };
-      changes.add(look);
-      closed.then(() => resolve(received));
-      look();
-    });
-  return { socket, text: () => received, until, whole: () => closed.then(() => received), closed };
-};
-
-/** Everything that comes back for these bytes, until the connection is closed: one of the requests has to ask for it. */
-const exchange = async (bytes: string): Promise<string> => {
-  const { socket, whole } = dial();
-  socket.write(bytes, "latin1");
-  return whole();
-};
-
-type Raw = { version?: string; host?: string | null; headers?: string; body?: string };
-/** A request as bytes. `host` is the value of its `Host` field; null leaves the field out. */
-const request = (method: string, target: string, { version = "1.1", host = "api", headers = "", body }: Raw = {}) =>
-  `${method} ${target} HTTP/${version}\r\n` +
-  (host === null ? "" : `Host: ${host}\r\n`) +
-  headers +
-  (body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`) +
-  `\r\n${body ?? ""}`;
-const CLOSE = "Connection: close\r\n";
+const { dial, exchange } = wireCalls(() => port);
 const bearer = (): string => `Authorization: Bearer ${key}\r\n`;
-
-const statusesOf = (text: string): number[] => [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));
-/** The only response, as a problem. */
-const problemIn = (text: string) => {
-  const [head = "", body = ""] = text.split("\r\n\r\n");
-  expect(head).toMatch(/content-type: application\/problem\+json/i);
-  const problem = JSON.parse(body);
-  expect(head.toLowerCase()).toContain(`x-request-id: ${problem.requestId}`);
-  expect(problem.requestId).toMatch(UUID_V7);
-  return { status: statusesOf(head)[0], code: problem.code };
-};
-const NOT_FOUND = { status: 404, code: "not_found" };
-const MALFORMED = { status: 400, code: "malformed_request" };
-
-describe("a path that is not in its normal form is 404", () => {
-  const send = async (method: string, target: string): Promise<unknown> =>
-    problemIn(await exchange(request(method, target, { headers: CLOSE + bearer() })));
-
-  test.each([
-    "/api/v1/%2e%2e/%2e%2e/readyz",
-    "/api/v1/../../readyz",
-    "/api/v1/..\\..\\readyz",
-    "/api\\v1\\api-keys\\self",
-    "\\api/v1/api-keys/self".replace("\\", "/\\"),
-    "/./api/v1/api-keys/self",
-    "/api/v1/api-keys/self/.",
-    "/api/v1/api-keys/x/../self",
-    "/api/v1/api-keys/%2e/self",
-    "/api/v1/api-keys/.%2E/api-keys/self",
-    "/api/v1/api-keys/sel%66",
-    "/%61pi/v1/api-keys/self",
-    "/api/v1/api-keys%2fself",
-    "/api/v1/api-keys%3fx",
-    "/api/v1/api-keys%5cself",
-    "//api/v1/api-keys/self",
-    "/api//v1/api-keys/self",
-    "/api/v1/api-keys/self/",
-    "/api/v1/api-keys/self#x",
-    "/api/v1/api-keys/self%00",
-    "/api/v1/api-keys/sel\u00e6",
-    "/api/v1/api-keys/%zz",
-    "/aaaaaaaaaa/api/v1/api-keys/self",
-    "http://elsewhere/api/v1/../v1/api-keys/self",
-    `/${"a/".repeat(40)}a`,
-    "/readyz/../readyz",
-    "/problems/%2e%2e/readyz",
-  ])("%s", async (target) => {
-    expect(await send("GET", target)).toEqual(NOT_FOUND);
-    expect(await send("GET", `${target}?limit=1`)).toEqual(NOT_FOUND);
-  });
-
-  test("on every route, with every method", async () => {
-    for (const { method, path } of api.app.routes) {
-      const target = path.replace(/:\w+/, "not_found");
-      const last = target.lastIndexOf("/") + 1;
-      const escaped = `${target.slice(0, last)}%${target.charCodeAt(last).toString(16)}${target.slice(last + 1)}`;
-      for (const other of [
-        escaped,
-        `/.${target}`,
-        `/x/..${target}`,
-        `/%2E${target}`,
-        `/${target}`,
-        `${target}/`,
-        // A target must begin with a slash: Bun refuses any other itself.
-        ...(last > 1 ? [`${target.slice(0, last - 1)}\\${target.slice(last)}`] : []),
-      ]) {
-        expect([method, other, await send(method, other)]).toEqual([method, other, NOT_FOUND]);
-      }
-    }
-  });
-
-  test("so an id has one spelling, and an Idempotency-Key applies to it once", async () => {
-    const { id } = (await api.call("POST", "/api/v1/api-keys", { key, body: { name: "x" } })).body;
-    const headers = `${CLOSE + bearer()}Idempotency-Key: one-spelling\r\n`;
-    const rotate = (spelling: string) =>
-      exchange(request("POST", `/api/v1/api-keys/${spelling}/rotate`, { headers, body: "{}" }));
-    expect(statusesOf(await rotate(id))).toEqual([200]);
-    const before = await rowCounts(api.database);
-    for (const spelling of [id.replace("_", "%5F"), id.replace("_", "%5f"), id.replace("k", "%6b")]) {
-      expect(problemIn(await rotate(spelling))).toEqual(NOT_FOUND);
-    }
-    expect(await rowCounts(api.database)).toEqual(before);
-  });
-
-  test("and one that is in its normal form is found, in the absolute form as well", async () => {
-    for (const target of [
-      "/api/v1/api-keys/self",
-      "/api/v1/api-keys/self?",
-      "http://elsewhere/api/v1/api-keys/self",
-      "HTTP://elsewhere:81/api/v1/api-keys/self",
-    ]) {
-      const text = await exchange(request("GET", target, { headers: CLOSE + bearer() }));
-      expect([target, statusesOf(text)]).toEqual([target, [200]]);
-    }
-  });
-});
-
-describe("Host", () => {
-  const self = (host: string | null, version = "1.1", target = "/api/v1/api-keys/self") =>
-    exchange(request("GET", target, { host, version, headers: CLOSE + bearer() }));
-
-  test.each([
-    "",
-    " ",
-    "a b",
-    "a/b",
-    "a\\b",
-    "a?b",
-    "a#b",
-    "user@a",
-    "http://a",
-    "a\tb",
-    "<a>",
-    "a%zz",
-    "\u00e9",
-    ":80",
-    "a:b",
-    "a:80:80",
-    "a:65536",
-    "a:123456",
-    "[::1",
-    "::1",
-    "[::1]x",
-    "[1.2.3.4]",
-    "[:::]",
-    "[v1.x]",
-    "a\r\nHost: b",
-    "a\r\nHost: a",
-  ])("%j is 400", async (host) => {
-    for (const version of ["1.0", "1.1"]) {
-      expect(problemIn(await self(host, version))).toEqual(MALFORMED);
-      // Where Bun gives only the path, Elysia would read it from the eleventh character on.
-      expect(problemIn(await self(host, version, "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(MALFORMED);
-    }
-  });
-
-  test.each([
-    "a",
-    "api",
-    "localhost:3000",
-    "A.Example.",
-    "a_b",
-    "xn--bcher-kva.example",
-    "127.0.0.1:1",
-    "256.1.1.1",
-    "1.2.3.4.5",
-    "a..b",
-    "[::1]",
-    "[::1]:3000",
-    "[::ffff:1.2.3.4]",
-    "a:",
-    "a:0",
-    "a:65535",
-    "a%41",
-    "a%2Fb",
-    "a,b",
-    "(a)!$&'*+;=~",
-    "a".repeat(300),
-  ])("%s is served", async (host) => {
-    expect(statusesOf(await self(host))).toEqual([200]);
-    expect(problemIn(await self(host, "1.1", "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(NOT_FOUND);
-    expect(problemIn(await self(host, "1.1", "/api/v1/api-keys/x/../self"))).toEqual(NOT_FOUND);
-  });
-
-  test("may be left out in HTTP/1.0, and the path is what was sent", async () => {
-    expect(statusesOf(await self(null, "1.0"))).toEqual([200]);
-    expect(statusesOf(await self(null, "1.0", "/api/v1/api-keys/self?"))).toEqual([200]);
-    expect(statusesOf(await self(null, "1.0", "/readyz"))).toEqual([200]);
-    for (const target of ["/aaaaaaaaaa/api/v1/api-keys/self", "/api/v1/../../readyz", "/api/v1/api-keys/x/../self"]) {
-      expect(problemIn(await self(null, "1.0", target))).toEqual(NOT_FOUND);
-    }
-    const body = '{"displayName":"Ada","sourceKind":"image"}';
-    const made = request("POST", "/api/v1/avatars", { version: "1.0", host: null, headers: bearer(), body });
-    expect(statusesOf(await exchange(made))).toEqual([201]);
-  });
-
-  test("may not be left out in HTTP/1.1: Bun answers that itself", async () => {
-    const text = await self(null);
-    expect(statusesOf(text)).toEqual([400]);
-    expect(text.toLowerCase()).not.toContain("x-request-id");
-  });
-});
 
 describe("what gets 400, or no response, has not been written", () => {
   const body = '{"displayName":"Ada","sourceKind":"image"}';
@@ -274,7 +39,7 @@ describe("what gets 400, or no response, has not been written", () => {
     // What was refused is not written later either: its statement would be under way by now.
     const { db } = api.database;
     const { connections, waiting } = db.stats();
-    if (connections.busy > 0 || waiting.statements > 0 || waiting.gathered > 0) {
+    if (connections.busy > 0 || waiting.statements > 0 || waiting.batched > 0) {
       await Bun.sleep(1);
       return quiet();
     }
@@ -489,13 +254,31 @@ test("a request that is shed for load is one warning in the log, without a stack
   await db.close();
 });
 
+/** The routes that only people can call. */
+const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|users)/;
+
+/** The status of a GET by a key. No file has the token or the name of the route. */
+const statusOf = (target: string): number => {
+  if (/:(token|name)$/.test(target)) return 404;
+  if (target.endsWith("/oidc/callback")) return 303;
+  return FOR_PEOPLE.test(target) ? 403 : 200;
+};
+
 test("HEAD answers as GET does, on every route", async () => {
   const own = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
   const body = { displayName: "Ada", sourceKind: "image" };
   const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;
+  const opened = await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } });
+  const remote = { kind: "image", remoteUrl: "https://files.example.com/ada.jpg" };
+  const ids: Record<string, string> = {
+    avatars: avatar,
+    sessions: opened.body.sessionId,
+    assets: (await api.call("POST", "/api/v1/assets/remote", { key, body: remote })).body.id,
+  };
+  const idFor = (path: string): string => ids[Object.keys(ids).find((name) => path.includes(name)) ?? ""] ?? own;
   const targets = api.app.routes
     .filter(({ method }) => method === "GET")
-    .map(({ path }) => path.replace(":code", "not_found").replace(":id", path.includes("avatars") ? avatar : own));
+    .map(({ path }) => path.replace(":code", "not_found").replace(":id", idFor(path)));
   expect(targets.length).toBeGreaterThan(10);
   for (const target of targets) {
     const [get, head] = await Promise.all(
@@ -510,6 +293,6 @@ test("HEAD answers as GET does, on every route", async () => {
         .filter((line) => !/^(date|x-request-id):/.test(line))
         .sort();
     expect([target, headOf(head)]).toEqual([target, headOf(get)]);
-    expect([target, statusesOf(head ?? ""), head?.split("\r\n\r\n")[1]]).toEqual([target, [200], ""]);
+    expect([target, statusesOf(head ?? ""), head?.split("\r\n\r\n")[1]]).toEqual([target, [statusOf(target)], ""]);
   }
 });

@@ -1,13 +1,14 @@
-/** Clocks that jump and a disk that is slow, by the library of `preload.c` in the service or in PostgreSQL. */
+/** Clocks that jump and a disk that is slow, by the library of `support/preload.c` in the service or in PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
-import { freePort } from "@realtime-avatar/db/embedded-testing";
-import { client, temporaryFolder } from "@realtime-avatar/db/testing";
-import { startProcess } from "@realtime-avatar/runtime/testing";
+import { type Cluster, startCluster } from "@realtime-avatar/testing/cluster";
+import { client } from "@realtime-avatar/testing/database";
+import { freePort } from "@realtime-avatar/testing/embedded";
+import { startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
-import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./preload.ts";
-import { cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./scene.ts";
+import { binariesWith, canPreload, NO_PRELOAD, type Preload, preloadIn } from "./support/preload.ts";
+import { cluster, DEADLINE_MS, possible, type Scene, seedRoot, startService, under } from "./support/scene.ts";
 
 const HOUR = 3600;
 const JUMPS = [2 * HOUR, -2 * HOUR, 0];

@@ -1,9 +1,9 @@
 /** Faults of the process itself: stopped and continued, without file descriptors, with a log that is not read. */
 import { describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
-import { client } from "@realtime-avatar/db/testing";
+import { client } from "@realtime-avatar/testing/database";
 import { requestInit } from "../support/api.ts";
-import { DEADLINE_MS, possible, type Scene, under } from "./scene.ts";
+import { DEADLINE_MS, possible, type Scene, under } from "./support/scene.ts";
 
 /** Whether the service has logged an error of this code. */
 const hasLogged = (log: string, code: string): boolean =>
@@ -22,7 +22,8 @@ describe("a service that is stopped (SIGSTOP) and continued (SIGCONT)", () => {
         try {
           // No transaction is left open by a process that cannot go on: an exclusive lock can be had.
           await sql`set lock_timeout = '3s'`;
-          for (const table of ["api_keys", "avatars", "audit_events", "idempotency_keys"]) {
+          const creditTables = ["usage_sessions", "api_key_meters", "credit_accounts", "credit_entries"];
+          for (const table of ["api_keys", "avatars", "audit_events", "idempotency_keys", ...creditTables]) {
             await sql.unsafe(`begin; lock table ${table} in access exclusive mode; rollback`);
           }
           await Bun.sleep(end - performance.now());

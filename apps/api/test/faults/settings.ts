@@ -1,13 +1,13 @@
 /** Faults that an administrator causes by a setting of the server, while the service works. */
 import { describe, expect, test } from "bun:test";
-import { client } from "@realtime-avatar/db/testing";
+import { client } from "@realtime-avatar/testing/database";
 import { readAnswer, requestInit } from "../support/api.ts";
-import { cluster, DEADLINE_MS, type Scene, under } from "./scene.ts";
+import { cluster, DEADLINE_MS, type Scene, under } from "./support/scene.ts";
 
 /** Changes a setting of the whole server. Sessions that are open follow before their next statement. */
 const setOnServer = async (name: string, value: string | null): Promise<void> => {
-  const admin = client(cluster.url("postgres"));
-  await admin`set statement_timeout = 0`;
+  // From its first statement on: a time-out of a few milliseconds would cancel even a SET on a busy machine.
+  const admin = client(cluster.url("postgres"), 1, { connection: { statement_timeout: "0" } });
   await admin.unsafe(value === null ? `alter system reset ${name}` : `alter system set ${name} = '${value}'`);
   await admin`select pg_reload_conf()`;
   await admin.end();
@@ -66,7 +66,7 @@ describe("a statement_timeout", () => {
       async ({ load }) => {
         for (let round = 0; round < 2; round++) {
           await admin`begin`;
-          await admin`lock table audit_events in exclusive mode`;
+          await admin`lock table audit_events, credit_entries in exclusive mode`;
           await load.untilFailure();
           await Bun.sleep(DEADLINE_MS / 2);
           await admin`rollback`;

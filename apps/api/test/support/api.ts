@@ -1,12 +1,22 @@
 /** For tests: the application on a real server and a real database, and the log that it writes. */
 
+import { join } from "node:path";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { random, seedKey, seedTenant, type TestDatabase, testDatabase } from "@realtime-avatar/db/testing";
-import type { CreateApiKey } from "@realtime-avatar/domain/api-key";
-import type { TenantId } from "@realtime-avatar/domain/id";
+import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
+import { recordPeopleSeen } from "@realtime-avatar/db/statements/people/seen";
+import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
+import { openStorage } from "@realtime-avatar/storage/open";
+import { Secret } from "@realtime-avatar/storage/secret";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { createApp } from "../../src/app.ts";
+import { createSpool } from "../../src/assets/spool.ts";
 import type { AppOptions } from "../../src/dependencies.ts";
 import { createResponseBytes } from "../../src/http/response-bytes.ts";
 import { createUses, type Uses } from "../../src/key-usage.ts";
@@ -30,7 +40,9 @@ export type TestApi = {
   tenantId: TenantId;
   /** Every line logged so far. */
   log: string[];
-  uses: Uses;
+  uses: Uses<ApiKeyId>;
+  seen: Uses<UserId | UserSessionId>;
+  files: Awaited<ReturnType<typeof testStorage>>;
   /** A new key of the tenant; its full secret. */
   key(request?: Partial<CreateApiKey>): Promise<string>;
   /** Sends a request; a body that is no string or bytes goes as JSON. */
@@ -69,12 +81,39 @@ export const requestInit = (method: string, { key, body, headers }: CallOptions)
 
 /** The configuration of a test, without limits. A request may say itself, as a proxy would, from where it comes. */
 export const TEST_CONFIG: AppOptions["config"] = {
+  creditPriceMicrosPerSecond: 1_000_000,
   defaultAvatarModelId: "model-of-the-test",
   maxActiveKeysPerTenant: 10_000,
+  maxAssetBytesPerTenant: 10 ** 15,
+  maxAssetsPerTenant: 10_000,
+  oidc: null,
   rateLimit: null,
+  sessionLeaseSeconds: 60,
+  sessionStartSeconds: 120,
   tenantRateLimit: null,
   trustedProxyHops: 1,
 };
+
+/** A store of files on a disk, and a spool, in a folder that ends with the process. */
+export const testStorage = async (origin: () => string) => {
+  const folder = await temporaryFolder();
+  removeAtEnd(folder);
+  const storage = await openStorage(
+    { kind: "disk", directory: join(folder, "assets"), signingSecret: null },
+    { origin },
+  );
+  return { folder, storage, spool: createSpool(join(folder, "uploads")), assetOrigin: origin };
+};
+
+/** Where browsers reach the service, as the tests say. */
+export const PUBLIC_URL = "https://avatars.test";
+
+/** For applications whose tests use no files. */
+const noStorage = new Proxy({} as Storage, {
+  get: (_, name) => {
+    throw new Error(`this test has no storage: ${String(name)}`);
+  },
+});
 
 /** The application as the tests want it, but for what is given. */
 export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
@@ -85,29 +124,44 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
     config: TEST_CONFIG,
     log: createLog("silent"),
     noteUse: () => {},
+    noteSeen: () => {},
+    publicUrl: () => PUBLIC_URL,
+    sessionSecret: new Secret("the secret of the tests, which signs challenges"),
     peerAddress: () => null,
     redis: null,
     responseBytes: createResponseBytes(),
+    storage: noStorage,
+    spool: createSpool("/nonexistent"),
+    assetOrigin: () => "http://assets.test",
     isEnding: () => false,
     metrics: null,
     tracing: null,
     ...given,
   });
 
-export const startApi = async (): Promise<TestApi> => {
+/** More than any test spends, in credit micros. */
+export const AMPLE_CREDITS = 1e15;
+
+/** `openFiles` opens the store and the spool, for the origin of the API. `given`: as for `createTestApp`. */
+export const startApi = async (
+  openFiles: typeof testStorage = testStorage,
+  given: Partial<AppOptions> = {},
+): Promise<TestApi> => {
   const database = await testDatabase();
   const { db } = database;
   const log: string[] = [];
   const logger = createLog("trace", { write: (line) => void log.push(line) });
-  const uses = createUses(db, logger);
-  const app = createTestApp(db, { log: logger, noteUse: uses.note });
+  const uses = createUses(db, logger, recordUses);
+  const seen = createUses(db, logger, recordPeopleSeen);
+  const files = await openFiles(() => server.url.origin);
+  const app = createTestApp(db, { log: logger, noteUse: uses.note, noteSeen: seen.note, ...files, ...given });
   const server = serve(
     { host: "127.0.0.1", port: 0, portVariable: "PORT" },
     { keepAliveMs: 60_000, requestMs: 60_000 },
     app.fetch,
   );
   const url = server.url.href.replace(/\/$/, "");
-  const tenantId = await seedTenant(db);
+  const tenantId = await seedTenant(db, { live: AMPLE_CREDITS });
   return {
     database,
     app,
@@ -115,6 +169,8 @@ export const startApi = async (): Promise<TestApi> => {
     tenantId,
     log,
     uses,
+    seen,
+    files,
     key: async (request = { environment: "live", scopes: ["*"] }) =>
       (await seedKey(db, tenantId, request)).secret.reveal(),
     call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
@@ -129,5 +185,7 @@ export const startApi = async (): Promise<TestApi> => {
 export const rowCounts = async ({ db }: TestDatabase): Promise<Record<string, unknown>[]> => [
   ...(await db.client`
     select (select count(*) from api_keys) as keys, (select count(*) from api_key_credentials) as credentials,
-      (select count(*) from avatars) as avatars, (select count(*) from audit_events) as events`),
+      (select count(*) from avatars) as avatars, (select count(*) from audit_events) as events,
+      (select count(*) from usage_sessions) as sessions, (select count(*) from credit_entries) as entries,
+      (select count(*) from idempotency_keys) as claims`),
 ];

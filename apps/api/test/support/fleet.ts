@@ -1,18 +1,25 @@
 /** For tests: two processes of the service under load, with what a load balancer does: it asks who is ready. */
-import { bun, startProcess } from "@realtime-avatar/runtime/testing";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
 
 export type Fleet = {
-  /** How many requests had each status; 0 is for those that got no answer. */
+  /** How many requests had each status. */
   statuses: ReadonlyMap<number, number>;
+  /** The errors of requests that got no answer. */
+  failures: readonly string[];
   /** Waits until so many more requests were answered, and both processes are ready. */
   untilAnswered(count: number): Promise<void>;
-  /** Tells one to end by SIGTERM, and starts another in its place; `whileEnding` looks at the one that ends. */
+  /**
+   * Tells one to end by SIGTERM, and starts another in its place; `whileEnding` looks at the one that ends. Its grace ends,
+   * by SIGINT, when the load balancer has taken it out and each of its requests was answered: so no machine is too slow.
+   */
   replace(index: number, whileEnding?: (url: string) => Promise<void>): Promise<void>;
   /** Ends the load, then the processes; throws unless they end in order. */
   stop(): Promise<void>;
 };
 
 const LANES = 8;
+/** No test waits so long. */
+const GRACE_MS = "600000";
 
 /** `send` sends one of the requests of the load to a process that was ready at the last look. */
 export const startFleet = async (
@@ -20,7 +27,11 @@ export const startFleet = async (
   send: (url: string, turn: number) => Promise<Response>,
 ): Promise<Fleet> => {
   const start = async () => {
-    const process = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...variables });
+    const process = startProcess(bun("apps/api/src/main.ts"), {
+      PORT: "0",
+      SHUTDOWN_GRACE_MS: GRACE_MS,
+      ...variables,
+    });
     return { process, url: (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? "" };
   };
   const known = [await start(), await start()];
@@ -28,43 +39,60 @@ export const startFleet = async (
   let isStopping = false;
   const look = async (): Promise<void> => {
     while (!isStopping) {
-      const answers = await Promise.all(
-        known.map(async ({ url }) => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200),
+      const urls = known.map(({ url }) => url);
+      const isReady = await Promise.all(
+        urls.map(async (url) => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200),
       );
-      ready = known.flatMap(({ url }, index) => (answers[index] ? [url] : []));
+      ready = urls.filter((_, index) => isReady[index]);
       await Bun.sleep(10);
     }
   };
   const statuses = new Map<number, number>();
+  const failures: string[] = [];
+  /** The requests in progress, by the process that has them. */
+  const pending = new Map<string, number>();
+  const count = (url: string, change: 1 | -1): void => void pending.set(url, (pending.get(url) ?? 0) + change);
   let answered = 0;
   const load = async (lane: number): Promise<void> => {
     for (let turn = 0; !isStopping; turn++) {
-      const url = ready[(lane + turn) % ready.length] ?? "none is ready";
-      const answer = await send(url, lane + turn).catch(() => null);
-      await answer?.arrayBuffer();
-      const status = answer?.status ?? 0;
-      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+      const url = ready[(lane + turn) % ready.length];
+      if (url === undefined) {
+        await Bun.sleep(5);
+        continue;
+      }
+      count(url, 1);
+      try {
+        const answer = await send(url, lane + turn);
+        await answer.arrayBuffer();
+        statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+      } catch (error) {
+        failures.push(`${(error as NodeJS.ErrnoException).code}: ${(error as Error).message}`);
+      }
+      count(url, -1);
       answered++;
     }
   };
   const looking = look();
   const lanes = Array.from({ length: LANES }, (_, lane) => load(lane));
-  const end = async (signal: NodeJS.Signals, running: (typeof known)[number] | undefined): Promise<void> => {
-    running?.process.kill(signal);
-    const code = await running?.process.exited;
-    if (code !== 0) throw new Error(`the process ended with ${code}: ${running?.process.stderr()}`);
+  const end = async (signal: NodeJS.Signals, running: (typeof known)[number]): Promise<void> => {
+    running.process.kill(signal);
+    const code = await running.process.exited;
+    if (code !== 0) throw new Error(`the process ended with ${code}: ${running.process.stderr()}`);
   };
   return {
     statuses,
+    failures,
     untilAnswered: async (count) => {
       const enough = answered + count;
       while (answered < enough || ready.length < known.length) await Bun.sleep(5);
     },
     replace: async (index, whileEnding) => {
       const old = known[index];
-      const ended = end("SIGTERM", old);
-      await whileEnding?.(old?.url ?? "");
-      await ended;
+      if (!old) throw new Error(`there is no process ${index}`);
+      old.process.kill("SIGTERM");
+      await whileEnding?.(old.url);
+      while (ready.includes(old.url) || (pending.get(old.url) ?? 0) > 0) await Bun.sleep(5);
+      await end("SIGINT", old);
       known[index] = await start();
     },
     stop: async () => {

@@ -1,7 +1,7 @@
 /** For tests: clients that send requests with well-formed API keys that do not exist, as fast as they are answered. */
 
-import { random } from "@realtime-avatar/db/testing";
-import { generateApiKey } from "@realtime-avatar/domain/api-key-secret";
+import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { random } from "@realtime-avatar/testing/random-bytes";
 import type { Socket } from "bun";
 
 export type Flood = {

@@ -21,7 +21,7 @@ type Response = { headers: Record<string, Ref>; content?: Record<string, Media> 
 export type Operation = {
   operationId: string;
   parameters: (Parameter | Ref)[];
-  requestBody?: { content: Record<string, Media> };
+  requestBody?: { required: boolean; content: Record<string, Media> };
   responses: Record<string, Response | Ref>;
   security: object[];
   "x-required-scope"?: string;
@@ -159,7 +159,10 @@ export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown
   if (values) return fc.constantFrom(...values);
   if (type === "null") return fc.constant(null);
   if (type === "string" && format === "date-time") return dateTime;
-  if (type === "string" && pattern) return fc.stringMatching(new RegExp(String(pattern)));
+  if (type === "string" && pattern) {
+    const fits = (value: string) => [...value].length >= minLength && value.length <= maxLength && value.isWellFormed();
+    return fc.stringMatching(new RegExp(String(pattern))).filter(fits);
+  }
   if (type === "string")
     return fc.oneof(text(minLength, maxLength), text(minLength, Math.min(maxLength, minLength + 8)));
   if (type === "integer") return fc.integer({ min: Number(schema["minimum"]), max: Number(schema["maximum"]) });
@@ -177,6 +180,15 @@ export const valuesOf = (document: OpenApi, given: Schema): fc.Arbitrary<unknown
     required?: string[];
     minProperties?: number;
   };
+  const { additionalProperties, propertyNames, maxProperties } = schema as {
+    additionalProperties?: boolean | Schema;
+    propertyNames?: { minLength: number; maxLength: number };
+    maxProperties?: number;
+  };
+  if (typeof additionalProperties === "object" && propertyNames) {
+    const names = text(propertyNames.minLength, propertyNames.maxLength);
+    return fc.dictionary(names, valuesOf(document, additionalProperties), { maxKeys: maxProperties ?? 4 });
+  }
   if (!properties) return fc.dictionary(fc.string({ minLength: 1, maxLength: 8 }), anyJson, { maxKeys: 4 });
   const fields = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, valuesOf(document, one)]));
   return fc

@@ -1,6 +1,6 @@
 /** Nothing of an aborted request is sent to the database, however long it has waited before. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, testDatabase } from "../testing.ts";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import type { BatchKind } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 import { connect, type Db } from "./pool.ts";
@@ -72,12 +72,12 @@ const occupy = async (): Promise<() => Promise<void>> => {
   };
 };
 
-test("a statement is not sent when its request has been aborted before", async () => {
+test("a statement is not sent when its request was already aborted", async () => {
   const { limit, abort } = request();
-  expect(await kindOf(write(db.until(limit), "kept"))).toBe("done");
+  expect(await kindOf(write(db.until(limit), "sent"))).toBe("done");
   abort();
   expect(await kindOf(write(db.until(limit), "lost"))).toEqual(ABORTED);
-  expect(await written()).toEqual(["kept"]);
+  expect(await written()).toEqual(["sent"]);
 });
 
 test("a statement is not sent when its request is aborted while it waits for a connection", async () => {
@@ -90,7 +90,7 @@ test("a statement is not sent when its request is aborted while it waits for a c
   expect(await written()).toEqual(["other"]);
 });
 
-test("what waits in a batch is not sent when its request is aborted, and its neighbours are", async () => {
+test("an input that waits for a batch is not sent when its request is aborted; the others are", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 6 }, request);
   // The first goes as a batch of its own, which waits for the connection; the others wait behind it.
@@ -101,7 +101,7 @@ test("what waits in a batch is not sent when its request is aborted, and its nei
   expect(await written()).toEqual(["1", "3", "4"]);
 });
 
-test("a batch that waits for a connection goes on without the input of aborted requests", async () => {
+test("a batch that waits for a connection is sent without the inputs of aborted requests", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 4 }, request);
   // As soon as the first batch has gone, the other three are one batch; they are aborted when it asks for a connection.
@@ -117,16 +117,16 @@ test("a batch that waits for a connection goes on without the input of aborted r
   };
   const results = requests.map(({ limit }, index) => kindOf(db.until(limit).batch(kind, `${index}`, "owner")));
   const other = request();
-  await leave();
-  // Something else is before the second batch.
+  // Waits for the connection behind the first batch, so the second batch cannot be sent at once.
   const before = kindOf(write(db.until(other.limit), "other"));
+  await leave();
   expect(await Promise.all(results)).toEqual(["done", ABORTED, "done", ABORTED]);
   await before;
   expect(sizes.slice(0, 2)).toEqual([1, 3]);
   expect(await written()).toEqual(["0", "2", "other"]);
 });
 
-test("a request that nobody aborts is as before", async () => {
+test("a request that is not aborted is executed", async () => {
   expect(await kindOf(write(db.until({ deadline: performance.now() + 60_000 }), "x"))).toBe("done");
   expect(await kindOf(db.batch(NOTES, "y", "owner"))).toBe("done");
   expect(await written()).toEqual(["x", "y"]);

@@ -1,12 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
-import { Batcher, type BatchKind, MAX_BATCH, type Runner, SECOND_SHARE } from "./batch.ts";
+import { Batcher, type BatchKind, MAX_BATCH, OTHER_SHARE, type Runner } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
 const soon = (): number => performance.now() + 60_000;
-const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("nothing here asks the database")) });
+const nowhere = (): Runner => ({ run: () => Promise.reject(new Error("this test uses no database")) });
 
 /** Work that ends when the test says so; each batch that was sent, in order. */
 const controlled = (inFlight = 1) => {
@@ -34,24 +34,24 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
   );
 
 describe("concurrent work of one kind", () => {
-  test("goes at once when nothing is under way, and together when something is; each gets its own answer", async () => {
+  test("is sent at once when no batch is under way, and as one batch otherwise; each input gets its own output", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
-    const answers = ["a", "b", "c"].map((input) => batcher.add(input, "owner", soon()));
+    const results = ["a", "b", "c"].map((input) => batcher.add(input, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs)).toEqual([["a"]]);
     batches[0]?.end();
     await settled();
     expect(batches.map(({ inputs }) => inputs)).toEqual([["a"], ["b", "c"]]);
     batches[1]?.end();
-    expect(await Promise.all(answers)).toEqual(["A", "B", "C"]);
+    expect(await Promise.all(results)).toEqual(["A", "B", "C"]);
   });
 
-  test("goes beside another only when it fills a batch", async () => {
+  test("is sent as a second batch only when it fills one", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 1000);
-    const answers = Array.from({ length: MAX_BATCH }, (_, index) => batcher.add(`${index}`, "owner", soon()));
+    const results = Array.from({ length: MAX_BATCH }, (_, index) => batcher.add(`${index}`, "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1]);
-    answers.push(batcher.add("the last", "owner", soon()));
+    results.push(batcher.add("the last", "owner", soon()));
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH]);
     // Two are at the database: there is no third, however much waits.
     const more = Array.from({ length: MAX_BATCH + 1 }, (_, index) => batcher.add(`more ${index}`, "owner", soon()));
@@ -61,14 +61,14 @@ describe("concurrent work of one kind", () => {
       await settled();
     }
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH, MAX_BATCH, 1]);
-    expect(await Promise.all([...answers, ...more])).toHaveLength(2 * MAX_BATCH + 2);
+    expect(await Promise.all([...results, ...more])).toHaveLength(2 * MAX_BATCH + 2);
   });
 
-  test("goes with what comes in the same turn, once more than one has come; one by itself goes at once again", async () => {
+  test("after a batch of several, inputs of the same turn are sent together; after a batch of one, an input is sent at once", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
-    const answers: Promise<string>[] = [];
-    const send = (...inputs: string[]) => answers.push(...inputs.map((input) => batcher.add(input, "owner", soon())));
+    const results: Promise<string>[] = [];
+    const send = (...inputs: string[]) => results.push(...inputs.map((input) => batcher.add(input, "owner", soon())));
     const endLast = async () => {
       batches.at(-1)?.end();
       await settled();
@@ -86,16 +86,16 @@ describe("concurrent work of one kind", () => {
     send("g");
     expect(batches.map(({ inputs }) => inputs)).toEqual([["a"], ["b", "c"], ["d", "e"], ["f"], ["g"]]);
     await endLast();
-    expect(await Promise.all(answers)).toEqual(["A", "B", "C", "D", "E", "F", "G"]);
+    expect(await Promise.all(results)).toEqual(["A", "B", "C", "D", "E", "F", "G"]);
   });
 
-  test("keeps apart what shares a key, and nothing else", async () => {
+  test("never sends two inputs with the same key in one batch", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
-    const wanted = ["a 1", "a 2", "b 1", "a 3", "c 1"];
-    const answers = [
+    const names = ["a 1", "a 2", "b 1", "a 3", "c 1"];
+    const results = [
       batcher.add("first", "owner", soon()),
-      ...wanted.map((input) => batcher.add(input, "owner", soon())),
+      ...names.map((input) => batcher.add(input, "owner", soon())),
     ];
     const other = batcher.add("a 4", "other", soon());
     for (let sent = 0; sent < 5; sent++) {
@@ -103,23 +103,23 @@ describe("concurrent work of one kind", () => {
       await settled();
     }
     expect(batches.map(({ inputs }) => inputs)).toEqual([["first"], ["a 1", "b 1", "c 1"], ["a 4"], ["a 2"], ["a 3"]]);
-    expect(await Promise.all(answers)).toEqual(["first", ...wanted].map((input) => input.toUpperCase()));
+    expect(await Promise.all(results)).toEqual(["first", ...names].map((input) => input.toUpperCase()));
     expect(await other).toBe("A 4");
   });
 
-  test("goes in batches of a bounded size, in order", async () => {
+  test("is sent in batches of a bounded size, in order", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
-    const answers = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => batcher.add(`${index}`, "owner", soon()));
+    const results = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => batcher.add(`${index}`, "owner", soon()));
     for (let sent = 0; sent < 4; sent++) {
       batches[sent]?.end();
       await settled();
     }
     expect(batches.map(({ inputs }) => inputs.length)).toEqual([1, MAX_BATCH, MAX_BATCH, 1]);
-    expect(await Promise.all(answers)).toEqual(Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => `${index}`));
+    expect(await Promise.all(results)).toEqual(Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => `${index}`));
   });
 
-  test("of one owner's flood leaves each other owner its turn in the very next batch", async () => {
+  test("of one owner does not delay other owners: the next batch has an input of each", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const flood = Array.from({ length: 500 }, (_, index) => batcher.add(`flood ${index}`, "flooder", soon()));
@@ -135,12 +135,12 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(flood)).toHaveLength(500);
   });
 
-  test("and refused for what is in it, is done one by one: only the culprit fails", async () => {
+  test("is repeated one by one when the database refuses a batch: only the refused input fails", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const first = batcher.add("first", "owner", soon());
-    const answers = ["good", "bad", "better"].map((input) => batcher.add(input, "owner", soon()));
-    const outcomes = Promise.allSettled(answers);
+    const results = ["good", "bad", "better"].map((input) => batcher.add(input, "owner", soon()));
+    const outcomes = Promise.allSettled(results);
     batches[0]?.end();
     await settled();
     batches[1]?.fail(new TypeError("a mistake"));
@@ -157,20 +157,20 @@ describe("concurrent work of one kind", () => {
     expect(await first).toBe("FIRST");
   });
 
-  test("and lost on its way, is not done again: nobody knows whether it was", async () => {
+  test("is not repeated when the connection is lost: the outcome is unknown", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const first = batcher.add("first", "owner", soon());
-    const answers = ["a", "b"].map((input) => kindOf(batcher.add(input, "owner", soon())));
+    const results = ["a", "b"].map((input) => kindOf(batcher.add(input, "owner", soon())));
     batches[0]?.end();
     await settled();
     batches[1]?.fail(new DatabaseError("outcome_unknown", "CONNECTION_CLOSED", "lost"));
-    expect(await Promise.all(answers)).toEqual(Array(2).fill(["outcome_unknown", "CONNECTION_CLOSED"]));
+    expect(await Promise.all(results)).toEqual(Array(2).fill(["outcome_unknown", "CONNECTION_CLOSED"]));
     expect(batches).toHaveLength(2);
     await first;
   });
 
-  test("waits until its deadline and no longer: not executed before it was sent, unknown after", async () => {
+  test("fails at its deadline: not executed if it was not sent, unknown otherwise", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const sent = kindOf(batcher.add("sent", "owner", performance.now() + 50));
@@ -189,18 +189,18 @@ describe("concurrent work of one kind", () => {
     expect(await patient).toBe("PATIENT");
   });
 
-  test("is refused at once, when too much waits", async () => {
+  test("is refused at once when the queue is full", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 2);
-    const answers = ["sent", "one", "two"].map((input) => batcher.add(input, input, soon()));
+    const results = ["sent", "one", "two"].map((input) => batcher.add(input, input, soon()));
     expect(await kindOf(batcher.add("three", "other", soon()))).toEqual(["not_executed", "QUEUE_FULL"]);
     batches[0]?.end();
     await settled();
     batches[1]?.end();
-    expect(await Promise.all(answers)).toEqual(["SENT", "ONE", "TWO"]);
+    expect(await Promise.all(results)).toEqual(["SENT", "ONE", "TWO"]);
   });
 
-  test("in a full queue, the latest of the owner with most gives way to an owner with less", async () => {
+  test("in a full queue, the latest input of the owner with most is replaced by one of an owner with fewer", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 4);
     const send = (input: string) => batcher.add(input, input.slice(0, 1), soon());
@@ -209,7 +209,7 @@ describe("concurrent work of one kind", () => {
     const flood = ["b2", "b3"].map((input) => kindOf(send(input)));
     const others = ["c1", "d1"].map(send);
     expect(await Promise.all(flood)).toEqual(Array(2).fill(["not_executed", "QUEUE_FULL"]));
-    // Each has one: none gives way.
+    // Each owner has one input: none is replaced.
     for (const input of ["a2", "b4", "c2", "e1"]) {
       expect(await kindOf(send(input))).toEqual(["not_executed", "QUEUE_FULL"]);
     }
@@ -222,50 +222,52 @@ describe("concurrent work of one kind", () => {
     expect(batcher.waiting).toBe(0);
   });
 
-  test("in the first queue goes first, but for a share of each batch, and neither queue fills the other", async () => {
+  test("in the preferred queue is sent first, except for a share of each batch; neither queue fills the other", async () => {
     const { kind, batches } = controlled();
-    const goesFirst = (input: string): boolean => input.startsWith("first");
-    const batcher = new Batcher({ ...kind, goesFirst }, nowhere, 100);
+    const isPreferred = (input: string): boolean => input.startsWith("preferred");
+    const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 100);
     const send = (input: string) => batcher.add(input, input, soon());
-    const answers = [send("sent")];
-    for (let index = 0; index < 100; index++) answers.push(send(`second ${index}`));
-    expect(await kindOf(send("second too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
-    for (let index = 0; index < 100; index++) answers.push(send(`first ${index}`));
-    expect(await kindOf(send("first too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
+    const results = [send("sent")];
+    for (let index = 0; index < 100; index++) results.push(send(`other ${index}`));
+    expect(await kindOf(send("other too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
+    for (let index = 0; index < 100; index++) results.push(send(`preferred ${index}`));
+    expect(await kindOf(send("preferred too many"))).toEqual(["not_executed", "QUEUE_FULL"]);
     expect(batcher.waiting).toBe(200);
     for (let sent = 0; sent < batches.length; sent++) {
       batches[sent]?.end();
       await settled();
     }
-    const shares = batches.slice(1).map(({ inputs }) => [inputs.filter(goesFirst).length, inputs.length]);
-    const most = MAX_BATCH - SECOND_SHARE;
+    const shares = batches.slice(1).map(({ inputs }) => [inputs.filter(isPreferred).length, inputs.length]);
+    const most = MAX_BATCH - OTHER_SHARE;
     expect(shares).toEqual([
       [most, MAX_BATCH],
       [100 - most, MAX_BATCH],
       [0, MAX_BATCH],
       [0, 201 - 3 * MAX_BATCH - 1],
     ]);
-    expect(batches[1]?.inputs[0]).toBe("first 0");
-    expect(batches[1]?.inputs.at(-1)).toBe(`second ${SECOND_SHARE - 1}`);
-    expect(await Promise.all(answers)).toHaveLength(201);
+    expect(batches[1]?.inputs[0]).toBe("preferred 0");
+    expect(batches[1]?.inputs.at(-1)).toBe(`other ${OTHER_SHARE - 1}`);
+    expect(await Promise.all(results)).toHaveLength(201);
   });
 
-  test("in the second queue has its share, however much goes first", async () => {
+  test("in the other queue has its share of each batch while the preferred queue is never empty", async () => {
     const { kind, batches } = controlled();
-    const goesFirst = (input: string): boolean => input.startsWith("first");
-    const batcher = new Batcher({ ...kind, goesFirst }, nowhere, 1000);
+    const isPreferred = (input: string): boolean => input.startsWith("preferred");
+    const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 1000);
     let turn = 0;
     const flood = (count: number) =>
-      Array.from({ length: count }, () => batcher.add(`first ${turn++}`, `owner ${turn}`, soon()).catch(() => null));
+      Array.from({ length: count }, () =>
+        batcher.add(`preferred ${turn++}`, `owner ${turn}`, soon()).catch(() => null),
+      );
     const others: Promise<unknown>[] = flood(500);
-    const second = Array.from({ length: 3 * SECOND_SHARE }, (_, index) => batcher.add(`${index}`, `${index}`, soon()));
+    const other = Array.from({ length: 3 * OTHER_SHARE }, (_, index) => batcher.add(`${index}`, `${index}`, soon()));
     for (let sent = 0; sent < 4; sent++) {
-      // The first queue is never empty.
+      // The preferred queue is never empty.
       others.push(...flood(MAX_BATCH));
       batches[sent]?.end();
       await settled();
     }
-    expect(await Promise.all(second)).toHaveLength(3 * SECOND_SHARE);
+    expect(await Promise.all(other)).toHaveLength(3 * OTHER_SHARE);
     for (let sent = 4; sent < batches.length; sent++) {
       batches[sent]?.end();
       await settled();
@@ -273,7 +275,7 @@ describe("concurrent work of one kind", () => {
     await Promise.all(others);
   });
 
-  test("and whose time is up while it waits leaves its place", async () => {
+  test("leaves the queue when its deadline passes", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 2);
     const sent = batcher.add("sent", "owner", soon());
@@ -287,7 +289,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all([sent, ...next])).toEqual(["SENT", "THREE", "FOUR"]);
   });
 
-  test("goes beside one that takes long, full or not, while there is a place", async () => {
+  test("is sent beside a slow batch, full or not, up to the maximum in flight", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 100);
     const long = batcher.add("long", "owner", soon());
@@ -313,29 +315,29 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(last)).toEqual(["X", "Y"]);
   });
 
-  test("is put together in one pass, whoever floods it with one key", async () => {
+  test("forms a batch in one pass through a flood of inputs with one key", async () => {
     const { kind, batches } = controlled();
-    let asked = 0;
+    let keyReads = 0;
     const keyOf = (input: string): string => {
-      asked++;
+      keyReads++;
       return input.split(" ")[0] ?? "";
     };
     const batcher = new Batcher({ ...kind, keyOf }, nowhere, 10_000);
-    const wanted = [...Array(2000).fill("same"), ...Array.from({ length: 100 }, (_, index) => `${index}`)];
-    const answers = ["first", ...wanted].map((input) => batcher.add(input, "owner", soon()).catch(() => null));
-    asked = 0;
+    const names = [...Array(2000).fill("same"), ...Array.from({ length: 100 }, (_, index) => `${index}`)];
+    const results = ["first", ...names].map((input) => batcher.add(input, "owner", soon()).catch(() => null));
+    keyReads = 0;
     batches[0]?.end();
     await settled();
     expect(batches[1]?.inputs).toHaveLength(MAX_BATCH);
-    expect(asked).toBeLessThan(2200);
+    expect(keyReads).toBeLessThan(2200);
     for (let sent = 1; sent < batches.length; sent++) {
       batches[sent]?.end();
       await settled();
     }
-    expect((await Promise.all(answers)).filter((answer) => answer !== null)).toHaveLength(2101);
+    expect((await Promise.all(results)).filter((result) => result !== null)).toHaveLength(2101);
   });
 
-  test("does not wait behind what hangs", async () => {
+  test("does not wait behind a batch that hangs", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const hanging = batcher.add("hanging", "owner", soon());

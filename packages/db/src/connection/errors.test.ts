@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import postgres from "postgres";
-import { type TestDatabase, testDatabase } from "../testing.ts";
 import { databaseFailure, describeError } from "./errors.ts";
-import { failureOf } from "./pool-testing.ts";
+import { failureOf } from "./pool/testing.ts";
 
 let database: TestDatabase;
 let client: postgres.Sql;
@@ -19,7 +19,7 @@ test("databaseFailure is null for any error that is not the database's", () => {
 });
 
 describe("describeError", () => {
-  test("holds nothing of the row that was refused", async () => {
+  test("contains no value of the refused row", async () => {
     const error = await failureOf(client`insert into tenants values ('the-row', 'the-name', now())`);
     expect(error).toBeInstanceOf(postgres.PostgresError);
     expect(describeError(error)).toMatchObject({
@@ -30,7 +30,7 @@ describe("describeError", () => {
     expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);
   });
 
-  test("keeps what helps of any other error", () => {
+  test("has the name, the code, the message and the stack of any other error", () => {
     expect(describeError(new TypeError("oops"))).toMatchObject({ name: "TypeError", message: "oops" });
     expect(describeError(undefined)).toEqual({ name: "undefined" });
   });

@@ -14,7 +14,7 @@ export class DatabaseError extends Error {
 
   constructor(
     readonly failure: DatabaseFailure,
-    /** For the log: an SQLSTATE, an error code of the operating system, or one of ours. */
+    /** For the log: an SQLSTATE, an error code of the operating system, or a code of this package. */
     readonly code: string,
     message: string,
     options: { cause?: unknown } = {},
@@ -26,8 +26,8 @@ export class DatabaseError extends Error {
 export const notExecuted = (code: string, message: string): DatabaseError =>
   new DatabaseError("not_executed", code, message);
 
-/** The most that may wait is waiting already. */
-export const queueFull = (): DatabaseError => notExecuted("QUEUE_FULL", "too many wait already");
+/** The queue has its maximum length. */
+export const queueFull = (): DatabaseError => notExecuted("QUEUE_FULL", "the queue is full");
 
 const ABORTED = "ABORTED";
 /** The statement was not sent, because its request had been aborted. */
@@ -37,7 +37,7 @@ export const aborted = (): DatabaseError => notExecuted(ABORTED, "the request wa
 export const tooLate = (message: string): DatabaseError => notExecuted("DEADLINE_EXCEEDED", message);
 /** The deadline passed after the statement was sent. */
 export const noResponse = (): DatabaseError =>
-  new DatabaseError("outcome_unknown", "DEADLINE_EXCEEDED", "the database did not answer in time");
+  new DatabaseError("outcome_unknown", "DEADLINE_EXCEEDED", "the database did not respond in time");
 
 /** Whether a statement was not sent because its request, or one of its batch, had been aborted. */
 export const isAbort = (error: unknown): boolean => error instanceof DatabaseError && error.code === ABORTED;
@@ -46,11 +46,12 @@ export const isAbort = (error: unknown): boolean => error instanceof DatabaseErr
 export const databaseFailure = (error: unknown): DatabaseFailure | null =>
   error instanceof DatabaseError ? error.failure : null;
 
-/** Errors that the driver throws before it sends anything. They are bugs of ours. */
+/** Errors that the driver throws before it sends anything. They are defects of the service. */
 const NEVER_SENT = new Set(["UNDEFINED_VALUE", "MAX_PARAMETERS_EXCEEDED", "NOT_TAGGED_CALL"]);
-/** SQLSTATEs and classes of them (PostgreSQL's appendix A) that describe the server's state, not a bug of ours. */
+/** SQLSTATEs and classes of them (PostgreSQL's appendix A) that describe the server's state, not a defect of the service. */
 const LOST_STATE = /^(08|57P0[12]|40003)/;
-const REFUSED_STATE = /^(28|3D000|25006|40|42P01|42703|53|55P03|57|58)/;
+const REFUSED_STATE = /^(28|3D000|3F000|25006|40|42501|42704|42883|42P01|42703|53|55P03|57|58)/;
+const OBJECT_IS_GONE = /^(cache lookup failed for|could not open relation with OID) /;
 
 /**
  * Turns what the driver threw for a statement into a `DatabaseError`, if the database or the way to it has failed. Any
@@ -67,17 +68,26 @@ export const toStatementError = (error: unknown): unknown => {
   if (LOST_STATE.test(code) || severity !== "ERROR") {
     return new DatabaseError("outcome_unknown", code, "the connection was lost");
   }
-  if (REFUSED_STATE.test(code)) return new DatabaseError("not_executed", code, "the database refuses the statement");
+  if (REFUSED_STATE.test(code) || isStatementForgotten(error))
+    return new DatabaseError("not_executed", code, "the database refuses the statement");
   return error;
 };
 
-/** Whether the connection can be used again: only after an ERROR of the server, and not when it has become read-only. */
+/** SQLSTATEs after which the connection is discarded: read-only; cancelled, perhaps between two messages of a statement. */
+const UNUSABLE_AFTER = new Set(["25006", "57014"]);
+/** Whether the connection can be used again: only after an ERROR of the server, and not after every one. */
 export const isConnectionUsable = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && error.severity === "ERROR" && error.code !== "25006";
+  error instanceof postgres.PostgresError && error.severity === "ERROR" && !UNUSABLE_AFTER.has(error.code);
 
-/** Whether the prepared statement was planned before a schema change. Those of other connections are outdated as well. */
+/**
+ * Whether the prepared statement was planned before a schema change. Those of other connections are outdated as well. What
+ * it or its parameters use may also have been dropped: then the server reports an internal error, in a text that it never
+ * translates. On the same connection it does so even after all was created again.
+ */
 export const isPlanOutdated = (error: unknown): boolean =>
-  error instanceof postgres.PostgresError && error.code === "0A000" && error.routine === "RevalidateCachedQuery";
+  error instanceof postgres.PostgresError &&
+  ((error.code === "0A000" && error.routine === "RevalidateCachedQuery") ||
+    (error.code === "XX000" && error.severity === "ERROR" && OBJECT_IS_GONE.test(error.message)));
 
 /**
  * Whether the server no longer has the prepared statement, or a plan that fits the schema. The statement was not

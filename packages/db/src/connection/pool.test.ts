@@ -1,11 +1,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
 import { findCredential } from "../statements/callers.ts";
-import { statement } from "../statements/statement.ts";
-import { seedKey, seedTenant, testDatabase } from "../testing.ts";
+import { prepared } from "../statements/query/statement.ts";
 import { databaseFailure } from "./errors.ts";
+import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./pool/testing.ts";
 import { connect } from "./pool.ts";
-import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./pool-testing.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -13,11 +14,11 @@ setDefaultTimeout(60_000);
 const database = poolTests();
 const { withPool, sleepers, startProxy } = database;
 
-const NOBODY = "postgres://postgres@127.0.0.1:1/postgres";
+const UNREACHABLE_URL = "postgres://postgres@127.0.0.1:1/postgres";
 
 describe("a statement that fails", () => {
   test("was not executed when there is no server, no such table, or the pool is closed", async () => {
-    await withPool({ url: NOBODY }, async (db) => {
+    await withPool({ url: UNREACHABLE_URL }, async (db) => {
       expect(await kindOf(now(db))).toEqual(["not_executed", "ECONNREFUSED"]);
     });
     const db = connect(database.url);
@@ -26,7 +27,7 @@ describe("a statement that fails", () => {
     expect(await kindOf(now(db))).toEqual(["not_executed", "CONNECTION_ENDED"]);
   });
 
-  test("by a mistake of ours is no failure of the database's, and leaves the connection as it was", async () => {
+  test("because of its content is not a DatabaseError, and its connection is used again", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const before = await now(db);
       expect(databaseFailure(await failureOf(db.run("select 1/0", [])))).toBeNull();
@@ -35,7 +36,7 @@ describe("a statement that fails", () => {
     });
   });
 
-  test("since its connection died may have been executed, and the next one knows nothing of it", async () => {
+  test("because its connection died may have been executed, and the next statement succeeds", async () => {
     await withPool({ connections: 1 }, async (db) => {
       for (let round = 0; round < 3; round++) {
         const pending = kindOf(forLong(db));
@@ -61,11 +62,14 @@ describe("prepared statements", () => {
 });
 
 describe("a statement that the server has forgotten, or whose table has changed", () => {
-  const echo = statement<{ bytes: Uint8Array; json: unknown; list: string[] }>(sql`
+  const echo = prepared<{ bytes: Uint8Array; json: unknown; list: string[] }>(
+    "test",
+    sql`
     select ${sql.placeholder("bytes")}::bytea as bytes, ${sql.placeholder("json")}::json as json,
-      ${sql.placeholder("list")}::text[] as list, * from changing`);
+      ${sql.placeholder("list")}::text[] as list, * from changing`,
+  );
 
-  test("is run again elsewhere, with the very values that were given", async () => {
+  test("is run again on another connection, with the same values", async () => {
     await withPool({ connections: 1 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
@@ -82,19 +86,20 @@ describe("a statement that the server has forgotten, or whose table has changed"
     });
   });
 
-  test("is run again, however many connections have a plan of the table as it was", async () => {
+  test("is run again when every connection has an outdated plan", async () => {
     await withPool({ connections: 10 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
       // What has no parameter is not prepared.
-      const list = statement<{ a: number }>(
+      const list = prepared<{ a: number }>(
+        "test",
         sql`select changing.* from changing, pg_sleep(${sql.placeholder("seconds")}::float8)`,
       );
       const onEach = (work: () => Promise<object[]>) => Promise.all(Array.from({ length: 10 }, work));
       for (const type of ["bigint", "text", "integer using a::integer"]) {
         await onEach(() => list(db, { seconds: 0.1 }));
         await database.client.unsafe(`alter table changing alter column a type ${type}`);
-        // Others keep the connections going meanwhile: what is run again could come to any of them.
+        // Other statements keep the connections busy: a repeated statement could get any of them.
         let turn = 0;
         const rows = await onEach(() => (turn++ % 2 === 0 ? list(db, { seconds: 0.1 }) : now(db)));
         expect(rows.flat()).toHaveLength(10);
@@ -103,7 +108,7 @@ describe("a statement that the server has forgotten, or whose table has changed"
     });
   });
 
-  test("a value that is missing is a mistake of ours, and no failure of the database's", async () => {
+  test("a missing value is not a DatabaseError", async () => {
     await withPool({ connections: 1 }, async (db) => {
       expect(databaseFailure(await failureOf(db.run("select $1::text", [undefined])))).toBeNull();
       expect(await now(db)).toHaveLength(1);
@@ -112,7 +117,7 @@ describe("a statement that the server has forgotten, or whose table has changed"
 });
 
 describe("the deadline", () => {
-  test("of a statement that runs leaves its outcome unknown; the server is told to stop, and the next is served", async () => {
+  test("of a running statement makes its outcome unknown; it is cancelled, and the next statement succeeds", async () => {
     await withPool({ connections: 1, deadlineMs: 300 }, async (db) => {
       expect(await kindOf(forLong(db))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
       // Not for the 600 seconds that it would have slept.
@@ -123,7 +128,7 @@ describe("the deadline", () => {
     });
   });
 
-  test("of a statement that waits for a connection means that it was not executed", async () => {
+  test("of a statement that waits for a connection fails it as not executed", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const running = forLong(db);
       await sleepers(1);
@@ -135,7 +140,7 @@ describe("the deadline", () => {
     });
   });
 
-  test("of a request is that of all of its statements, and can be moved", async () => {
+  test("of a request applies to all of its statements, and can be moved", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const request = db.until(limit);
@@ -149,7 +154,7 @@ describe("the deadline", () => {
 });
 
 describe("too much load", () => {
-  test("runs so many at once, lets so many wait, and refuses the rest at once", async () => {
+  test("runs and queues a maximum of statements, and refuses the rest at once", async () => {
     await withPool({ connections: 2, waiting: 3, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const running = [0, 1].map(() => failureOf(forLong(db)));
@@ -164,27 +169,22 @@ describe("too much load", () => {
     });
   });
 
-  test("serves in order, but a request that has begun before one that has not", async () => {
+  test("serves in order", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
-      const begun = db.until(limit);
-      await now(begun);
       const running = failureOf(forLong(db));
       const pids = await sleepers(1);
       const order: string[] = [];
-      const all = [
-        ...["first", "second"].map((name) => now(db.until(limit)).then(() => order.push(name))),
-        now(begun).then(() => order.push("begun")),
-      ];
+      const all = ["first", "second"].map((name) => now(db.until(limit)).then(() => order.push(name)));
       for (const pid of pids) await database.client`select pg_cancel_backend(${pid})`;
       await Promise.all([running, ...all]);
-      expect(order).toEqual(["begun", "first", "second"]);
+      expect(order).toEqual(["first", "second"]);
     });
   });
 });
 
-describe("a server that hangs up while a connection is being made", () => {
-  test("after however many bytes, ends nothing but the attempt", async () => {
+describe("a server that closes a connection during the handshake", () => {
+  test("fails only the attempt to connect, after any number of bytes", async () => {
     // How many bytes of the server's the next connection lets through: a handshake has some 500.
     let allowed = 0;
     const proxy = await startProxy((socket, upstream) => {
@@ -209,8 +209,8 @@ describe("a server that hangs up while a connection is being made", () => {
   });
 });
 
-describe("a server that takes connections and says nothing", () => {
-  test("is given up in time; all who wait are told so", async () => {
+describe("a server that accepts connections and sends nothing", () => {
+  test("fails every waiting statement after the connect timeout", async () => {
     const proxy = await startProxy((_, upstream) => upstream.destroy());
     await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
       const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => kindOf(now(db))));
@@ -220,8 +220,31 @@ describe("a server that takes connections and says nothing", () => {
   });
 });
 
+describe("a connection whose responses arrive later than statement_timeout", () => {
+  test.each([[true], [false]])(
+    "executes each statement once and gives it its own rows (prepared: %s)",
+    async (prepare) => {
+      let delayMs = 0;
+      const proxy = await startProxy((socket, upstream) => {
+        upstream
+          .on("data", (chunk) => setTimeout(() => socket.write(chunk), delayMs))
+          .on("close", () => socket.destroy());
+        socket.on("data", (chunk) => upstream.write(chunk)).on("close", () => upstream.destroy());
+      });
+      await withPool({ url: proxy.url, connections: 1, deadlineMs: 60_000, prepare }, async (db) => {
+        await db.run("set statement_timeout = '100ms'", []);
+        delayMs = 300;
+        for (const word of ["first", "second", "third"]) {
+          expect(await db.run(`select '${word}' || $1 as value`, ["!"])).toMatchObject([{ value: `${word}!` }]);
+        }
+      });
+      proxy.close();
+    },
+  );
+});
+
 describe("a pool whose connections are cut under load", () => {
-  test("has every one of them back, and no more", async () => {
+  test("opens all of them again, and no more", async () => {
     const own = await testDatabase();
     const name = new URL(own.url).pathname.slice(1);
     const ofPool = () => database.client<{ pid: number }[]>`

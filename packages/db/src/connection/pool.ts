@@ -1,31 +1,34 @@
 /**
- * The way to the database: a bounded number of connections, a bounded queue of statements before them, and batches of
+ * The connection pool: a bounded number of connections, a bounded queue of statements for them, and batches of
  * concurrent work. A statement has a deadline, both while it waits and while it runs. When a queue is full, further work
  * is refused at once: under too much load, the response times of accepted requests stay short.
  *
- * The parts: `slots.ts` has the connections, `queue.ts` the statements that wait for one, `hang.ts` decides which
- * connections hang, `batch.ts` groups concurrent work into one statement.
+ * The parts: `pool/slots.ts` has the connections, `pool/queue.ts` the statements that wait for one, `pool/hang.ts` decides
+ * which connections hang, `batch.ts` groups concurrent work into one statement.
  */
 import { Batcher, type BatchKind, type Runner } from "./batch.ts";
-import type { ConnectionOptions } from "./connection.ts";
 import { aborted, noResponse, notExecuted, queueFull, tooLate } from "./errors.ts";
-import { CONNECT_MS, primaryOpener } from "./primary.ts";
-import { type Priority, type StatementJob, StatementQueue } from "./queue.ts";
+import { type StatementJob, StatementQueue } from "./pool/queue.ts";
+import { Slots } from "./pool/slots.ts";
 import { type IsAborted, type RequestLimit, withSpan } from "./request-limit.ts";
-import { Slots } from "./slots.ts";
+import type { ConnectionOptions } from "./server/connection.ts";
+import { CONNECT_MS, primaryOpener } from "./server/primary.ts";
 import type { PoolStats, Watcher } from "./watcher.ts";
 
 /** The database, as statements see it. */
 export type Db = {
   /** How long the database may take for one request, in milliseconds. */
   readonly deadlineMs: number;
-  /** Runs one statement. Throws a `DatabaseError` when the database failed, and the server's error otherwise. */
-  run<Row extends object>(text: string, parameters: readonly unknown[]): Promise<Row[]>;
-  /** Adds `input` to the next batch of its kind. `owner` is who it is for: owners take turns. */
+  /**
+   * Runs one statement. `name` is its name in metrics, traces and logs. Throws a `DatabaseError` when the database failed,
+   * and the server's error otherwise.
+   */
+  run: Runner["run"];
+  /** Adds `input` to the next batch of its kind. Owners take turns. */
   batch<Input, Output>(kind: BatchKind<Input, Output>, input: Input, owner: string): Promise<Output>;
   /** The same database for one request: `limit` applies to all of its statements together. */
   until(limit: RequestLimit): Db;
-  /** The same database for background work: each statement has this much time, and the priority of a started request. */
+  /** The same database for background work: each statement has this much time. */
   within(milliseconds: number): Db;
   stats(): PoolStats;
   /** Waits for running statements, up to a second, then closes every connection. */
@@ -35,7 +38,7 @@ export type Db = {
 export type PoolOptions = Partial<ConnectionOptions> & {
   /** The maximum number of connections; as many again while connections hang. */
   connections?: number;
-  /** How many statements may wait at most: first statements of requests, and as many later ones. */
+  /** How many statements may wait for a connection, and how many inputs in each queue of a batch. */
   waiting?: number;
   deadlineMs?: number;
   watcher?: Watcher | undefined;
@@ -43,6 +46,10 @@ export type PoolOptions = Partial<ConnectionOptions> & {
 
 /** The default of `waiting` for each connection: as long as fifty statements take. */
 const WAITING_PER_CONNECTION = 50;
+
+/** The name of a statement that has none. */
+const UNNAMED = "statement";
+type Statement = Pick<StatementJob, "text" | "parameters" | "name">;
 
 class Pool {
   readonly #queue: StatementQueue;
@@ -64,25 +71,20 @@ class Pool {
   }
 
   /** Runs a statement on an idle connection, or queues it. */
-  submit(
-    text: string,
-    parameters: readonly unknown[],
-    priority: Priority,
-    { deadline, isAborted }: RequestLimit,
-  ): Promise<object[]> {
+  submit({ text, parameters, name }: Statement, { deadline, isAborted }: RequestLimit): Promise<object[]> {
     return new Promise((resolve, reject) => {
       if (this.#isClosed) throw notExecuted("CONNECTION_ENDED", "the database has been closed");
       const msLeft = deadline - performance.now();
       if (msLeft <= 0) throw tooLate("there is no time left");
       if (isAborted?.()) throw aborted();
       const slot = this.#slots.takeIdle();
-      if (!slot && !this.#queue.hasRoom(priority)) throw queueFull();
+      if (!slot && !this.#queue.hasRoom()) throw queueFull();
       const timer = setTimeout(() => this.#timeOut(job), msLeft);
       const job: StatementJob = {
         text,
         parameters,
+        name,
         isAborted,
-        priority,
         state: { kind: "waiting" },
         isRerun: false,
         resolve: (rows) => {
@@ -110,7 +112,7 @@ class Pool {
         return;
       case "running":
         job.reject(noResponse());
-        // Nobody needs the result any more, and the statement must not keep the connection from others.
+        // The result is not needed any more, and the statement must not occupy the connection.
         this.#slots.discard(job.state.slot);
     }
   }
@@ -118,26 +120,21 @@ class Pool {
   batcherOf<Input, Output>(kind: BatchKind<Input, Output>): Batcher<Input, Output> {
     const existing = this.#batchers.get(kind);
     if (existing) return existing;
-    const runner = (milliseconds: number, isAborted: IsAborted) => this.runner(milliseconds, isAborted);
-    const batcher = new Batcher(kind, runner, this.#maxWaiting, this.#watcher);
+    const runnerWithin = (milliseconds: number, isAborted: IsAborted): Runner => ({
+      run: <Row extends object>(text: string, parameters: readonly unknown[], name = UNNAMED) => {
+        const deadline = performance.now() + milliseconds;
+        return this.submit({ text, parameters, name }, { deadline, isAborted }) as Promise<Row[]>;
+      },
+    });
+    const batcher = new Batcher(kind, runnerWithin, this.#maxWaiting, this.#watcher);
     this.#batchers.set(kind, batcher);
     return batcher;
   }
 
-  /** Runs statements that each have this much time, and the priority of a started request. */
-  runner(milliseconds: number, isAborted?: IsAborted): Runner {
-    return {
-      run: <Row extends object>(text: string, parameters: readonly unknown[]) => {
-        const deadline = performance.now() + milliseconds;
-        return this.submit(text, parameters, "started", { deadline, isAborted }) as Promise<Row[]>;
-      },
-    };
-  }
-
   stats(): PoolStats {
-    let gathered = 0;
-    for (const { waiting } of this.#batchers.values()) gathered += waiting;
-    return { connections: this.#slots.stats(), waiting: { statements: this.#queue.size, gathered } };
+    let batched = 0;
+    for (const { waiting } of this.#batchers.values()) batched += waiting;
+    return { connections: this.#slots.stats(), waiting: { statements: this.#queue.size, batched } };
   }
 
   close(): Promise<void> {
@@ -150,39 +147,24 @@ class Pool {
 export const connect = (url: string, options: PoolOptions = {}): Db => {
   const { deadlineMs = 5000 } = options;
   const pool = new Pool(url, options);
-  const stats = () => pool.stats();
-  const close = () => pool.close();
-  const within = (milliseconds: number): Db => ({
-    deadlineMs,
-    ...pool.runner(milliseconds),
-    batch: (kind, input, owner) => pool.batcherOf(kind).add(input, owner, performance.now() + milliseconds),
-    until,
-    within,
-    stats,
-    close,
-  });
-  const until = (limit: RequestLimit): Db => {
-    /** Of the request: it has started when its first statement has succeeded. */
-    let priority: Priority = "new";
+  /** The database under the limit that `limitOf` returns for each statement. */
+  const view = (limitOf: () => RequestLimit): Db => {
+    /** Does one piece of work under its limit. */
+    const perform = <Result>(name: string, work: (limit: RequestLimit) => Promise<Result>): Promise<Result> => {
+      const limit = limitOf();
+      return withSpan(name, limit, () => work(limit));
+    };
     return {
       deadlineMs,
-      run: async <Row extends object>(text: string, parameters: readonly unknown[]) => {
-        const rows = await withSpan("statement", limit, () => pool.submit(text, parameters, priority, limit));
-        priority = "started";
-        return rows as Row[];
-      },
-      batch: async (kind, input, owner) => {
-        const output = await withSpan(kind.name, limit, () =>
-          pool.batcherOf(kind).add(input, owner, limit.deadline, limit.isAborted),
-        );
-        priority = "started";
-        return output;
-      },
-      until,
-      within,
-      stats,
-      close,
+      run: <Row extends object>(text: string, parameters: readonly unknown[], name = UNNAMED) =>
+        perform(name, (limit) => pool.submit({ text, parameters, name }, limit) as Promise<Row[]>),
+      batch: (kind, input, owner) =>
+        perform(kind.name, ({ deadline, isAborted }) => pool.batcherOf(kind).add(input, owner, deadline, isAborted)),
+      until: (limit) => view(() => limit),
+      within: (milliseconds) => view(() => ({ deadline: performance.now() + milliseconds })),
+      stats: () => pool.stats(),
+      close: () => pool.close(),
     };
   };
-  return within(deadlineMs);
+  return view(() => ({ deadline: performance.now() + deadlineMs }));
 };

@@ -5,8 +5,8 @@ export type StatementOutcome = "done" | "refused" | "not_executed" | "outcome_un
 
 /** Receives events as they happen. Its methods must return quickly and must not throw. */
 export type Watcher = {
-  /** A statement ended after this time at the server. */
-  statement(milliseconds: number, outcome: StatementOutcome): void;
+  /** The statement `name` ended after this time at the server. */
+  statement(name: string, milliseconds: number, outcome: StatementOutcome): void;
   /** A batch of this kind was sent, with `size` inputs in one statement. */
   batch(kind: string, size: number): void;
   /** A batch of this kind was refused because of its content, and is sent again one input at a time. */
@@ -16,6 +16,6 @@ export type Watcher = {
 /** Counters of a pool at this moment. The names of the fields are label values of metrics. */
 export type PoolStats = {
   connections: { open: number; busy: number; hanging: number; maximum: number };
-  /** `statements` wait for a connection, `gathered` is the number of inputs that wait for a batch. */
-  waiting: { statements: number; gathered: number };
+  /** `statements` wait for a connection, `batched` counts the inputs that wait for a batch. */
+  waiting: { statements: number; batched: number };
 };

@@ -1,33 +1,29 @@
-/** The audit trail: each write puts its event into the same statement. */
-import type { Environment } from "@realtime-avatar/domain/api-key-secret";
+/** The audit trail. The database function that makes a write inserts its event. */
 import {
   AUDIT_EVENT_LIST,
   type AuditAction,
   type AuditEvent,
   type AuditEventRecord,
 } from "@realtime-avatar/domain/audit";
+import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AuditEventId, newId, type RandomBytes, type TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import { type Column, type Placeholder, type SQL, sql } from "drizzle-orm";
+import { type Column, type SQL, sql } from "drizzle-orm";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { auditEvents } from "../schema.ts";
-import type { Caller } from "./callers.ts";
-import { listJson, nullable, objectJson, plainJson, textJson, timeJson } from "./json-text.ts";
-import { LIMIT, LOOK, pageOf, pageReader } from "./list.ts";
-import { insertFrom, newestOf, placeholders, rowValues } from "./statement.ts";
+import type { AnyCaller } from "./callers.ts";
+import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./query/json-text.ts";
+import { LIMIT, MAX_READ, pageOf, pageReader } from "./query/list.ts";
+import { inputColumn, newestOf } from "./query/statement.ts";
 
-/** Where a write comes from: who acts (null when no key does), by which request, and when. */
+/** Where a write comes from: who acts (null when neither a key nor a person does), by which request, and when. */
 export type Origin = {
-  actor: Pick<Caller, "id" | "credentialKeyId"> | null;
+  actor: Pick<AnyCaller, "id" | "credentialKeyId"> | null;
   requestId: string;
   now: Date;
   random: RandomBytes;
 };
-
-/** `insert` of the event that `auditValues` describes, for each row of `from`. */
-export const insertAuditEvent = (from: SQL, values: { changedFields?: SQL } = {}): SQL =>
-  insertFrom(auditEvents, { ...placeholders(auditEvents, "audit"), ...values }, from);
 
 /** The event of a write. */
 export const auditEvent = (
@@ -48,10 +44,6 @@ export const auditEvent = (
   createdAt: origin.now,
 });
 
-/** The values for `insertAuditEvent`. */
-export const auditValues = (...of: Parameters<typeof auditEvent>): Record<string, unknown> =>
-  rowValues("audit", auditEvent(...of));
-
 /** An event as the API shows it. Actions and the ids of actors are written by the service alone. */
 const ITEM = objectJson<AuditEvent>({
   id: plainJson(auditEvents.id),
@@ -60,6 +52,9 @@ const ITEM = objectJson<AuditEvent>({
   action: plainJson(auditEvents.action),
   targetId: textJson(auditEvents.targetId),
   changedFields: listJson(auditEvents.changedFields),
+  actorType: rawJson(
+    sql`case when ${auditEvents.actorId} is null then 'null' when ${auditEvents.actorId} like 'usr\\_%' then '"user"' else '"api_key"' end`,
+  ),
   actorId: nullable(plainJson(auditEvents.actorId)),
   actorKeyId: nullable(plainJson(auditEvents.actorKeyId)),
   requestId: textJson(auditEvents.requestId),
@@ -70,41 +65,36 @@ type EventPage = PageRequest<typeof AUDIT_EVENT_LIST>;
 type Filter = keyof EventPage["filters"];
 const FILTERS = Object.keys(AUDIT_EVENT_LIST.filters.properties) as Filter[];
 type EventsOf = Pick<AuditEventRecord, "tenantId" | "environment">;
-type Asked = EventsOf & EventPage["filters"] & { before: AuditEventId | null; limit: number; lookedAt: number };
+type PageQuery = EventsOf & EventPage["filters"] & { before: AuditEventId | null; limit: number; maxRead: number };
 
 /**
- * How many events a page looks at, in the order of the index that serves it best. Of these it has those that the caller
- * may see and that meet the other filters. Each costs some 0.4 us.
+ * How many events a page reads at most, in the order of the index that serves it best. The page has those of them that the
+ * caller may see and that meet the other filters. Each costs some 0.4 us.
  */
-const LOOKED_AT = 5000;
+const MAX_ROWS_READ = 5000;
 
-/** A live key manages test keys, so it sees what was done to them as well; of what else is in test, it sees nothing. */
+/** A live key manages test keys, so it sees their events as well, but no other events in test. */
 const IS_VISIBLE = sql`(
-  ${auditEvents.environment} = ${sql.placeholder("environment")}
-  or (${sql.placeholder("environment")} = 'live' and ${auditEvents.targetId} like 'key\\_%')
+  ${auditEvents.environment} = ${inputColumn("environment")}
+  or (${inputColumn("environment")} = 'live' and ${auditEvents.targetId} like 'key\\_%')
 )`;
 
 /** An index that holds the events of a page together: its first column, that column's value, and its predicate. */
-type Index = { column: Column; value: Placeholder | SQL; predicate: SQL };
-const TRUE = sql`true`;
+type Index = { column: Column; value: SQL; predicate: SQL };
+const indexOn = (name: Filter | "environment", predicate: SQL = sql`true`): Index => ({
+  column: auditEvents[name],
+  value: inputColumn(name),
+  predicate,
+});
 
-const indexFor = ({ environment, targetId, actorKeyId, action }: Asked): Index | null => {
-  if (targetId !== undefined) {
-    return { column: auditEvents.targetId, value: sql.placeholder("targetId"), predicate: TRUE };
-  }
-  if (actorKeyId !== undefined) {
-    return { column: auditEvents.actorKeyId, value: sql.placeholder("actorKeyId"), predicate: TRUE };
-  }
+const indexFor = ({ environment, targetId, actorKeyId, action }: PageQuery): Index | null => {
+  if (targetId !== undefined) return indexOn("targetId");
+  if (actorKeyId !== undefined) return indexOn("actorKeyId");
   if (action !== undefined && action !== "avatar.created") {
-    const predicate = sql`${auditEvents.action} <> 'avatar.created'`;
-    return { column: auditEvents.action, value: sql.placeholder("action"), predicate };
+    return indexOn("action", sql`${auditEvents.action} <> 'avatar.created'`);
   }
   if (environment === "test") {
-    return {
-      column: auditEvents.environment,
-      value: sql`'test'`,
-      predicate: sql`${auditEvents.environment} <> 'live'`,
-    };
+    return { ...indexOn("environment", sql`${auditEvents.environment} <> 'live'`), value: sql`'test'` };
   }
   return null;
 };
@@ -112,32 +102,32 @@ const indexFor = ({ environment, targetId, actorKeyId, action }: Asked): Index |
 const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
   const conditions = filters
     .filter((filter) => auditEvents[filter] !== index?.column)
-    .map((filter) => sql`and ${auditEvents[filter]} = ${sql.placeholder(filter)}`);
+    .map((filter) => sql`and ${auditEvents[filter]} = ${inputColumn(filter)}`);
   const { where, orderBy } = newestOf(
     [
       ...(index ? [[index.column, index.value] as const] : []),
-      [auditEvents.tenantId, sql.placeholder("tenantId")] as const,
+      [auditEvents.tenantId, inputColumn("tenantId")] as const,
     ],
     auditEvents.id,
-    sql`coalesce(${sql.placeholder("before")}, 'aud~')`,
+    sql`coalesce(${inputColumn("before")}, 'aud~')`,
   );
-  const inOrder = sql`from ${auditEvents} where ${where} and ${index?.predicate ?? TRUE} order by ${orderBy}`;
+  const inOrder = sql`from ${auditEvents} where ${where} and ${index?.predicate ?? sql`true`} order by ${orderBy}`;
   return pageOf(
     sql`(
-      select * from (select * ${inOrder} limit ${LOOK}) audit_events
+      select * from (select * ${inOrder} limit ${MAX_READ}) audit_events
       where ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
       order by ${orderBy} limit ${LIMIT} + 1
     ) audit_events`,
     auditEvents.id,
     ITEM,
     orderBy,
-    sql`(select ${auditEvents.id} ${inOrder} limit 1 offset ${LOOK} - 1)`,
+    sql`(select ${auditEvents.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
   );
 };
 
-const PAGE = ["tenantId", "environment", "before", "limit", "lookedAt"] as const;
+const PAGE = ["tenantId", "environment", "before", "limit", "maxRead"] as const;
 /** A statement for each choice of filters and index. */
-const pages = new Map<string, BatchKind<Asked, WrittenPage>>();
+const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
 
 /**
  * The newest events that `page` asks for, of those that a key of `environment` may see. One statement, which requests for
@@ -148,12 +138,12 @@ export const listAuditEvents = (
   { tenantId, environment }: EventsOf,
   { filters, before, limit }: EventPage,
 ): Promise<WrittenPage> => {
-  const asked: Asked = { tenantId, environment, ...filters, before, limit, lookedAt: LOOKED_AT };
-  const given = FILTERS.filter((filter) => filters[filter] !== undefined);
-  const index = indexFor(asked);
-  const name = [index?.column.name, ...given].join();
+  const query: PageQuery = { tenantId, environment, ...filters, before, limit, maxRead: MAX_ROWS_READ };
+  const selected = FILTERS.filter((filter) => filters[filter] !== undefined);
+  const index = indexFor(query);
+  const name = [index?.column.name, ...selected].join();
   const reader =
-    pages.get(name) ?? pageReader<Asked>("list_audit_events", selectPage(given, index), [...PAGE, ...given]);
+    pages.get(name) ?? pageReader<PageQuery>("list_audit_events", selectPage(selected, index), [...PAGE, ...selected]);
   pages.set(name, reader);
-  return db.batch(reader, asked, tenantId);
+  return db.batch(reader, query, tenantId);
 };

@@ -1,268 +1,222 @@
 /** Avatars in the database. */
-import {
-  type AVATAR_LIST,
-  type Avatar,
-  type AvatarRecord,
-  listedStatuses,
-  SOURCE_KINDS,
-  type SourceKind,
-  UpdateAvatar,
-} from "@realtime-avatar/domain/avatar";
-import type { AvatarId } from "@realtime-avatar/domain/id";
-import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
-import type { AvatarStatus } from "@realtime-avatar/domain/state";
-import { getTableColumns, sql } from "drizzle-orm";
+
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { type PreparationChange, statusesWith } from "@realtime-avatar/domain/avatars/preparation";
+import type { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
+import type { AvatarId, JobId } from "@realtime-avatar/domain/id";
+import type { JobRecord } from "@realtime-avatar/domain/job";
+import { sql } from "drizzle-orm";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { avatars } from "../schema.ts";
-import { auditEvent, auditValues, insertAuditEvent, type Origin } from "./audit-events.ts";
-import { CALLER, type Caller, callerValues } from "./callers.ts";
-import { type Creation, creationOf } from "./create.ts";
-import type { Claim, WriteOutcome } from "./idempotency-keys.ts";
-import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./json-text.ts";
-import { LIMIT, pageOf, pageReader } from "./list.ts";
 import {
-  columnsOf,
-  columnValues,
-  givenColumns,
-  givenRows,
-  insertFrom,
-  newestOf,
-  rowValues,
-  statement,
-} from "./statement.ts";
-
-const COLUMNS = Object.keys(getTableColumns(avatars)) as (keyof AvatarRecord)[];
-
-const create = creationOf<Creation & { avatar: AvatarRecord }>({
-  name: "create_avatar",
-  columns: givenColumns("avatar", COLUMNS, ({ avatar }) => avatar),
-  write: ({ from, column }) => sql`avatar as (${insertFrom(avatars, columnValues(avatars, "avatar", column), from)})`,
-});
+  prepareAvatar as callPrepare,
+  updateAvatar as callUpdate,
+  createAvatars,
+  type PrepareAvatarRow,
+  type UpdateAvatarRow,
+} from "../functions/generated.ts";
+import { avatars } from "../schema.ts";
+import { auditEvent, type Origin } from "./audit-events.ts";
+import { type AvatarRow, avatarRow, toAvatar } from "./avatars/record.ts";
+import type { AnyCaller } from "./callers.ts";
+import { batchedCreate, type Create, type CreateOutcome } from "./create.ts";
+import { type Claim, kindOf, type StoredResponse } from "./idempotency-keys.ts";
+import { batchStatement, columnsOf, inputColumn } from "./query/statement.ts";
 
 /**
- * Writes a new avatar and its audit event, and the response if it is claimed. Stale when the caller is no longer what it
- * was. One statement; another when it was not made by that, to be sure.
+ * Why a `sourceAssetId` is refused: there is no such asset in the caller's tenant and environment; its kind is not the
+ * `sourceKind` of the avatar; it is failed or deleted.
+ */
+export const SOURCE_REFUSALS = ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"] as const;
+export type SourceRefusal = (typeof SOURCE_REFUSALS)[number];
+
+type CreateAvatar = Create & { avatar: AvatarRecord; job: JobRecord | null };
+const create = batchedCreate<CreateAvatar, SourceRefusal>("create_avatar", SOURCE_REFUSALS, (db, creates, parameters) =>
+  createAvatars(db, {
+    ...parameters,
+    avatars: creates.map(({ avatar }) => avatarRow(avatar)),
+    // Not null: the sources are checked.
+    jobs: creates.some(({ avatar }) => avatar.sourceAssetId !== null) ? creates.map(({ job }) => job) : null,
+  }),
+);
+
+export type InsertAvatarOutcome = CreateOutcome<SourceRefusal>;
+
+/**
+ * Writes a new avatar, the job that prepares it (null without a source), its audit event and, with a claim, the response. Stale when the caller has changed since its
+ * look-up or is no longer valid. One statement, and another one when the first is stale: see `batchedCreate`.
  */
 export const insertAvatar = (
   db: Db,
   avatar: AvatarRecord,
-  caller: Caller,
+  job: JobRecord | null,
+  caller: AnyCaller,
   origin: Origin,
   claim: Claim | null = null,
-): Promise<WriteOutcome> =>
-  // Avatars have no quota.
+): Promise<InsertAvatarOutcome> =>
   create(db, {
     avatar,
+    job,
     caller,
     audit: auditEvent("avatar.created", avatar, origin),
     claim,
-  }) as Promise<WriteOutcome>;
+  });
 
-/** The driver gives a bigint as text. */
-type AvatarRow = Omit<AvatarRecord, "cacheVersion"> & { cacheVersion: string };
-const toAvatar = (row: AvatarRow): AvatarRecord => ({ ...row, cacheVersion: Number(row.cacheVersion) });
+/** The owner of avatars: one tenant, in one environment. */
+export type AvatarOwner = Pick<AvatarRecord, "tenantId" | "environment">;
 
-/** Whose avatars: those of one tenant, in one environment. */
-type Owner = Pick<AvatarRecord, "tenantId" | "environment">;
-const IS_OWN = sql`
-  ${avatars.tenantId} = ${sql.placeholder("tenantId")} and ${avatars.environment} = ${sql.placeholder("environment")}`;
-
-const select = statement<AvatarRow>(sql`
-  select ${columnsOf(avatars)} from ${avatars} where ${IS_OWN} and ${avatars.id} = ${sql.placeholder("id")}`);
-
-type Wanted = Owner & { id: AvatarId };
-const wanted = givenRows(
-  "wanted",
-  givenColumns<Wanted, Wanted>("wanted", ["tenantId", "environment", "id"], (one) => one),
-  (all: readonly Wanted[]) => all,
-);
-const selectAll = statement<AvatarRow & { position: number }, readonly Wanted[]>(
-  sql`select position::integer as "position", ${columnsOf(avatars)} from ${wanted.sql}
-    join ${avatars} on ${avatars.tenantId} = "wanted.tenantId" collate "C" and ${avatars.id} = "wanted.id" collate "C"
-      and ${avatars.environment} = "wanted.environment"`,
-  wanted.readers,
+type AvatarLookUp = AvatarOwner & { id: AvatarId };
+const selectAvatars = batchStatement<AvatarRow, AvatarLookUp>(
+  "find_avatar",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", ${columnsOf(avatars)}
+    from ${inputs}
+    cross join lateral (
+      select * from ${avatars}
+      where ${avatars.tenantId} = ${inputColumn("tenantId")} collate "C" and ${avatars.id} = ${inputColumn("id")} collate "C"
+        and ${avatars.environment} = ${inputColumn("environment")}
+      -- One row at a time, by the primary key: see find_credential.
+      offset 0
+    ) avatars`,
 );
 
-/** Reads by id are gathered: one statement for all that come at the same time. */
-const READS: BatchKind<Wanted, AvatarRecord | null> = {
+/** Concurrent reads by id are batched. */
+const READS: BatchKind<AvatarLookUp, AvatarRecord | null> = {
   name: "find_avatar",
   inFlight: 2,
-  run: async (db, all) => {
-    const [first] = all;
-    if (first && all.length === 1) {
-      const [row] = await select(db, first);
-      return [row ? toAvatar(row) : null];
-    }
-    const found = new Map((await selectAll(db, all)).map(({ position, ...row }) => [position, toAvatar(row)]));
-    return all.map((_, index) => found.get(index + 1) ?? null);
+  run: async (db, lookUps) => {
+    const found = lookUps.map((): AvatarRecord | null => null);
+    for (const { position, ...row } of await selectAvatars(db, lookUps)) found[position - 1] = toAvatar(row);
+    return found;
   },
 };
-/** The avatar, in whatever state it is; `null` when the owner has none of this id. One statement. */
-export const findAvatar = (db: Db, { tenantId, environment }: Owner, id: AvatarId): Promise<AvatarRecord | null> =>
-  db.batch(READS, { tenantId, environment, id }, tenantId);
-
-/** An avatar as the API shows it. */
-const ITEM = objectJson<Avatar>({
-  id: plainJson(avatars.id),
-  tenantId: plainJson(avatars.tenantId),
-  environment: plainJson(avatars.environment),
-  displayName: textJson(avatars.displayName),
-  sourceKind: plainJson(avatars.sourceKind),
-  modelId: textJson(avatars.modelId),
-  status: plainJson(avatars.status),
-  sourceAssetId: nullable(textJson(avatars.sourceAssetId)),
-  defaultVoiceId: nullable(textJson(avatars.defaultVoiceId)),
-  cacheManifestId: nullable(textJson(avatars.cacheManifestId)),
-  cacheVersion: rawJson(avatars.cacheVersion),
-  settings: rawJson(avatars.settings),
-  metadata: rawJson(avatars.metadata),
-  createdAt: timeJson(avatars.createdAt),
-  updatedAt: timeJson(avatars.updatedAt),
-});
-
-const BEFORE = sql`coalesce(${sql.placeholder("before")}, 'ava~')`;
-const OWNER = [
-  [avatars.environment, sql.placeholder("environment")],
-  [avatars.tenantId, sql.placeholder("tenantId")],
-] as const;
-
-/** Without filters: `avatars_newest_index`, which leaves deleted avatars out, read from its newest end. */
-const newest = newestOf(OWNER, avatars.id, BEFORE);
-const ALL = pageReader<Owner & { before: AvatarId | null; limit: number }>(
-  "list_avatars",
-  pageOf(
-    sql`(
-      select * from ${avatars} where ${newest.where} and ${avatars.status} <> 'deleted'
-      order by ${newest.orderBy} limit ${LIMIT} + 1
-    ) avatars`,
-    avatars.id,
-    ITEM,
-    newest.orderBy,
-  ),
-  ["tenantId", "environment", "before", "limit"],
-);
-
-/** Each status and kind is a range of `avatars_list_index`, read from its newest end; the newest of all are kept. */
-const range = newestOf(
-  [...OWNER, [avatars.status, sql`listed_status`], [avatars.sourceKind, sql`listed_kind`]],
-  avatars.id,
-  BEFORE,
-);
-type Filtered = Owner & { statuses: AvatarStatus[]; sourceKinds: SourceKind[]; before: AvatarId | null; limit: number };
-const FILTERED = pageReader<Filtered>(
-  "list_avatars",
-  pageOf(
-    sql`(
-      select avatars.*
-      from unnest(${sql.placeholder("statuses")}::text[]) listed_status
-      cross join unnest(${sql.placeholder("sourceKinds")}::text[]) listed_kind
-      cross join lateral (
-        select * from ${avatars} where ${range.where} order by ${range.orderBy} limit ${LIMIT} + 1
-      ) avatars
-      order by ${avatars.id} desc limit ${LIMIT} + 1
-    ) avatars`,
-    avatars.id,
-    ITEM,
-    sql`${avatars.id} desc`,
-  ),
-  ["tenantId", "environment", "statuses", "sourceKinds", "before", "limit"],
-);
-
-/** The owner's newest avatars that `page` asks for. One statement, which requests for the same page share. */
-export const listAvatars = (
+/** The avatar, in any status; `null` when the owner has none of this id. One statement. */
+export const findAvatar = (
   db: Db,
-  { tenantId, environment }: Owner,
-  { filters: { status, sourceKind }, before, limit }: PageRequest<typeof AVATAR_LIST>,
-): Promise<WrittenPage> => {
-  const page = { tenantId, environment, before, limit };
-  if (status === undefined && sourceKind === undefined) return db.batch(ALL, page, tenantId);
-  const statuses = listedStatuses(status);
-  const sourceKinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
-  return db.batch(FILTERED, { ...page, statuses, sourceKinds }, tenantId);
-};
+  { tenantId, environment }: AvatarOwner,
+  id: AvatarId,
+): Promise<AvatarRecord | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
 
-/** What a change can set: the fields of `UpdateAvatar`, and each state that the domain allows. */
+/** What a change can set: the fields of `UpdateAvatar`, with every status. */
 export type AvatarChanges = Omit<UpdateAvatar, "status"> & { status?: AvatarStatus };
 
-/** The fields of `UpdateAvatar`: one that is added there is written here. */
-const CHANGEABLE = Object.keys(UpdateAvatar.properties) as (keyof UpdateAvatar)[];
-const found = (field: keyof UpdateAvatar) => sql`target.${sql.identifier(avatars[field].name)}`;
+const NO_CHANGE = {
+  displayName: null,
+  modelId: null,
+  sourceAssetId: null,
+  defaultVoiceId: null,
+  settings: null,
+  metadata: null,
+  status: null,
+} satisfies Record<keyof UpdateAvatar, null>;
 
-const assignments = CHANGEABLE.map((field) => {
-  const column = avatars[field];
-  const value = sql`${sql.placeholder(`to.${field}`)}::${sql.raw(column.getSQLType())}`;
-  const isGiven = sql`${sql.raw(`'${field}'`)} = any(${sql.placeholder("given")}::text[])`;
-  return sql`${sql.identifier(column.name)} = case when ${isGiven} then ${value} else ${found(field)} end`;
-});
+/** The statuses in which `change` starts a preparation. */
+const startsIn = (change: PreparationChange): AvatarStatus[] => [
+  ...statusesWith(change, "prepare"),
+  ...statusesWith(change, "prepare_in_background"),
+];
+/** The same for every change: an avatar that is served stays served. */
+const IN_BACKGROUND = statusesWith("prepare", "prepare_in_background");
+const RULES = { onSource: startsIn("sourceAssetId"), onModel: startsIn("modelId"), inBackground: IN_BACKGROUND };
 
-/** `json` has no equality of its own. */
-const differences = CHANGEABLE.map(
-  (field) =>
-    sql`case when ${avatars[field]}::text is distinct from ${found(field)}::text then ${sql.raw(`'${field}'`)} end`,
-);
+/** The statuses in which a preparation refuses one of `changes`. */
+const refusing = ({ sourceAssetId, modelId }: AvatarChanges): AvatarStatus[] => [
+  ...(sourceAssetId === null ? statusesWith("noSource", "refuse") : []),
+  ...(typeof sourceAssetId === "string" ? statusesWith("sourceAssetId", "refuse") : []),
+  ...(modelId === undefined ? [] : statusesWith("modelId", "refuse")),
+];
 
-const update = statement<AvatarRow & { isChanged: boolean }>(sql`
-  with ${CALLER},
-  target as materialized (
-    select * from ${avatars}
-    where exists (select from caller) and ${IS_OWN} and ${avatars.id} = ${sql.placeholder("id")}
-    for no key update
-  ),
-  changed as (
-    update ${avatars}
-    set ${sql.join(assignments, sql`, `)}, version = target.version + 1, updated_at = ${sql.placeholder("now")}
-    from target
-    where ${avatars.tenantId} = target.tenant_id and ${avatars.id} = target.id
-      and (${sql.placeholder("versions")}::text[] is null or target.version::text = any(${sql.placeholder("versions")}::text[]))
-      and target.status = any(${sql.placeholder("statuses")}::text[])
-    returning ${avatars}.*, array_remove(array[${sql.join(differences, sql`, `)}], null) as changed_fields
-  ),
-  audit as (${insertAuditEvent(sql`changed`, { changedFields: sql`changed.changed_fields` })})
-  select ${columnsOf(avatars)}, avatars.is_changed as "isChanged"
-  from caller left join (
-    select *, null::text[] as changed_fields, false as is_changed from target where not exists (select from changed)
-    union all
-    select *, true from changed
-  ) avatars on true`);
-
-/** What became of a change of an avatar. */
+/** The outcome of a change of an avatar. */
 export type UpdateAvatarOutcome =
   | { kind: "written"; avatar: AvatarRecord }
-  /** Nothing was written: the avatar is in another status or version than the change needs. */
+  /** Nothing was written: the avatar has a status or version that the change does not accept. */
   | { kind: "unchanged"; avatar: AvatarRecord }
   /** There is no avatar of this id in the caller's tenant and environment. */
   | { kind: "not_found" }
-  /** Nothing was written: the caller is no longer what it was when it was looked up. */
+  /** Nothing was written: the new `sourceAssetId` is refused. */
+  | { kind: SourceRefusal }
+  /** Nothing was written: the caller has changed since its look-up. */
   | { kind: "stale" };
 
 /**
  * Changes an avatar, if it is in one of `statuses` and, unless `versions` is null, in one of these versions, and writes
- * the audit event. A change that waits for another one is checked against what that one has left. One statement.
+ * the audit event. A change that waits for another one is checked against what that one has left. A preparation starts or
+ * ends with it as `CHANGE_EFFECTS` says; its job has the id `jobId`. One statement.
  */
 export const updateAvatar = async (
   db: Db,
   id: AvatarId,
   changes: AvatarChanges,
-  provided: { versions: readonly string[] | null; statuses: readonly AvatarStatus[] },
-  caller: Caller,
+  provided: { versions: readonly string[] | null; statuses: readonly AvatarStatus[]; jobId: JobId },
+  caller: AnyCaller,
   origin: Origin,
 ): Promise<UpdateAvatarOutcome> => {
   const { tenantId, environment } = caller;
   const action = changes.status === "deleted" ? "avatar.deleted" : "avatar.updated";
-  const [row] = await update(db, {
-    ...callerValues(caller),
-    ...auditValues(action, { tenantId, environment, id }, origin),
-    ...rowValues("to", Object.fromEntries(CHANGEABLE.map((field) => [field, changes[field] ?? null]))),
-    given: Object.keys(changes),
+  const refused = refusing(changes);
+  const [row] = await callUpdate(db, {
+    caller,
+    environment,
+    id,
+    change: { ...NO_CHANGE, ...changes, fields: Object.keys(changes) },
+    versions: provided.versions,
+    statuses: provided.statuses.filter((status) => !refused.includes(status)),
+    rules: RULES,
+    jobId: provided.jobId,
+    auditEvent: auditEvent(action, { tenantId, environment, id }, origin),
+  });
+  const { kind: name, ...avatar } = row as UpdateAvatarRow;
+  const kind = kindOf(name, ["written", "unchanged", "not_found", "stale", ...SOURCE_REFUSALS]);
+  const isFound = kind === "written" || kind === "unchanged";
+  return isFound ? { kind, avatar: toAvatar(avatar as AvatarRow) } : { kind };
+};
+
+/** The outcome of `prepareAvatar`. */
+export type PrepareAvatarOutcome =
+  | { kind: "written"; avatar: AvatarRecord }
+  /** Nothing was written: the avatar has another version, or a status in which it cannot be prepared again. */
+  | { kind: "unchanged"; avatar: AvatarRecord }
+  /** Nothing was written: the avatar has no source. */
+  | { kind: "no_source"; avatar: AvatarRecord }
+  /** Nothing was written: there is no avatar, or the caller has changed since its look-up. */
+  | { kind: "not_found" | "stale" }
+  /** Nothing was written: an earlier attempt with the same claim had this response. */
+  | { kind: "replayed"; response: StoredResponse };
+
+/**
+ * Prepares an avatar again, if it has `version`, or in any version if that is null: a claim stores a response that shows the next
+ * version. Writes the job, the audit event and, with a claim, the response. The operator acts for an owner, without a key. One statement.
+ */
+export const prepareAvatar = async (
+  db: Db,
+  id: AvatarId,
+  version: number | null,
+  jobId: JobId,
+  caller: AnyCaller | AvatarOwner,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<PrepareAvatarOutcome> => {
+  const { tenantId, environment } = caller;
+  const [row] = await callPrepare(db, {
+    caller: "id" in caller ? caller : null,
     tenantId,
     environment,
     id,
-    ...provided,
-    now: origin.now,
+    version,
+    statuses: startsIn("prepare"),
+    inBackground: IN_BACKGROUND,
+    jobId,
+    auditEvent: auditEvent("avatar.updated", { tenantId, environment, id }, origin),
+    claim,
   });
-  if (!row) return { kind: "stale" };
-  const { isChanged, ...avatar } = row;
-  if (avatar.id === null) return { kind: "not_found" };
-  return { kind: isChanged ? "written" : "unchanged", avatar: toAvatar(avatar) };
+  const { outcome, bodyHash, responseStatus, location, etag, answer, sealedFor, ...avatar } = row as PrepareAvatarRow;
+  const kind = kindOf(outcome, ["written", "unchanged", "no_source", "not_found", "stale", "replayed"]);
+  if (kind === "replayed") {
+    const response = { bodyHash, status: responseStatus, location, etag, answer, sealedFor };
+    return { kind, response: response as StoredResponse };
+  }
+  const isFound = kind === "written" || kind === "unchanged" || kind === "no_source";
+  return isFound ? { kind, avatar: toAvatar(avatar as AvatarRow) } : { kind };
 };

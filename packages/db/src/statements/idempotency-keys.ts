@@ -1,17 +1,16 @@
 /**
- * Requests that are made once. A request with an `Idempotency-Key` claims it in the statement that does its work, by an
- * insert that finds what an earlier attempt has stored: whoever comes first writes the claim, with the answer that it is
- * going to give, and the resource; whoever comes later, or at the same time, waits for it, writes nothing and gets that
- * answer. Claims hold for a day, by the database's clock.
+ * Requests with an `Idempotency-Key`. The database function that does the work of such a request claims its
+ * `Idempotency-Key` first, by inserting it with the response (`claim_idempotency_keys.sql`). A later request with the same
+ * `Idempotency-Key`, or one at the same time, finds the claim, writes nothing and gets the stored response. A claim lasts 24 hours by the database's clock.
  */
-import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
-import { getTableColumns, type SQL, sql } from "drizzle-orm";
+import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
+import { type Column, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { idempotencyKeys } from "../schema.ts";
-import { type ColumnValues, columnsOf, insertFrom, placeholders, rowValues, statement, sweepOf } from "./statement.ts";
+import { columnsOf, statement, sweepOf } from "./query/statement.ts";
 
-/** An answer as it is stored. */
-export type StoredAnswer = {
+/** A response as it is stored. */
+export type StoredResponse = {
   /** SHA-256 of the request's body as a JSON value. */
   bodyHash: Uint8Array;
   status: number;
@@ -23,89 +22,78 @@ export type StoredAnswer = {
   sealedFor: string | null;
 };
 
-/** What a request claims, and the answer that it gives if it is the first. */
-export type Claim = StoredAnswer & { request: string; idempotencyKey: string };
+/** What a request claims, and its response if it is the first. */
+export type Claim = StoredResponse & { request: string; idempotencyKey: string };
 
-const IS_OVER = sql`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`;
-const { tenantId, apiKeyId, request, idempotencyKey, ...kept } = getTableColumns(idempotencyKeys);
-const key = { tenantId, apiKeyId, request, idempotencyKey };
+/** The members of a response that only the write knows. They are stored beside the response, which lacks them. */
+export type Figures = object;
 
-const KEY_NAMES = Object.values(key).map(({ name }) => sql.identifier(name));
-
-/** A claim that is over is taken over; one that holds stays as it is, and is read. */
-const TAKEN_OVER = sql.join(
-  Object.values(kept).map((column) => {
-    const name = sql.identifier(column.name);
-    return sql`${name} = case when ${IS_OVER} then excluded.${name} else ${column} end`;
-  }),
-  sql`, `,
-);
-
-/**
- * The common table expression that puts the claims that hold into `claim`, for each row of `from`, each made of `values`.
- * One whose `auditEventId` is that of the attempt is the attempt's own, which has its work to do then. `DO UPDATE`, since
- * an attempt that waited for another could not see its row with `DO NOTHING`: its snapshot is older. Rows come in the
- * order of the primary key, and no two with the same: otherwise two statements would deadlock, or one would fail.
- */
-export const claims = (values: ColumnValues<typeof idempotencyKeys>, from: SQL): SQL => sql`
-  claim as (
-    ${insertFrom(idempotencyKeys, values, from)}
-    on conflict (${sql.join(KEY_NAMES, sql`, `)}) do update set ${TAKEN_OVER}
-    returning ${columnsOf(idempotencyKeys)}
-  )`;
-
-/** As `claims`, for the one claim of `claimValues`; `claimed` has a row if the claim is that of this attempt. */
-export const claimFrom = (from: SQL): SQL => sql`
-  ${claims({ ...placeholders(idempotencyKeys, "claim"), createdAt: sql`now()` }, from)},
-  claimed as (select from claim where "auditEventId" = ${sql.placeholder("audit.id")})`;
-
-/** The values for `claimFrom`, beside those of the audit event. */
-export const claimValues = (
-  claim: Claim,
-  caller: { tenantId: TenantId; id: ApiKeyId },
-  audit: Record<string, unknown>,
-): Record<string, unknown> =>
-  rowValues("claim", { ...claim, tenantId: caller.tenantId, apiKeyId: caller.id, auditEventId: audit["audit.id"] });
-
-/** What became of a write that may be replayed. */
+/** The outcome of a write that can be replayed. */
 export type WriteOutcome =
-  | { kind: "written" }
-  /** Nothing was written: the caller, or what the write is about, is no longer what it was when it was looked up. */
+  | { kind: "written"; figures?: Figures | null }
+  /** Nothing was written: the caller, or the target of the write, has changed since its look-up. */
   | { kind: "stale" }
-  /** Nothing was written: an earlier attempt with the same claim was, and this was its response. */
-  | { kind: "replayed"; response: StoredAnswer };
+  /** Nothing was written: an earlier attempt with the same claim had this response. */
+  | { kind: "replayed"; response: StoredResponse; figures?: Figures | null };
 
-export const WRITTEN: WriteOutcome = { kind: "written" };
-export const STALE: WriteOutcome = { kind: "stale" };
+/** The outcome of a write, as a function returns it: `kind`, and the stored response of a replayed one. */
+export type WriteOutcomeRow = { kind: string | null } & { [Key in keyof StoredResponse]: StoredResponse[Key] | null };
 
-/** The response in a row that is of a claim, if there is one. */
-export type MaybeStored = { [Key in keyof StoredAnswer]?: StoredAnswer[Key] | null };
-
-/** The outcome that the row of a statement means; `undefined` when there is none. */
-export const outcomeOf = (row: MaybeStored | undefined): WriteOutcome => {
-  if (!row) return STALE;
-  if (row.answer === undefined || row.answer === null) return WRITTEN;
-  return { kind: "replayed", response: row as StoredAnswer };
+/** One of `kinds`, from the name that a function returns. Throws a `TypeError` for any other name. */
+export const kindOf = <Kind extends string>(name: string | null, kinds: readonly Kind[]): Kind => {
+  const kind = kinds.find((one) => one === name);
+  if (kind === undefined) throw new TypeError(`unknown outcome of a write: ${name}`);
+  return kind;
 };
 
-const select = statement<StoredAnswer>(sql`
-  select ${columnsOf(idempotencyKeys)} from ${idempotencyKeys}
-  where not (${IS_OVER})
-    and ${sql.join(
-      Object.entries(key).map(([name, column]) => sql`${column} = ${sql.placeholder(name)}`),
-      sql` and `,
-    )}`);
+/** The outcome that a row stands for. */
+export const outcomeOf = ({ kind: name, ...response }: WriteOutcomeRow): WriteOutcome => {
+  const kind = kindOf(name, ["written", "stale", "replayed"]);
+  return kind === "replayed" ? { kind, response: response as StoredResponse } : { kind };
+};
 
-/** What was answered to the request before; `null` when it was not made, or a day ago. One statement. */
-export const findAnswer = async (
+/** The outcome of a write that may be refused: one of `refusals`, or that of every write. */
+export const outcomeAmong = <Refusal extends string>(
+  row: WriteOutcomeRow | undefined,
+  refusals: readonly Refusal[],
+): WriteOutcome | { kind: Refusal } => {
+  if (row === undefined) throw new TypeError("a write has no outcome");
+  const refusal = refusals.find((one) => one === row.kind);
+  return refusal === undefined ? outcomeOf(row) : { kind: refusal };
+};
+
+const { bodyHash, status, location, etag, answer, sealedFor, figures } = idempotencyKeys;
+const response = { bodyHash, status, location, etag, answer, sealedFor } satisfies Record<keyof StoredResponse, Column>;
+
+const IS_OVER = sql`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`;
+const select = statement<StoredResponse & { figures: Figures | null }>(
+  "find_stored_response",
+  sql`
+  select ${columnsOf({ ...response, figures })} from ${idempotencyKeys}
+  where not (${IS_OVER})
+    and ${idempotencyKeys.tenantId} = ${sql.placeholder("tenantId")}
+    and ${idempotencyKeys.apiKeyId} = ${sql.placeholder("apiKeyId")}
+    and ${idempotencyKeys.request} = ${sql.placeholder("request")}
+    and ${idempotencyKeys.idempotencyKey} = ${sql.placeholder("idempotencyKey")}`,
+);
+
+/** The stored response to an earlier attempt, with its figures; `null` when there was none in the last 24 hours. One statement. */
+export const findStoredResponse = async (
   db: Db,
-  caller: { tenantId: TenantId; id: ApiKeyId },
+  caller: { tenantId: TenantId; id: ApiKeyId | UserId },
   claim: Pick<Claim, "request" | "idempotencyKey">,
-): Promise<StoredAnswer | null> => {
+): Promise<Extract<WriteOutcome, { kind: "replayed" }> | null> => {
   const { request, idempotencyKey } = claim;
   const [row] = await select(db, { tenantId: caller.tenantId, apiKeyId: caller.id, request, idempotencyKey });
-  return row ?? null;
+  if (!row) return null;
+  const { figures, ...response } = row;
+  return { kind: "replayed", response, figures };
 };
 
 /** Deletes claims that are over, past those that are locked; returns their number. */
-export const sweepIdempotencyKeys = sweepOf(idempotencyKeys, IS_OVER, idempotencyKeys.createdAt);
+export const sweepIdempotencyKeys = sweepOf(
+  "sweep_idempotency_keys",
+  idempotencyKeys,
+  IS_OVER,
+  idempotencyKeys.createdAt,
+);

@@ -1,81 +1,102 @@
 /**
- * How a change of a key gets past the writes of that key. PostgreSQL lets new `for share` locks in past a change that
- * waits for older ones: a key that writes without a pause, by itself or by its descendants, would never be changed,
- * rotated or revoked while its commits overlap. A change that waits therefore says so, in a row that nobody locks, and
- * whoever looks up the key or a descendant of it gives way. Nothing depends on it but time.
+ * Pending changes of keys and people. PostgreSQL grants new `for share` locks while a change waits for older ones. So a key
+ * that writes without a pause, itself or by its descendants, could never be changed, rotated or revoked while its commits
+ * overlap; and no session of a person who does so could be ended. A change that waits therefore inserts a row here, which no
+ * write locks, and look-ups of what it changes are delayed. Only time depends on these rows, never correctness.
  */
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-key";
+import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
+import { userSessions } from "../people-schema.ts";
 import { apiKeyPendingChanges, apiKeys } from "../schema.ts";
-import { statement, sweepOf } from "./statement.ts";
+import { statement, sweepOf } from "./query/statement.ts";
 
-/** A change that has waited for so long announces itself, and again as often while it waits. */
+/** A change that has waited this long is announced, and again each time this long has passed. */
 const ANNOUNCE_MS = 200;
-/** A look-up gives way for so long at most, and asks again so often. An announcement holds as long. */
-const GIVE_WAY_MS = 1000;
-const ASK_AGAIN_MS = 20;
+/** A look-up is delayed by at most this much. A row of `HAS_PENDING_CHANGE` counts for as long. */
+const MAX_DELAY_MS = 1000;
+/** How often a delayed look-up is repeated. */
+const REPEAT_MS = 20;
+/** The time limit for deleting the row of a change. It is deleted even when the request has been aborted. */
+const WITHDRAW_MS = 1000;
 
-/** Whether a change of the key of a row of `api_keys`, or of one of its ancestors, waits. */
-export const GIVES_WAY = sql`exists (
+/** Whether a change is pending of the key of a row of `api_keys`, or of one of its ancestors. */
+export const HAS_PENDING_CHANGE = sql`exists (
   select from ${apiKeyPendingChanges}
   where ${apiKeyPendingChanges.tenantId} = ${apiKeys.tenantId}
     and ${apiKeyPendingChanges.apiKeyId} = any((${apiKeys.lineage} || ${apiKeys.id}::text) collate "C")
     and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
 )`;
 
-/** Looks up again and again while `givesWay` says so of what was found. */
-export const givingWay = async <Found>(
+/**
+ * Whether a change is pending of the session of a row of `user_sessions`, of its user, or of the people of its tenant. By the
+ * primary key.
+ */
+export const HAS_PENDING_CHANGE_OF_PERSON = sql`exists (
+  select from ${apiKeyPendingChanges}
+  where ${apiKeyPendingChanges.tenantId} = ${userSessions.tenantId}
+    and ${apiKeyPendingChanges.apiKeyId} = any(
+      array[${userSessions.id}, ${userSessions.userId}, ${userSessions.tenantId}] collate "C"
+    )
+    and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
+)`;
+
+/** Repeats a look-up while a change is pending of what it finds. Returns what it found last. */
+export const delayWhilePending = async <Found>(
   lookUp: () => Promise<Found>,
-  givesWay: (found: Found) => boolean,
+  hasPendingChange: (found: Found) => boolean,
 ): Promise<Found> => {
   let found = await lookUp();
-  for (let waited = 0; givesWay(found) && waited < GIVE_WAY_MS; waited += ASK_AGAIN_MS) {
-    await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
+  for (let delayed = 0; hasPendingChange(found) && delayed < MAX_DELAY_MS; delayed += REPEAT_MS) {
+    await new Promise((resolve) => setTimeout(resolve, REPEAT_MS));
     found = await lookUp();
   }
   return found;
 };
 
-const announce = statement(sql`
-  insert into ${apiKeyPendingChanges} (tenant_id, api_key_id, announced_at)
-  values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
-  on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`);
+const announce = statement(
+  "announce_pending_change",
+  sql`
+    insert into ${apiKeyPendingChanges} (tenant_id, api_key_id, announced_at)
+    values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
+    on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`,
+);
 
-const withdraw = statement(sql`
-  delete from ${apiKeyPendingChanges}
-  where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
-    and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`);
+const withdraw = statement(
+  "withdraw_pending_change",
+  sql`
+    delete from ${apiKeyPendingChanges}
+    where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
+      and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`,
+);
 
-/** Deletes announcements that a process has left behind; returns their number. */
+/** Deletes rows that a process has left behind; returns their number. */
 export const sweepPendingChanges = sweepOf(
+  "sweep_pending_changes",
   apiKeyPendingChanges,
   sql`${apiKeyPendingChanges.announcedAt} <= now() - interval '1 minute'`,
   apiKeyPendingChanges.announcedAt,
 );
 
-/** How long the end of an announcement may take. It is sent even when the request has been aborted meanwhile. */
-const WITHDRAW_MS = 1000;
+/** What a change may wait for: writes of a key, of a user, of a session, or of the people of a tenant. */
+type Pending = { tenantId: TenantId; id: ApiKeyId | UserId | UserSessionId | TenantId };
 
-/** Runs a change of the key `target` that may have to wait for the writes of the key and its descendants. */
-export const withRightOfWay = async <Result>(
+/** Runs `change`, a change of the target, and announces it as pending if it has to wait. */
+export const announceWhileWaiting = async <Result>(
   db: Db,
-  { tenantId, id }: ApiKeyRecord,
+  { tenantId, id }: Pending,
   change: () => Promise<Result>,
 ): Promise<Result> => {
-  let announced: Promise<unknown> | null = null;
+  let announced: Promise<unknown> | undefined;
   const timer = setInterval(() => {
-    // One that fails is made again; it costs time alone.
+    // The next tick repeats a failed announcement. A failure costs only time.
     announced = announce(db, { tenantId, id }).catch(() => {});
   }, ANNOUNCE_MS);
   try {
     return await change();
   } finally {
     clearInterval(timer);
-    // One that stays behind ends by itself.
-    if (announced)
-      await (announced as Promise<unknown>)
-        .then(() => withdraw(db.within(WITHDRAW_MS), { tenantId, id }))
-        .catch(() => {});
+    // Not awaited: the request may have no time left. A row that stays behind stops counting after a second.
+    void announced?.then(() => withdraw(db.within(WITHDRAW_MS), { tenantId, id })).catch(() => {});
   }
 };

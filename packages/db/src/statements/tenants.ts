@@ -2,19 +2,22 @@
 import type { TenantRecord } from "@realtime-avatar/domain/tenant";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
+import { createTenant } from "../functions/generated.ts";
 import { tenants } from "../schema.ts";
-import { insertFrom, placeholders, rowValues, statement } from "./statement.ts";
+import type { CreditMovement } from "./credits.ts";
+import { statement } from "./query/statement.ts";
 
-const values = { ...placeholders(tenants, "tenant"), isFirst: sql`null` };
-const insert = statement(sql`${insertFrom(tenants, values, sql`(values (1)) one`)}`);
-
-export const insertTenant = async (db: Db, tenant: TenantRecord): Promise<void> => {
-  await insert(db, rowValues("tenant", tenant));
+/** Writes a tenant with its credit accounts and its grants, one for each environment. One statement. */
+export const insertTenant = async (db: Db, tenant: TenantRecord, grants: readonly CreditMovement[]): Promise<void> => {
+  await createTenant(db, { ...tenant, isFirst: false, grants });
 };
 
-const select = statement<TenantRecord>(sql`
+const select = statement<TenantRecord>(
+  "list_tenants",
+  sql`
   select ${tenants.tenantId} as "tenantId", ${tenants.name} as "name", ${tenants.createdAt} as "createdAt"
-  from ${tenants} order by ${tenants.tenantId}`);
+  from ${tenants} order by ${tenants.tenantId}`,
+);
 
 /** Every tenant, oldest first. */
 export const listTenants = (db: Db): Promise<TenantRecord[]> => select(db, {});

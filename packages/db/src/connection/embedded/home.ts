@@ -57,7 +57,7 @@ const copyBinaries = async (binaries: string, shelter: string, account: Account)
   await makeEnterable(shelter);
   await cp(binaries, draft, { recursive: true, verbatimSymlinks: true });
   await run("chmod", ["-R", "a+rX", draft]);
-  // A copy that does not run is replaced. If another process has created a copy meanwhile, that one is used.
+  // A copy that does not run is replaced. If another process has created a copy in the meantime, that one is used.
   await rm(copy, { recursive: true, force: true });
   await rename(draft, copy).catch(() => rm(draft, { recursive: true }));
   return copy;
@@ -79,7 +79,7 @@ const chooseCluster = async (
   { notify }: HomeOptions,
 ): Promise<string> => {
   await mkdir(dataDirectory, { recursive: true, mode: 0o755 }).catch((error: NodeJS.ErrnoException) => {
-    throw new Error(`The folder ${dataDirectory} of DATA_DIR cannot be made (${error.code}).`);
+    throw new Error(`The folder ${dataDirectory} of DATA_DIR cannot be created (${error.code}).`);
   });
   const location = join(dataDirectory, "location");
   let home = await readText(location);
@@ -105,7 +105,7 @@ export const chooseHome = async (
   return { binaries, cluster: await chooseCluster(dataDirectory, account, shelter, options) };
 };
 
-/** Creates the cluster with initdb. If another process creates it meanwhile, that one is used. */
+/** Creates the cluster with initdb. If another process creates it at the same time, that one is used. */
 export const initialize = async (
   binaries: string,
   cluster: string,

@@ -3,7 +3,7 @@
  * process uses the server. A process that gets the lock exclusively is the last one, and stops the server.
  */
 import postgres from "postgres";
-import { driver } from "../driver.ts";
+import { driver } from "../server/driver.ts";
 import { findServer, isServerOf, type Server } from "./server.ts";
 import { announce, isSupervised, type Presence } from "./supervisor.ts";
 
@@ -80,7 +80,7 @@ export type Lease = { url: string; share: Share | null; isLeaving: boolean };
 
 /**
  * Takes a share in `server`; `null` when it is about to stop. A server that recovers from a crash closes every connection.
- * Without a new share, the next process that leaves would take itself for the last one and stop the server.
+ * Without a new share, the next process that leaves would find itself to be the last one and stop the server.
  */
 export const takeLease = async (cluster: Cluster, server: Server, presence: Presence | null): Promise<Lease | null> => {
   const lease: Lease = { url: urlOf(cluster, server), share: null, isLeaving: false };

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { chown, mkdtemp, readFile, rename, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type Host, socketPath } from "../hosts.ts";
+import { type Host, socketPath } from "../server/hosts.ts";
 import { ADVICE, canEnter, isPrivate, ownerOf, readText, run } from "./files.ts";
 import { type Account, type Supervisor, startSupervised } from "./supervisor.ts";
 

@@ -1,12 +1,13 @@
 /** The embedded PostgreSQL ends with the last process that uses it, however that ends. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { freePort } from "../../embedded-testing.ts";
-import { client as clientOf, temporaryFolder } from "../../testing.ts";
+import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
+import { freePort } from "@realtime-avatar/testing/embedded";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { openEmbedded } from "../embedded.ts";
-import { hostsOf } from "../hosts.ts";
+import { hostsOf } from "../server/hosts.ts";
 import { serverEnvironment } from "./supervisor.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -14,7 +15,7 @@ setDefaultTimeout(60_000);
 
 const fast = { settings: { fsync: "off" } };
 let folder = "";
-/** Programs that open the data directory that they are given, say the URL, and use the server until they are killed. */
+/** Programs that open the data directory of their first argument, print the URL, and use the server until they are killed. */
 const programs: Record<"source" | "bundle" | "compiled", string[]> = { source: [], bundle: [], compiled: [] };
 
 const npmNative = async (): Promise<string> => {
@@ -55,7 +56,7 @@ afterEach(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const launch = (data: string, program: string[] = programs.source) => {
-  // Nothing of the tests' own, but something that is nobody's business.
+  // Nothing of the tests' own, but a value that must not leak.
   const env = { PATH: process.env["PATH"] ?? "", TZ: "UTC", SECRET_OF_THE_SERVICE: "hunter2" };
   const user = Bun.spawn([...program, data], { env, cwd: folder, stdout: "pipe", stderr: "inherit" });
   users.add(user);
@@ -101,8 +102,8 @@ const query = async (url: string, text: string): Promise<Record<string, unknown>
 };
 
 describe("a process that uses the server", () => {
-  test.each(["source", "bundle", "compiled"] as const)("from %s: killed, takes the server with it", async (kind) => {
-    const data = join(folder, kind);
+  test.each(["source", "bundle", "compiled"] as const)("from %s: its server stops when it is killed", async (kind) => {
+    const data = await preparedDataDirectory(join(folder, kind));
     const user = await startUser(data, programs[kind]);
     expect((await processesOf(data)).length).toBeGreaterThan(0);
     await user.end("SIGKILL");
@@ -116,14 +117,17 @@ describe("a process that uses the server", () => {
     );
   });
 
-  test.each(["SIGHUP", "SIGTERM", "SIGINT"] as const)("ended by %s without leaving, as well", async (signal) => {
-    const data = join(folder, signal);
-    await (await startUser(data)).end(signal);
-    await untilNone(data);
-  });
+  test.each(["SIGHUP", "SIGTERM", "SIGINT"] as const)(
+    "ended by %s without closing: its server stops",
+    async (signal) => {
+      const data = await preparedDataDirectory(join(folder, signal));
+      await (await startUser(data)).end(signal);
+      await untilNone(data);
+    },
+  );
 
-  test("killed, leaves the server to the others; the last one takes it along", async () => {
-    const data = join(folder, "several");
+  test("killed: the server runs on for the others, and stops with the last one", async () => {
+    const data = await preparedDataDirectory(join(folder, "several"));
     const [first, second] = [await startUser(data), await startUser(data)];
     const own = await openEmbedded(data, fast);
     const pid = await serverPid(data);
@@ -139,7 +143,7 @@ describe("a process that uses the server", () => {
     await untilNone(data);
   });
 
-  test("that comes with others gets the same server; the servers that the others tried to start leave nothing", async () => {
+  test("that starts together with others shares one server; the other attempts leave nothing", async () => {
     const data = join(folder, "crowd");
     for (let round = 0; round < 3; round++) {
       const crowd = await Promise.all(Array.from({ length: 5 }, () => openEmbedded(data, fast)));
@@ -149,9 +153,8 @@ describe("a process that uses the server", () => {
     }
   });
 
-  test("killed while it starts the server, leaves nothing", async () => {
-    const data = join(folder, "early");
-    await (await openEmbedded(data, fast)).close();
+  test("killed while it starts the server: leaves nothing", async () => {
+    const data = await preparedDataDirectory(join(folder, "early"));
     for (let moment = 0; moment < 300; moment += 30) {
       const user = launch(data);
       await Bun.sleep(moment);
@@ -164,8 +167,8 @@ describe("a process that uses the server", () => {
     await next.close();
   });
 
-  test("that comes while the server is being stopped waits for that, and starts it anew", async () => {
-    const data = join(folder, "between");
+  test("that starts while the server stops waits, and starts it again", async () => {
+    const data = await preparedDataDirectory(join(folder, "between"));
     for (let round = 0; round < 5; round++) {
       const user = await startUser(data);
       await user.end("SIGKILL");
@@ -187,8 +190,8 @@ describe("a supervisor that was killed", () => {
     while ((await processesOf(data)).some(({ command }) => command.includes("-supervisor"))) await Bun.sleep(5);
   };
 
-  test("leaves the server to those who use it; the last to leave stops it", async () => {
-    const data = join(folder, "orphan");
+  test("leaves the server running for its users; the last one stops it", async () => {
+    const data = await preparedDataDirectory(join(folder, "orphan"));
     const first = await openEmbedded(data, fast);
     const pid = await serverPid(data);
     await killSupervisor(data);
@@ -200,8 +203,8 @@ describe("a supervisor that was killed", () => {
     await untilNone(data);
   });
 
-  test("and whose server nobody uses is replaced, with its server", async () => {
-    const data = join(folder, "unused");
+  test("is replaced together with its server when the server is unused", async () => {
+    const data = await preparedDataDirectory(join(folder, "unused"));
     const user = await startUser(data);
     const pid = await serverPid(data);
     await killSupervisor(data);
@@ -237,7 +240,7 @@ describe("a server of the version that listened by TCP", () => {
   };
 
   test("is replaced by one with a socket, and keeps its rows", async () => {
-    const data = join(folder, "earlier");
+    const data = await preparedDataDirectory(join(folder, "earlier"));
     const { pid } = await startEarlier(data);
     const embedded = await openEmbedded(data, fast);
     expect(await serverPid(data)).not.toBe(pid);
@@ -247,8 +250,8 @@ describe("a server of the version that listened by TCP", () => {
     await untilNone(data);
   });
 
-  test("is joined while others use it, and left to them", async () => {
-    const data = join(folder, "earlier-used");
+  test("is shared while others use it, and left running for them", async () => {
+    const data = await preparedDataDirectory(join(folder, "earlier-used"));
     const { pid, url } = await startEarlier(data);
     const other = clientOf(url);
     // What each process of that version holds.
@@ -265,7 +268,7 @@ describe("a server of the version that listened by TCP", () => {
 });
 
 describe("the environment of the server", () => {
-  test("has nothing of the service's but where programs, words and times are", () => {
+  test("has only the variables for programs, locale and time zone", () => {
     const before = { ...process.env };
     try {
       Object.assign(process.env, {
@@ -286,7 +289,7 @@ describe("the environment of the server", () => {
   });
 
   test.skipIf(process.platform !== "linux")("is what its processes have", async () => {
-    const data = join(folder, "environment");
+    const data = await preparedDataDirectory(join(folder, "environment"));
     const user = await startUser(data);
     const processes = await processesOf(data);
     expect(processes.length).toBeGreaterThan(1);
@@ -299,9 +302,8 @@ describe("the environment of the server", () => {
   });
 });
 
-test("the data of a process that is killed at work are whole", async () => {
-  const data = join(folder, "whole");
-  await mkdir(data, { recursive: true });
+test("committed data survive when the process is killed at work", async () => {
+  const data = await preparedDataDirectory(join(folder, "whole"));
   const user = await startUser(data);
   await query(user.url, "create table kept as select generate_series(1, 1000) as number");
   await user.end("SIGKILL");

@@ -142,7 +142,7 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   const path = join(cluster, `users.${pid}`);
   let handle: number;
   try {
-    // Not blocking, it fails where nobody reads. The folder is another user's when this process is root: no links.
+    // Non-blocking, it fails where no process reads. The folder is another user's when this process is root: no links.
     handle = openSync(path, constants.O_WRONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
   } catch {
     return null;
@@ -157,7 +157,7 @@ export const announce = (cluster: string, pid: number): Presence | null => {
   try {
     if (fstatSync(handle).isFIFO() && writeSync(handle, "\n") === 1) return { isKnown, end };
   } catch {
-    // The supervisor has gone meanwhile.
+    // The supervisor has ended.
   }
   end();
   return null;

@@ -1,0 +1,313 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import {
+  BOUNDARY,
+  fieldPart,
+  fileOf,
+  filePart,
+  formOf,
+  type Part,
+  PNG,
+  sha256Of,
+  typeOf,
+} from "../../test/support/forms.ts";
+import { openBody } from "../http/files/body-reader.ts";
+import type { RequestContext } from "../http/request-context.ts";
+import { cleanFilename, formTooLarge, MAX_FORM_BYTES, receiveUpload } from "./receive-file.ts";
+import { createSpool, type Spool } from "./spool.ts";
+
+let folder = "";
+let spool: Spool;
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  spool = createSpool(join(folder, "uploads"));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const streamed = (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
+  const source = (async function* () {
+    yield* pieces;
+  })();
+  return new ReadableStream<Uint8Array>({
+    pull: async (controller) => {
+      const { value } = await source.next();
+      if (value === undefined) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: async () => void (await source.return(undefined)),
+  });
+};
+/** The bytes in pieces of `size`, each with a buffer of its own, which is released when it has been read. */
+function* cut(bytes: Uint8Array, size: number): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield new Uint8Array(bytes.subarray(at, at + size));
+}
+
+const context = (): RequestContext => ({
+  ...{ requestId: "x", startedAt: performance.now(), deadline: performance.now() + 1000 },
+  isAborted: () => false,
+});
+
+type Options = { type?: string; stallMs?: number };
+/** Receives a form; the outcome with what was spooled. */
+const receive = async (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>, options: Options = {}) => {
+  const { type = typeOf(), stallMs = 30_000 } = options;
+  const request = new Request("http://x/", { method: "POST", body: streamed(pieces) });
+  const result = await spool
+    .withFile(async (file) => {
+      const body = openBody(request, context(), { maxBytes: MAX_FORM_BYTES, tooLarge: formTooLarge, stallMs });
+      const received = await receiveUpload(body, type, file);
+      return { received, spooled: new Uint8Array(await readFile(file.path)) };
+    })
+    .catch((error: unknown) => {
+      if (!(error instanceof Problem)) throw error;
+      return error;
+    });
+  // Whatever happened, nothing stays in the spool.
+  expect(await readdir(join(folder, "uploads"))).toEqual([]);
+  return result;
+};
+
+const outcomeOf = (result: Awaited<ReturnType<typeof receive>>): string => {
+  if (!(result instanceof Problem)) return "received";
+  const [error] = result.extras.errors ?? [];
+  return [result.code, error?.pointer, error?.code].filter((part) => part !== undefined).join(" ");
+};
+const outcome = async (form: Uint8Array, options: Options = {}): Promise<string> =>
+  outcomeOf(await receive([form], options));
+
+describe("a form is received", () => {
+  test.each([1, 2, 3, 7, 64, 511, 1 << 16])("in pieces of %d bytes, with the parts in any order", async (size) => {
+    const file = fileOf("image", 5000, true);
+    for (const parts of [
+      [filePart(file), fieldPart("kind", "image")],
+      [fieldPart("kind", "image"), filePart(file)],
+    ]) {
+      const result = await receive(cut(formOf(parts), size));
+      expect(result).toEqual({
+        received: {
+          ...{ kind: "image", contentType: "image/jpeg", sizeBytes: 5000, sha256: sha256Of(file) },
+          ...{ originalFilename: "ada.jpg", declaredKind: "image" },
+        },
+        spooled: new Uint8Array(file),
+      });
+    }
+  });
+
+  test("without a kind, of a file shorter than what is looked at, and of a file that looks like a boundary", async () => {
+    expect(await receive([formOf([filePart(PNG)])])).toMatchObject({
+      received: { kind: "image", contentType: "image/png", sizeBytes: PNG.length, declaredKind: null },
+    });
+    const near = Buffer.concat([
+      PNG,
+      Buffer.from(`\r\n--${BOUNDARY.slice(0, -1)}\r\n--\r\n\r\n--${BOUNDARY}x`.slice(0, 40)),
+    ]);
+    for (const size of [1, 17, 4096]) {
+      expect(await receive(cut(formOf([filePart(near)]), size))).toMatchObject({
+        received: { sha256: sha256Of(near) },
+      });
+    }
+  });
+
+  test("with a preamble and an epilogue, which are ignored", async () => {
+    const form = Buffer.concat([Buffer.from("preamble\r\n"), formOf([filePart(PNG)]), Buffer.from("epilogue")]);
+    expect(await outcome(form)).toBe("received");
+  });
+
+  test.each(ASSET_KINDS)("up to the size that its kind allows, and not a byte more: %s", async (kind) => {
+    const { maxBytes } = ASSET_LIMITS[kind];
+    for (const [sizeBytes, expected] of [
+      [maxBytes, "received"],
+      [maxBytes + 1, "body_too_large"],
+    ] as const) {
+      const start = fileOf(kind, 64 * 1024);
+      const pieces = function* () {
+        const [before = "", after = ""] = formOf([filePart("@")])
+          .toString()
+          .split("@");
+        yield Buffer.from(before);
+        const length = start.length;
+        yield start;
+        const piece = 64 * 1024;
+        for (let sent = length; sent < sizeBytes; sent += piece) {
+          yield new Uint8Array(Math.min(piece, sizeBytes - sent));
+        }
+        yield Buffer.from(after);
+      };
+      const result = await receive(pieces());
+      expect(outcomeOf(result)).toBe(expected);
+      if (result instanceof Problem) expect(result.detail).toContain(String(maxBytes));
+      else expect(result.received.sizeBytes).toBe(maxBytes);
+    }
+  });
+});
+
+describe("a form is refused", () => {
+  const image = filePart(PNG);
+  const part = (headers: string, content = "x"): Part => ({ headers, content });
+
+  test.each([
+    ["no parts", [], "validation_failed #/file required"],
+    ["no file", [fieldPart("kind", "image")], "validation_failed #/file required"],
+    ["an empty file", [filePart("")], "validation_failed #/file unsupported_file"],
+    ["two files", [image, image], "validation_failed #/file repeated_field"],
+    [
+      "two kinds",
+      [fieldPart("kind", "image"), fieldPart("kind", "image"), image],
+      "validation_failed #/kind repeated_field",
+    ],
+    ["an unknown field", [fieldPart("metadata", "{}"), image], "validation_failed #/metadata unknown_field"],
+    ["a field called __proto__", [fieldPart("__proto__", "x"), image], "validation_failed #/__proto__ unknown_field"],
+    ["another file", [image, filePart(PNG, "b.png", "other")], "validation_failed #/other unknown_field"],
+    ["the file as text", [fieldPart("file", "x")], "validation_failed #/file wrong_type"],
+    ["the kind as a file", [filePart("image", "k", "kind"), image], "validation_failed #/kind wrong_type"],
+    ["an unknown kind", [fieldPart("kind", "picture"), image], "validation_failed #/kind not_allowed"],
+    ["a kind in another case", [fieldPart("kind", "Image"), image], "validation_failed #/kind not_allowed"],
+    ["a kind with a space", [fieldPart("kind", "image "), image], "validation_failed #/kind not_allowed"],
+    ["an empty kind", [fieldPart("kind", ""), image], "validation_failed #/kind not_allowed"],
+    ["a kind of 17 bytes", [fieldPart("kind", "x".repeat(17)), image], "validation_failed #/kind too_long"],
+    ["a kind of 60 KB", [fieldPart("kind", "x".repeat(60_000)), image], "validation_failed #/kind too_long"],
+    ["another kind before", [fieldPart("kind", "video"), image], "validation_failed #/kind asset_kind_mismatch"],
+    ["another kind behind", [image, fieldPart("kind", "video")], "validation_failed #/kind asset_kind_mismatch"],
+    ["text as a file", [filePart("hello, world")], "validation_failed #/file unsupported_file"],
+    [
+      "SVG",
+      [filePart('<svg xmlns="http://www.w3.org/2000/svg"/>', "a.png")],
+      "validation_failed #/file unsupported_file",
+    ],
+    ["HTML", [filePart("<html><script>alert(1)</script>", "a.jpg")], "validation_failed #/file unsupported_file"],
+    ["GIF", [filePart("GIF89a\x01\x00\x01\x00", "a.gif")], "validation_failed #/file unsupported_file"],
+    ["PDF", [filePart("%PDF-1.7\n", "a.pdf")], "validation_failed #/file unsupported_file"],
+    ["a part without a name", [part("Content-Disposition: form-data"), image], "malformed_request"],
+    ["a part with an empty name", [part('Content-Disposition: form-data; name=""'), image], "malformed_request"],
+    ["a long name", [fieldPart("n".repeat(5000), "x"), image], `validation_failed #/${"n".repeat(128)} unknown_field`],
+    ["a header of 20 KB", [part(`X-Long: ${"x".repeat(20_000)}`), image], "malformed_request"],
+    [
+      "many headers",
+      [part(Array.from({ length: 3000 }, (_, at) => `X-${at}: y`).join("\r\n")), image],
+      "malformed_request",
+    ],
+    [
+      "a control character in a header",
+      [part('Content-Disposition: form-data; name="fi\x01le"'), image],
+      "malformed_request",
+    ],
+    ["a header without a colon", [part("Content-Disposition"), image], "malformed_request"],
+    ["17 parts that are not form data", Array.from({ length: 17 }, () => part("X: y")), "malformed_request"],
+  ] satisfies [string, Part[], string][])("with %s", async (_, parts, expected) => {
+    expect(await outcome(formOf(parts))).toBe(expected);
+    // In small pieces as well.
+    expect(outcomeOf(await receive(cut(formOf(parts), 100)))).toBe(expected);
+  });
+
+  test.each([
+    ["without the last boundary", formOf([image], { end: false })],
+    ["that ends in a file", formOf([image]).subarray(0, 150)],
+    ["that ends in the headers of a part", formOf([image]).subarray(0, 60)],
+    ["that ends in the last boundary", formOf([image]).subarray(0, -4)],
+    ["of another boundary", formOf([image], { boundary: "other" })],
+    ["that is empty", new Uint8Array(0)],
+    ["that is JSON", Buffer.from('{"file":"x"}')],
+  ])("%s", async (_, form) => {
+    expect(await outcome(form)).toBe("malformed_request");
+  });
+
+  test.each([
+    "multipart/form-data",
+    "multipart/form-data; boundary=",
+    "multipart/form-data; bound=x",
+    "multipart/form-data;;",
+  ])("when its type is %j", async (type) => expect(await outcome(formOf([image]), { type })).toBe("malformed_request"));
+
+  test("whose part never ends, at the limit of its kind", async () => {
+    let sent = 0;
+    const endless = async function* () {
+      yield formOf([filePart(fileOf("image", 1000))], { end: false });
+      for (;;) {
+        sent += 64 * 1024;
+        yield new Uint8Array(64 * 1024);
+      }
+    };
+    expect(outcomeOf(await receive(endless()))).toBe("body_too_large");
+    expect(sent).toBeLessThan(ASSET_LIMITS.image.maxBytes + 1024 * 1024);
+  });
+
+  test.each(["a preamble", "an epilogue"])("with %s that never ends, at the limit of the form", async (where) => {
+    const endless = async function* () {
+      if (where === "an epilogue") yield formOf([image]);
+      for (;;) yield new Uint8Array(1024 * 1024);
+    };
+    expect(outcomeOf(await receive(endless()))).toBe("body_too_large");
+  });
+
+  test("with parts that never end, at the sixteenth", async () => {
+    let parts = 0;
+    const endless = async function* () {
+      for (;;) {
+        parts++;
+        yield formOf([part("X: y")], { end: false });
+      }
+    };
+    expect(outcomeOf(await receive(endless()))).toBe("malformed_request");
+    expect(parts).toBeLessThan(30);
+  });
+
+  test("that stops, or goes on too slowly", async () => {
+    const [start = "", end = ""] = formOf([filePart(`${PNG.toString("latin1")}@`)])
+      .toString("latin1")
+      .split("@");
+    const silent = async function* () {
+      yield Buffer.from(start, "latin1");
+      await Bun.sleep(400);
+      yield Buffer.from(end, "latin1");
+    };
+    const slow = async function* () {
+      yield Buffer.from(start, "latin1");
+      for (let sent = 0; sent < 100; sent++) {
+        await Bun.sleep(10);
+        yield new Uint8Array(1);
+      }
+    };
+    for (const pieces of [silent(), slow()]) {
+      const result = await receive(pieces, { stallMs: 200 });
+      expect(outcomeOf(result)).toBe("malformed_request");
+      expect((result as Problem).extras).toMatchObject({ retryable: true, hangUp: true });
+    }
+  });
+
+  test("whose connection breaks", async () => {
+    const broken = async function* () {
+      yield formOf([image]).subarray(0, 150);
+      throw new Error("ECONNRESET");
+    };
+    expect(outcomeOf(await receive(broken()))).toBe("malformed_request");
+  });
+});
+
+test("the name of a file loses its folders and its control characters", async () => {
+  const names: [string, string | null][] = [
+    ["../../etc/passwd", "passwd"],
+    ["C:\\Users\\ada\\me.jpg", "me.jpg"],
+    ["..", null],
+    ["/", null],
+    ["Ada Lovelace 👩‍🚀.jpg", "Ada Lovelace 👩‍🚀.jpg"],
+    [`${"é".repeat(300)}.jpg`, "é".repeat(240)],
+    ["a\u202egpj.exe", "agpj.exe"],
+  ];
+  for (const [filename, expected] of names) {
+    expect(await receive([formOf([filePart(PNG, filename)])])).toMatchObject({
+      received: { originalFilename: expected },
+    });
+  }
+  const headers = `Content-Disposition: form-data; name="file"; filename*=UTF-8''a%00%0d%0a%1b%7f.png`;
+  const result = await receive([formOf([{ headers, content: PNG }])]);
+  expect(result).toMatchObject({ received: { originalFilename: "a.png" } });
+  expect([cleanFilename(undefined), cleanFilename("\u0000\r\n"), cleanFilename("\ud800a")]).toEqual([
+    null,
+    null,
+    "\ufffda",
+  ]);
+});

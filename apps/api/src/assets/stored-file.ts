@@ -1,0 +1,38 @@
+/** The files of an asset in the store. The sweeper removes what is left behind here. */
+import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
+import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
+import { Problem } from "@realtime-avatar/domain/problem";
+import type { Storage } from "@realtime-avatar/storage/storage";
+
+type Owned = { tenantId: TenantId; id: AssetId };
+
+/** Deletes the files at these keys, best effort. */
+const removeFiles = async (storage: Storage, keys: readonly string[]): Promise<void> => {
+  await Promise.all(keys.map((key) => storage.delete(key).catch(() => {})));
+};
+
+/** Deletes all files of an asset, best effort. */
+export const removeAllFiles = (storage: Storage, asset: Owned): Promise<void> =>
+  removeFiles(storage, [originalKey(asset), uploadKey(asset), publicKey(asset)]);
+
+/**
+ * Runs the write of an asset whose file is in the store already. Deletes the file again unless the row may exist: `write`
+ * calls `keep` when it was written, and after the problem `outcome_unknown` it may have been.
+ */
+export const removingUnlessKept = async <Result>(
+  storage: Storage,
+  asset: Owned,
+  write: (keep: () => void) => Promise<Result>,
+): Promise<Result> => {
+  let isKept = false;
+  try {
+    return await write(() => {
+      isKept = true;
+    });
+  } catch (error) {
+    if (error instanceof Problem && error.code === "outcome_unknown") isKept = true;
+    throw error;
+  } finally {
+    if (!isKept) await removeFiles(storage, [originalKey(asset)]);
+  }
+};

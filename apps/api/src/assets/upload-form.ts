@@ -1,0 +1,43 @@
+/** The form of an upload, and the limits of assets in words, for the OpenAPI document. All figures come from the domain's table. */
+import { ASSET_KINDS, ASSET_LIMITS, type AssetKind } from "@realtime-avatar/domain/assets/limits";
+import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
+import { ClosedObject } from "@realtime-avatar/domain/schema";
+import { Type } from "@sinclair/typebox";
+
+export const inMib = (bytes: number): string => `${bytes / 1024 / 1024} MiB`;
+
+const { image, video } = ASSET_LIMITS;
+/** What a kind allows beside its content types and its size. */
+const FURTHER: Record<AssetKind, readonly string[]> = {
+  image: [`at most ${image.maxPixels / 1_000_000} megapixels`, `${image.maxFrames} frame`],
+  video: [
+    `${video.minSeconds} to ${video.maxSeconds} s`,
+    `at most ${video.maxLongSide} × ${video.maxShortSide} pixels in either orientation`,
+    `at most ${video.maxFramesPerSecond} frames per second`,
+    "H.264 or VP9",
+  ],
+  audio: ["longer than 0 s"],
+};
+
+/** The limits of a kind, one after the other: `image/jpeg, image/png or image/webp; at most 16 MiB; …`. */
+export const limitsOf = (kind: AssetKind): string => {
+  const types: readonly string[] = ASSET_LIMITS[kind].contentTypes;
+  const list = `${types.slice(0, -1).join(", ")} or ${types.at(-1)}`;
+  return [list, `at most ${inMib(ASSET_LIMITS[kind].maxBytes)}`, ...FURTHER[kind]].join("; ");
+};
+
+/** The limits of all kinds, as a list in Markdown. */
+export const LIMITS_TEXT = ASSET_KINDS.map((kind) => `- \`${kind}\`: ${limitsOf(kind)}`).join("\n");
+
+/** Describes the form; `receiveUpload` reads it. */
+export const UploadAsset = ClosedObject(
+  {
+    file: Type.Unsafe<string>({
+      type: "string",
+      contentMediaType: "application/octet-stream",
+      description: `The file. Its limits, by kind:\n\n${LIMITS_TEXT}`,
+    }),
+    ...UploadFields.properties,
+  },
+  { description: "The parts can be in any order." },
+);

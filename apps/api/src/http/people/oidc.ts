@@ -1,0 +1,232 @@
+/**
+ * A provider of OpenID Connect (openid.net/specs/openid-connect-core-1_0.html): the authorization code flow with PKCE (RFC
+ * 7636), a nonce, and the issuer in the response (RFC 9207). `openid-client` does the protocol. This file bounds what the
+ * provider may cost: it is asked when a person needs it, and never at the start.
+ */
+import type { OidcAttempt } from "@realtime-avatar/domain/people/oidc-attempt";
+import type { OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
+import { Problem } from "@realtime-avatar/domain/problem";
+import * as openid from "openid-client";
+import type { OidcConfig } from "../../oidc-config.ts";
+
+/** Where the provider leads the browser. It is registered there, so it never changes. */
+const OIDC_CALLBACK_PATH = "/api/v1/oidc/callback";
+
+/** The maximum time of one request to the provider, and of all that one sign-in needs. */
+const REQUEST_MS = 4000;
+const TOTAL_MS = 8000;
+/** The maximum size of a response: metadata and keys of large providers have some 10 KB. */
+const MAX_RESPONSE_BYTES = 256 * 1024;
+/** How long the metadata of the provider is used. Its keys have a time of their own in the library. */
+const METADATA_MS = 3_600_000;
+const RETRY_AFTER_SECONDS = 5;
+/** By how much the clocks of the service and of the provider may differ: the tolerance of the library. */
+const CLOCK_TOLERANCE_MS = 30_000;
+/** OpenID Connect Core §2: at most 255 characters of ASCII. */
+const SUBJECT = /^[\x20-\x7e]{1,255}$/;
+
+/** Why an attempt failed. `reason` is for the log: a code, never the words of the provider. */
+export class OidcError extends Error {
+  readonly failure: OidcFailure;
+  readonly reason: string;
+
+  constructor(failure: OidcFailure, reason: string = failure) {
+    super(`${failure}: ${reason}`);
+    this.name = "OidcError";
+    this.failure = failure;
+    this.reason = reason;
+  }
+}
+
+const unavailable = (reason: string): OidcError => new OidcError("provider_unavailable", reason);
+
+/** The bytes of a response, counted as they arrive. */
+const readBounded = async (response: Response): Promise<Uint8Array<ArrayBuffer>> => {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of response.body ?? []) {
+    length += chunk.length;
+    if (length > MAX_RESPONSE_BYTES) throw unavailable("response_too_large");
+    chunks.push(chunk);
+  }
+  return new Uint8Array(Buffer.concat(chunks));
+};
+
+/** A member of an error that is a code: anything else may be the words of the provider, or contain a token. */
+const codeIn = (error: unknown, name: "code" | "error"): string | undefined => {
+  const code = typeof error === "object" && error !== null ? (error as Record<string, unknown>)[name] : undefined;
+  return typeof code === "string" && /^[A-Za-z_]{1,64}$/.test(code) ? code : undefined;
+};
+
+/** Sends a request to the provider, within the limits. Follows no redirect. */
+const boundedFetch: openid.CustomFetch = async (url, options) => {
+  const controller = new AbortController();
+  let timer: Timer | undefined;
+  // A race besides the signal: a body that never ends must not depend on how the signal reaches it.
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(unavailable("timeout"));
+      controller.abort();
+    }, REQUEST_MS);
+  });
+  const respond = async (): Promise<Response> => {
+    const init = { ...options, redirect: "manual" as const, signal: controller.signal } as RequestInit;
+    const response = await fetch(url, init);
+    if (response.status >= 500 || response.status === 429) throw unavailable(`status_${response.status}`);
+    const body = await readBounded(response);
+    const headers = new Headers(response.headers);
+    for (const name of ["content-encoding", "content-length", "transfer-encoding"]) headers.delete(name);
+    return new Response(body, { status: response.status, headers });
+  };
+  try {
+    return await Promise.race([respond(), timeout]);
+  } catch (error) {
+    throw error instanceof OidcError ? error : unavailable(codeIn(error, "code") ?? "no_response");
+  } finally {
+    clearTimeout(timer);
+    // Ends the rest of a response that is too large.
+    controller.abort();
+  }
+};
+
+/** The failure behind an error of the library. */
+const toOidcError = (error: unknown): OidcError => {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) if (cause instanceof OidcError) return cause;
+  if (codeIn(error, "code") === "OAUTH_TIMEOUT") return unavailable("timeout");
+  return new OidcError("not_accepted", codeIn(error, "error") ?? codeIn(error, "code") ?? "unknown");
+};
+
+/** Runs `work`, for at most `TOTAL_MS`. */
+const within = async <Result>(work: () => Promise<Result>): Promise<Result> => {
+  let timer: Timer | undefined;
+  const timeout = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(unavailable("timeout")), TOTAL_MS);
+  });
+  try {
+    return await Promise.race([work(), timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Reads the metadata of the provider. */
+const discover = async ({ issuer, clientId, clientSecret }: OidcConfig): Promise<openid.Configuration> => {
+  const isLocal = issuer.startsWith("http:");
+  let found: openid.Configuration;
+  try {
+    found = await openid.discovery(new URL(issuer), clientId, undefined, openid.None(), {
+      [openid.customFetch]: boundedFetch,
+      ...(isLocal && { execute: [openid.allowInsecureRequests] }),
+    });
+  } catch (error) {
+    // Metadata that is not valid is as good as none.
+    throw unavailable(toOidcError(error).reason);
+  }
+  const metadata = found.serverMetadata();
+  // Identities are stored with the issuer, so it is compared character by character (RFC 8414 §3.3).
+  if (metadata.issuer !== issuer) throw unavailable("issuer_differs");
+  // The page leads the browser there: an address such as `javascript:` must not come so far.
+  const { protocol } = new URL(metadata.authorization_endpoint ?? "about:blank");
+  if (protocol !== "https:" && !(isLocal && protocol === "http:")) throw unavailable("authorization_endpoint");
+  const secret = clientSecret.reveal();
+  // Without the member, a provider takes the secret in a header (OpenID Connect Discovery §3).
+  const methods = metadata.token_endpoint_auth_methods_supported ?? ["client_secret_basic"];
+  const takesHeader = methods.includes("client_secret_basic");
+  const authenticate = takesHeader ? openid.ClientSecretBasic(secret) : openid.ClientSecretPost(secret);
+  const configuration = new openid.Configuration(metadata, clientId, { client_secret: secret }, authenticate);
+  configuration[openid.customFetch] = boundedFetch;
+  if (isLocal) openid.allowInsecureRequests(configuration);
+  // TLS to the token endpoint would do (OpenID Connect Core §3.1.3.7). The signature also holds behind a proxy that ends TLS.
+  openid.enableNonRepudiationChecks(configuration);
+  return configuration;
+};
+
+/** Metadata that is read when it is needed, by one request at a time. A failure is not remembered. */
+const createMetadata = (config: OidcConfig, clock: () => Date) => {
+  let known: { configuration: openid.Configuration; until: number } | null = null;
+  let reading: Promise<openid.Configuration> | null = null;
+  const read = async (): Promise<openid.Configuration> => {
+    const configuration = await discover(config);
+    known = { configuration, until: clock().getTime() + METADATA_MS };
+    return configuration;
+  };
+  return async (): Promise<openid.Configuration> => {
+    if (known && known.until > clock().getTime()) return known.configuration;
+    reading ??= read().finally(() => {
+      reading = null;
+    });
+    return reading;
+  };
+};
+
+/** Who has signed in at the provider. `authenticatedAt`: when the provider last asked the person; null: it does not say. */
+export type OidcPerson = { issuer: string; subject: string; authenticatedAt: Date | null };
+
+/** The provider of `config`, for the public URL of the service. */
+export const createOidcProvider = (
+  config: OidcConfig,
+  { publicUrl, clock }: { publicUrl: () => string; clock: () => Date },
+) => {
+  const { issuer, name } = config;
+  const metadata = createMetadata(config, clock);
+  const mustAskAgain = ({ purpose }: OidcAttempt): boolean => purpose.kind === "verification";
+  return {
+    issuer,
+    name,
+
+    /** The address of the provider at which the attempt goes on. Throws the problem `provider_unavailable`. */
+    authorizationUrl: async (attempt: OidcAttempt): Promise<string> => {
+      try {
+        const url = openid.buildAuthorizationUrl(await within(metadata), {
+          redirect_uri: publicUrl() + OIDC_CALLBACK_PATH,
+          scope: "openid",
+          state: attempt.state,
+          nonce: attempt.nonce,
+          code_challenge: await openid.calculatePKCECodeChallenge(attempt.verifier),
+          code_challenge_method: "S256",
+          ...(mustAskAgain(attempt) && { prompt: "login", max_age: "0" }),
+        });
+        return url.href;
+      } catch (error) {
+        const detail = `${name} does not respond. Sign in with a passkey, or try again shortly.`;
+        const extras = { retryable: true, retryAfterSeconds: RETRY_AFTER_SECONDS };
+        const cause = new Error(`the provider of OIDC is unavailable: ${toOidcError(error).reason}`);
+        throw new Problem("provider_unavailable", detail, extras, { cause });
+      }
+    },
+
+    /**
+     * Exchanges the code of a response for the person, after the response was found to belong to the attempt. Throws an
+     * `OidcError`. With a verification, `authenticatedAt` is not before the attempt.
+     */
+    exchange: async (attempt: OidcAttempt, parameters: URLSearchParams): Promise<OidcPerson> => {
+      try {
+        return await within(async () => {
+          const tokens = await openid.authorizationCodeGrant(
+            await metadata(),
+            new URL(`${publicUrl()}${OIDC_CALLBACK_PATH}?${parameters}`),
+            {
+              pkceCodeVerifier: attempt.verifier,
+              expectedState: attempt.state,
+              expectedNonce: attempt.nonce,
+              idTokenExpected: true,
+            },
+          );
+          const { iss, sub, auth_time: time } = tokens.claims() ?? {};
+          if (iss !== issuer || sub === undefined || !SUBJECT.test(sub)) throw new OidcError("not_accepted", "claims");
+          const authenticatedAt = typeof time === "number" && time > 0 && time < 2 ** 33 ? new Date(time * 1000) : null;
+          if (mustAskAgain(attempt) && !isFresh(attempt, authenticatedAt, clock())) throw new OidcError("not_fresh");
+          return { issuer, subject: sub, authenticatedAt };
+        });
+      } catch (error) {
+        throw toOidcError(error);
+      }
+    },
+  };
+};
+
+/** Whether the provider asked the person after the attempt began. */
+const isFresh = ({ startedAt }: OidcAttempt, at: Date | null, now: Date): boolean =>
+  at !== null && at.getTime() >= startedAt - CLOCK_TOLERANCE_MS && at.getTime() <= now.getTime() + CLOCK_TOLERANCE_MS;
+
+export type OidcProvider = ReturnType<typeof createOidcProvider>;

@@ -1,0 +1,165 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { requestInit, startApi, type TestApi } from "../../test/support/api.ts";
+import { caller, sparesTheOther, withinASecond } from "../../test/support/rate-limit.ts";
+import { createLimiter, createRequestLimit, type RequestLimit } from "./rate-limit.ts";
+import { createRedisStore } from "./redis.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const self = "/api/v1/api-keys/self";
+
+/** The server of Redis or Valkey, where this machine has one: npm has none. */
+const REDIS = Bun.which("redis-server") ?? Bun.which("valkey-server");
+
+describe.skipIf(REDIS === null)("with a server in which all replicas count together", () => {
+  const freePort = (): Promise<number> =>
+    new Promise((resolve) => {
+      const server = createServer().listen(0, "127.0.0.1", () => {
+        const { port } = server.address() as { port: number };
+        server.close(() => resolve(port));
+      });
+    });
+  const start = async (port: number): Promise<RunningProcess> => {
+    const folder = await temporaryFolder();
+    const running = startProcess([REDIS ?? "", "--port", String(port), "--save", "", "--dir", folder]);
+    await running.waitFor(/Ready to accept connections/);
+    running.exited.then(() => Bun.$`rm -rf ${folder}`.quiet());
+    return running;
+  };
+  /** A replica's store, and what it has logged. */
+  const replica = (port: number) => {
+    const lines: string[] = [];
+    const store = createRedisStore(
+      `redis://127.0.0.1:${port}`,
+      createLog("info", { write: (line) => void lines.push(line) }),
+    );
+    const until = async (pattern: RegExp): Promise<void> => {
+      while (!pattern.test(lines.join(""))) await Bun.sleep(5);
+    };
+    const isReady = async (): Promise<void> => {
+      while (store.status !== "ready") await Bun.sleep(5);
+    };
+    return { store, lines, until, isReady };
+  };
+  /** How many of `count` at once are let by. */
+  const allowed = async (limit: ReturnType<typeof createLimiter>, count: number): Promise<number> =>
+    (await Promise.all(Array.from({ length: count }, () => limit("key")))).filter(({ isAllowed }) => isAllowed).length;
+
+  test("two replicas let by what one would", async () => {
+    const port = await freePort();
+    const server = await start(port);
+    const replicas = [replica(port), replica(port)];
+    await Promise.all(replicas.map(({ isReady }) => isReady()));
+    const limits = replicas.map(({ store }) => createLimiter("together", 10, 600, store));
+    const counts = await Promise.all(limits.map((limit) => allowed(limit, 20)));
+    expect(counts.reduce((sum, count) => sum + count, 0)).toBe(10);
+    for (const { store, lines } of replicas) {
+      store.close();
+      expect(lines).toEqual([]);
+    }
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
+  test("what a tenant's limit refuses uses nothing of the key's, and two replicas count one tenant", async () => {
+    const port = await freePort();
+    const server = await start(port);
+    const replicas = [replica(port), replica(port)];
+    await Promise.all(replicas.map(({ isReady }) => isReady()));
+    const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 3, burst: 0 } };
+    const [one, two] = replicas.map(({ store }) => createRequestLimit(limits, store));
+    let turn = 0;
+    const both: RequestLimit = async (caller, headers) => await (turn++ % 2 ? one : two)?.(caller, headers);
+    await withinASecond(
+      async () => `ten_${crypto.randomUUID()}`,
+      (tenant) => sparesTheOther(both, tenant),
+    );
+    for (const { store } of replicas) store.close();
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
+  test.each([["SIGKILL"], ["SIGSTOP"]] as const)(
+    "%s leaves each with a limit of its own, until it is back",
+    async (signal) => {
+      const port = await freePort();
+      let server = await start(port);
+      const one = replica(port);
+      await one.isReady();
+      const limit = createLimiter("alone", 10, 600, one.store);
+      expect(await allowed(limit, 5)).toBe(5);
+      server.kill(signal);
+      if (signal === "SIGKILL") await server.exited;
+      // It begins anew in memory, and ends there as well.
+      expect(await allowed(limit, 30)).toBe(10);
+      expect(await allowed(limit, 30)).toBe(0);
+      await one.until(/REDIS_URL cannot be reached/);
+      if (signal === "SIGSTOP") server.kill("SIGCONT");
+      else server = await start(port);
+      await one.until(/REDIS_URL is reached again/);
+      const other = createLimiter("other", 3, 600, one.store);
+      expect(await allowed(other, 10)).toBe(3);
+      expect(one.lines.length).toBe(2);
+      one.store.close();
+      server.kill("SIGTERM");
+      await server.exited;
+    },
+  );
+
+  test("one that is not there at the start is found when it comes", async () => {
+    const port = await freePort();
+    const one = replica(port);
+    const limit = createRequestLimit({ key: { perSecond: 1, burst: 0 }, tenant: null }, one.store);
+    await one.until(/REDIS_URL cannot be reached/);
+    await limit?.(caller("tenant key"), {});
+    await expect(
+      (async () => {
+        for (let count = 0; count < 50; count++) await limit?.(caller("tenant key"), {});
+      })(),
+    ).rejects.toThrow("rate_limited");
+    const server = await start(port);
+    await one.until(/REDIS_URL is reached again/);
+    one.store.close();
+    server.kill("SIGTERM");
+    await server.exited;
+  });
+
+  test("is used by the service, which ends all the same when it is frozen", async () => {
+    const port = await freePort();
+    const server = await start(port);
+    const variables = {
+      PORT: "0",
+      DATABASE_URL: api.database.url,
+      RATE_LIMIT_RPS: "1",
+      REDIS_URL: `redis://127.0.0.1:${port}`,
+    };
+    const service = startProcess([process.execPath, "--no-env-file", join("apps/api/src/main.ts")], variables);
+    const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+    const key = await api.key();
+    const ask = async () => (await fetch(url + self, requestInit("GET", { key }))).status;
+    expect(await ask()).toBe(200);
+    const statuses: number[] = [];
+    for (let count = 0; count < 30; count++) statuses.push(await ask());
+    expect(statuses).toContain(429);
+    server.kill("SIGSTOP");
+    for (let count = 0; count < 30; count++) statuses.push(await ask());
+    expect(statuses.filter((status) => status !== 200 && status !== 429)).toEqual([]);
+    service.kill("SIGTERM");
+    expect(await service.exited).toBe(0);
+    server.kill("SIGKILL");
+    await server.exited;
+  });
+});

@@ -1,0 +1,61 @@
+/** Successful responses: a body that meets its schema, serialized once. */
+import { isValid } from "@realtime-avatar/domain/schema";
+import type { TSchema } from "@sinclair/typebox";
+import { entityTag } from "./conditional.ts";
+
+/**
+ * Elysia's `set`: the status and the headers of the response. A handler that returns text sets them here: Elysia would
+ * copy a returned `Response`, header by header, to add what is here.
+ */
+export type ResponseHead = { status?: number | string; headers: Record<string, string | number> };
+
+/** The status and the headers of a response with one resource. `location` is the path of a new resource. `etag` is empty when the response has no version. */
+export type ResourceHead = { status: number; location: string | null; etag: string };
+
+/** How a resource is represented: the schema of the representation, and its JSON. */
+export type Representation<Body> = { schema: TSchema; toText: (body: Body) => string };
+
+/** The JSON of `body`. Throws when it does not match the schema: that is a defect of the service. */
+export const responseText = <Body>({ schema, toText }: Representation<Body>, body: Body): string => {
+  // The error does not contain the body, which may contain a secret.
+  if (!isValid(schema, body)) throw new Error("a response does not match its schema");
+  return toText(body);
+};
+
+/** The JSON text of an object with further members. The names of both differ. */
+export const withMembers = (text: string, members: object | null | undefined): string => {
+  const more = members ? JSON.stringify(members).slice(1, -1) : "";
+  if (more === "") return text;
+  return text === "{}" ? `{${more}}` : `${text.slice(0, -1)},${more}}`;
+};
+
+/** Sets the head of the response with the body `text`, and returns `text`. */
+export const sendText = (text: string, { status, location, etag }: ResourceHead, set: ResponseHead): string => {
+  set.status = status;
+  set.headers["content-type"] = "application/json";
+  if (etag !== "") set.headers["etag"] = etag;
+  if (location !== null) set.headers["location"] = location;
+  return text;
+};
+
+/** Sends the current state of a resource. */
+export const sendResource = <Body>(
+  representation: Representation<Body>,
+  body: Body,
+  record: { version: number },
+  set: ResponseHead,
+): string =>
+  sendText(responseText(representation, body), { status: 200, location: null, etag: entityTag(record) }, set);
+
+/** Sends a response that is not a resource with a version. */
+export const sendJson = <Body>(
+  representation: Representation<Body>,
+  body: Body,
+  set: ResponseHead,
+  status: 200 | 201 = 200,
+): string => {
+  const text = responseText(representation, body);
+  set.status = status;
+  set.headers["content-type"] = "application/json";
+  return text;
+};

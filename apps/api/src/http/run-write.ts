@@ -1,0 +1,18 @@
+/** Writes whose outcome is unknown, as a problem. */
+import { databaseFailure } from "@realtime-avatar/db/connection/errors";
+import { Problem } from "@realtime-avatar/domain/problem";
+
+/**
+ * Runs a write. When the connection is lost meanwhile, the write may or may not have been executed: the
+ * problem `outcome_unknown` says so. `isRepeatable` says that the request may be sent again without being executed twice.
+ */
+export const runWrite = async <Outcome>(write: () => Promise<Outcome>, isRepeatable = false): Promise<Outcome> => {
+  try {
+    return await write();
+  } catch (error) {
+    if (databaseFailure(error) !== "outcome_unknown") throw error;
+    const what = isRepeatable ? "Send the request again, with its Idempotency-Key." : "Check whether it took effect.";
+    const detail = `The database did not respond, or the connection to it was lost. ${what}`;
+    throw new Problem("outcome_unknown", detail, { retryable: isRepeatable }, { cause: error });
+  }
+};

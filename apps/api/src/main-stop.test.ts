@@ -1,0 +1,160 @@
+/** How the service ends as a process: on signals, with requests in flight, and with a database that is frozen. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { openDatabase } from "@realtime-avatar/db/open";
+import { preparedDataDirectory, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { watchLookUps } from "@realtime-avatar/testing/waits";
+import { API, call, start, stop } from "../test/support/process.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let folder = "";
+let database: TestDatabase;
+
+beforeAll(async () => {
+  [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
+});
+afterAll(async () => {
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+describe("SIGTERM", () => {
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "by %s it takes nothing new, finishes what is in flight, and exits with 0",
+    async (signal) => {
+      const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
+      const running = await start({ DATABASE_URL: database.url });
+      let send: (text: string) => void = () => {};
+      const body = new ReadableStream({
+        start(controller) {
+          controller.enqueue(Buffer.from('{"displayName": "in flight", '));
+          send = (text) => {
+            controller.enqueue(Buffer.from(text));
+            controller.close();
+          };
+        },
+      });
+      const untilLookedUp = await watchLookUps(database.db);
+      const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
+      // It is in flight once its credential has been looked up.
+      await untilLookedUp();
+      running.kill(signal);
+      for (;;) {
+        const refused = await fetch(`${running.url}/healthz`, { keepalive: false }).then(
+          () => false,
+          () => true,
+        );
+        if (refused) break;
+      }
+      send('"sourceKind": "image"}');
+      const answer = await inFlight;
+      expect([answer.status, answer.body.displayName]).toEqual([201, "in flight"]);
+      expect(await running.exited).toBe(0);
+      expect(await database.db.client`select 1 from avatars where id = ${answer.body.id}`).toHaveLength(1);
+    },
+  );
+
+  test.skipIf(process.platform !== "linux")("SIGHUP does not end what nohup has started", async () => {
+    const running = await start({ DATABASE_URL: database.url }, [
+      "sh",
+      "-c",
+      `trap "" HUP; exec ${bun(API).join(" ")}`,
+    ]);
+    running.kill("SIGHUP");
+    await Bun.sleep(200);
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+  });
+
+  test.each(["SIGTERM", "SIGHUP", "SIGKILL"] as const)(
+    "ending the npm that has started it, by %s, ends it and its database",
+    async (signal) => {
+      const data = await preparedDataDirectory(join(folder, `npm-${signal}`));
+      // As npx does: npm, a shell, the script runner, the service.
+      const script = [process.execPath, "--no-env-file", "start"].join(" ");
+      const running = startProcess(["npm", "exec", "--offline", "--call", script], { PORT: "0", DATA_DIR: data });
+      const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
+      await running.waitFor(/export API_KEY/);
+      running.kill(signal);
+      await running.waitFor(/"msg":"stopped"/);
+      const isServing = () =>
+        fetch(`${url}/healthz`).then(
+          () => true,
+          () => false,
+        );
+      while ((await isServing()) || existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(20);
+    },
+  );
+
+  test("killed without a chance to close anything, it leaves no database running", async () => {
+    const data = await preparedDataDirectory(join(folder, "kill-9"));
+    const running = await start({ DATA_DIR: data });
+    const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+    running.kill("SIGKILL");
+    await running.exited;
+    const isAlive = (): boolean => {
+      try {
+        return process.kill(postmaster, 0);
+      } catch {
+        return false;
+      }
+    };
+    while (isAlive()) await Bun.sleep(10);
+    // It was shut down in order: nothing is left that says that it ran.
+    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+    const next = await start({ DATA_DIR: data });
+    expect(await stop(next)).toBe(0);
+  });
+
+  test("connections that are kept alive do not hold it up", async () => {
+    const running = await start({ DATABASE_URL: database.url });
+    await Promise.all(Array.from({ length: 5 }, () => fetch(`${running.url}/healthz`).then((answer) => answer.text())));
+    expect(await stop(running)).toBe(0);
+  });
+});
+
+describe("a database that is frozen", () => {
+  test("is answered for within the deadline, and does not keep the process from ending", async () => {
+    const data = await preparedDataDirectory(join(folder, "frozen"));
+    const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "500" });
+    const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
+    const create = () => call(`${running.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" });
+    expect((await create()).status).toBe(201);
+    const config = { databaseUrl: null, dataDirectory: data, deadlineMs: 5000, connections: 1, prepare: true };
+    const joined = await openDatabase(config);
+    const backends = await joined.db.run<{ pid: number }>(
+      "select pid from pg_stat_activity where backend_type = 'client backend'",
+      [],
+    );
+    await joined.close();
+    const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+    const pids = [postmaster, ...backends.map((row) => row.pid)];
+    const signal = (name: NodeJS.Signals): void => {
+      for (const pid of pids) {
+        try {
+          process.kill(pid, name);
+        } catch {
+          // The connection that asked for the list has gone.
+        }
+      }
+    };
+    signal("SIGSTOP");
+    const answer = await create();
+    expect([answer.status, answer.body.code]).toEqual([503, "unavailable"]);
+    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    expect(await stop(running)).toBe(0);
+    signal("SIGCONT");
+    // Its supervisor stops it once it is thawed, and the next to come starts it anew.
+    const next = await start({ DATA_DIR: data });
+    expect((await call(`${next.url}/api/v1/avatars`, key, { displayName: "x", sourceKind: "image" })).status).toBe(201);
+    expect(await stop(next)).toBe(0);
+    expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
+  });
+});

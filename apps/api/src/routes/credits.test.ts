@@ -1,0 +1,143 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
+import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const SECOND = 1_000_000;
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+/** A tenant of its own with 100 seconds of live credits, and a key of it. */
+const newTenant = async () => {
+  const { db } = api.database;
+  const tenantId = await seedTenant(db, { live: 100 * SECOND });
+  const key = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+  const get = async (path: string) => (await api.call("GET", `/api/v1${path}`, { key })).body;
+  const post = async (path: string, body: object = {}) =>
+    (await api.call("POST", `/api/v1/usage/sessions${path}`, { key, body })).body;
+  return { tenantId, key, get, post };
+};
+
+describe("credits", () => {
+  test("the balance follows sessions, in one environment", async () => {
+    const { tenantId, get, post } = await newTenant();
+    const { sessionId } = await post("", { maxSessionSeconds: 60 });
+    await post(`/${sessionId}/release`, { usedCreditMicros: 5 * SECOND });
+    await post("", { maxSessionSeconds: 10 });
+    const balance = await get("/credits/balance");
+    expect(validate(CreditBalance, balance)).toEqual([]);
+    expect(balance).toMatchObject({
+      tenantId,
+      environment: "live",
+      balanceCreditMicros: 95 * SECOND,
+      reservedCreditMicros: 10 * SECOND,
+      availableCreditMicros: 85 * SECOND,
+      lifetimeGrantedCreditMicros: 100 * SECOND,
+      lifetimeUsedCreditMicros: 5 * SECOND,
+    });
+    const { secret } = await seedKey(api.database.db, tenantId, { scopes: ["credits:read"] });
+    const inTest = await api.call("GET", "/api/v1/credits/balance", { key: secret.reveal() });
+    expect(inTest.body).toMatchObject({ environment: "test", balanceCreditMicros: 3600 * SECOND });
+  });
+
+  test("a tenant without an account has nothing", async () => {
+    const { tenantId, get } = await newTenant();
+    await api.database.db.client`delete from credit_accounts where tenant_id = ${tenantId}`;
+    const balance = await get("/credits/balance");
+    expect(validate(CreditBalance, balance)).toEqual([]);
+    expect(balance).toMatchObject({ tenantId, balanceCreditMicros: 0, availableCreditMicros: 0 });
+  });
+
+  test("entries show every movement, by kind, key and session", async () => {
+    const { get, post } = await newTenant();
+    const { sessionId, apiKeyId } = await post("", { maxSessionSeconds: 60 });
+    await post(`/${sessionId}/release`, { usedCreditMicros: 5 * SECOND });
+    const page = await get("/credits/entries");
+    expect(validate(CreditEntryPage, page)).toEqual([]);
+    const shown = ({ data }: CreditEntryPage) => data.map((entry) => `${entry.kind} ${entry.amountCreditMicros}`);
+    // Entries of one write have no order among themselves.
+    expect(shown(page).sort()).toEqual(["grant 100000000", "hold 60000000", "release 55000000", "settle 5000000"]);
+    expect(shown(await get("/credits/entries?kind=hold"))).toEqual(["hold 60000000"]);
+    for (const query of [`sessionId=${sessionId}`, `apiKeyId=${apiKeyId}`]) {
+      expect(shown(await get(`/credits/entries?${query}`))).toHaveLength(3);
+    }
+    const other = await newTenant();
+    expect(shown(await other.get(`/credits/entries?sessionId=${sessionId}`))).toEqual([]);
+  });
+});
+
+describe("the summary", () => {
+  test("sums sessions by day and by key or avatar, newest day first", async () => {
+    const { tenantId, key, get, post } = await newTenant();
+    const { id: avatarId } = (
+      await api.call("POST", "/api/v1/avatars", { key, body: { displayName: "Ada", sourceKind: "image" } })
+    ).body;
+    await api.database.db.client`update avatars set status = 'ready' where id = ${avatarId}`;
+    const ended = await post("", { maxSessionSeconds: 10, avatarId });
+    await post(`/${ended.sessionId}/usage`, { usedCreditMicros: 0 });
+    await api.database.db.client`
+      update usage_sessions set started_at = now() - interval '7.5 seconds' where id = ${ended.sessionId}`;
+    await post(`/${ended.sessionId}/release`, { usedCreditMicros: 4 * SECOND });
+    await post("", { maxSessionSeconds: 20 });
+    const { apiKeyId } = ended;
+    const day = ended.createdAt.slice(0, 10);
+    const byKey = await get("/usage/summary");
+    expect(validate(UsageSummaryPage, byKey)).toEqual([]);
+    expect(byKey.data).toEqual([
+      {
+        day,
+        apiKeyId,
+        avatarId: null,
+        sessions: 2,
+        activeSeconds: 7,
+        billedCreditMicros: 4 * SECOND,
+        reservedCreditMicros: 20 * SECOND,
+      },
+    ]);
+    const byAvatar = await get("/usage/summary?groupBy=avatar");
+    expect(byAvatar.data).toMatchObject([
+      { day, avatarId, apiKeyId: null, sessions: 1, billedCreditMicros: 4 * SECOND },
+      { day, avatarId: null, apiKeyId: null, sessions: 1, reservedCreditMicros: 20 * SECOND },
+    ]);
+    const other = await newTenant();
+    expect((await other.get("/usage/summary")).data).toEqual([]);
+    expect(tenantId).not.toBe(other.tenantId);
+  });
+
+  test("adds up a bounded number of sessions in a page, and each once", async () => {
+    const { tenantId, key, get } = await newTenant();
+    await api.database.db.client.unsafe(`
+      insert into usage_sessions (
+        tenant_id, id, environment, api_key_id, lineage, status, reserved, used, price, metadata, created_at, ended_at,
+        expires_at
+      )
+      select '${tenantId}', 'ses_01m4z' || lpad(i::text, 21, '0'), 'live', 'key_' || i % 3, '{}', 'released', 2, 1, 1,
+        '{}', timestamptz '2026-10-12T00:00:00Z' + make_interval(mins => i), now(), now()
+      from generate_series(1, 7000) i`);
+    const query = "from=2026-09-01T00:00:00Z&to=2026-11-01T00:00:00Z";
+    const first = await get(`/usage/summary?${query}`);
+    const sum = ({ data }: UsageSummaryPage) => data.reduce((all, { sessions }) => all + sessions, 0);
+    expect(sum(first)).toBe(5000);
+    expect(validate(UsageSummaryPage, first)).toEqual([]);
+    const second = await get(`/usage/summary?cursor=${first.nextCursor}`);
+    expect([sum(second), second.nextCursor, second.from, second.to]).toEqual([2000, null, first.from, first.to]);
+    // A cursor belongs to its list, and to its grouping.
+    const refused = await api.call("GET", `/api/v1/usage/summary?groupBy=avatar&cursor=${first.nextCursor}`, { key });
+    expect(refused.body.errors).toMatchObject([{ code: "invalid_cursor" }]);
+    const sessions = await get(`/usage/sessions?${query}&limit=1`);
+    expect((await get(`/usage/summary?cursor=${sessions.nextCursor}`)).errors).toMatchObject([
+      { code: "invalid_cursor" },
+    ]);
+    expect((await get(`/usage/sessions?cursor=${first.nextCursor}`)).errors).toMatchObject([
+      { code: "invalid_cursor" },
+    ]);
+  });
+});

@@ -1,0 +1,117 @@
+/** The pages of the dashboard, as the API serves them. What they show is tested in `apps/dashboard/test`. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type Answer, startApi, type TestApi } from "../../../test/support/api.ts";
+import { PAGE_PATHS } from "./dashboard.ts";
+import { openDashboard } from "./files.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+let api: TestApi;
+let page: Answer;
+let scripts: string[] = [];
+beforeAll(async () => {
+  api = await startApi();
+  page = await api.call("GET", "/dashboard");
+  scripts = [...page.text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
+});
+afterAll(() => api.close());
+
+/** A request whose body is not decompressed. */
+const raw = (path: string, headers: Record<string, string> = {}, method = "GET") =>
+  fetch(api.url + path, { method, headers, decompress: false, redirect: "manual" });
+
+test("every page is the same HTML, and is not cached", async () => {
+  for (const path of PAGE_PATHS) {
+    const { status, headers, text } = await api.call("GET", `/dashboard${path}`);
+    expect([path, status, headers.get("content-type")]).toEqual([path, 200, "text/html; charset=utf-8"]);
+    expect(headers.get("cache-control")).toBe("no-store");
+    expect(text).toBe(page.text);
+  }
+  expect(page.text).not.toMatch(/<script(?![^>]* src=)|style=|\bon\w+=/);
+});
+
+test("the policy allows this service and nothing else", () => {
+  expect(page.headers.get("content-security-policy")?.split("; ").sort()).toEqual(
+    [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      `img-src 'self' data: blob: ${api.files.assetOrigin()}`,
+      "media-src blob:",
+      "connect-src 'self'",
+      "form-action 'none'",
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+      "require-trusted-types-for 'script'",
+    ].sort(),
+  );
+  expect(page.headers.get("cross-origin-opener-policy")).toBe("same-origin");
+  expect(page.headers.get("referrer-policy")).toBe("no-referrer");
+  expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+});
+
+test("files are compressed, and caches keep them for good", async () => {
+  expect(scripts).toHaveLength(3);
+  for (const path of scripts) {
+    expect(path).toMatch(/-[0-9a-z]{8,}\.(js|css|svg)$/);
+    const plain = await raw(path, { "accept-encoding": "identity" });
+    expect(plain.headers.get("content-encoding")).toBeNull();
+    const text = await plain.text();
+    expect(text.length).toBeGreaterThan(100);
+    const tags = [plain.headers.get("etag")];
+    for (const [accepted, coding] of [
+      ["gzip, deflate, br, zstd", "br"],
+      ["gzip", "gzip"],
+      ["br;q=0, gzip;q=0.5", "gzip"],
+      ["*", "br"],
+    ] as const) {
+      const response = await raw(path, { "accept-encoding": accepted });
+      expect(response.headers.get("content-encoding")).toBe(coding);
+      expect(response.headers.get("cache-control")).toBe("public, max-age=31536000, immutable");
+      expect(response.headers.get("vary")).toBe("Accept-Encoding");
+      tags.push(response.headers.get("etag"));
+      const decoded = await fetch(api.url + path, { headers: { "accept-encoding": accepted } });
+      expect(await decoded.text()).toBe(text);
+      const unchanged = await raw(path, { "accept-encoding": accepted, "if-none-match": `"x", ${tags.at(-1)}` });
+      expect([unchanged.status, await unchanged.text()]).toEqual([304, ""]);
+    }
+    expect(new Set(tags).size).toBe(3);
+  }
+});
+
+test("a HEAD request gets the headers of a GET", async () => {
+  for (const path of ["/dashboard", "/dashboard/keys", ...scripts]) {
+    const [head, get] = [await raw(path, {}, "HEAD"), await raw(path)];
+    expect([path, head.status, await head.text()]).toEqual([path, 200, ""]);
+    for (const name of ["content-type", "cache-control", "etag", "content-security-policy", "content-encoding"]) {
+      expect([path, name, head.headers.get(name)]).toEqual([path, name, get.headers.get(name)]);
+    }
+  }
+});
+
+test("nothing is served at another path or for another method", async () => {
+  const others = [
+    "/dashboard/none",
+    "/dashboard/keys/",
+    "/dashboard/assets",
+    "/dashboard/assets/",
+    "/dashboard/main.tsx",
+  ];
+  const traversals = [
+    "..%2f..%2fpackage.json",
+    "%2e%2e/keys.ts",
+    "../../../package.json",
+    "..\\package.json",
+    "__proto__",
+  ];
+  for (const path of [...others, ...traversals.map((name) => `/dashboard/assets/${name}`)]) {
+    expect([path, (await raw(path)).status]).toEqual([path, 404]);
+  }
+  const refused = await api.call("POST", "/dashboard/keys");
+  expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+});
+
+test("a program without the dashboard beside it has none", async () => {
+  expect(await openDashboard("/nonexistent/apps/api/src/routes/dashboard")()).toBeNull();
+});

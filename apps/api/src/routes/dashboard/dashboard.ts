@@ -1,0 +1,99 @@
+/**
+ * `/dashboard`: the pages. All of them are one HTML page, which is not cached, and files with a hash in their names, which
+ * caches keep for good. The Content Security Policy lets the page call nothing but this service, and show pictures from it
+ * and from the origin of public assets.
+ */
+import { notFound } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../../dependencies.ts";
+import { asPage } from "../../http/html-page.ts";
+import type { ResponseHead } from "../../http/response.ts";
+import { type DashboardFile, openDashboard } from "./files.ts";
+
+/** The paths of the pages, which the router of `apps/dashboard` shows. Its tests open each of them. */
+export const PAGE_PATHS = ["", "/keys", "/avatars", "/usage", "/audit", "/people", "/sign-in", "/register"];
+
+const allowedFor = (assetOrigin: string): string =>
+  [
+    "script-src 'self'",
+    "style-src 'self'",
+    `img-src 'self' data: blob: ${assetOrigin}`,
+    // A video that the person has chosen, before it is uploaded.
+    "media-src blob:",
+    "connect-src 'self'",
+    "require-trusted-types-for 'script'",
+  ].join("; ");
+
+/** Features that no page uses (Permissions Policy). Passkeys stay allowed. */
+const PERMISSIONS = "camera=(), microphone=(), geolocation=(), payment=(), usb=()";
+
+type Coding = "br" | "gzip";
+
+/** The best of our content codings that the client accepts (RFC 9110 §12.5.3); null for none. */
+const codingFor = (header: string | null): Coding | null => {
+  const accepted = new Map(
+    (header ?? "").split(",").map((part) => {
+      const [name = "", ...parameters] = part
+        .trim()
+        .toLowerCase()
+        .split(/\s*;\s*/);
+      return [name, !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))] as const;
+    }),
+  );
+  const accepts = (coding: Coding): boolean => accepted.get(coding) ?? accepted.get("*") ?? false;
+  return accepts("br") ? "br" : accepts("gzip") ? "gzip" : null;
+};
+
+const sendFile = (file: DashboardFile, request: Request, set: ResponseHead): Uint8Array | "" => {
+  const headers = set.headers as Record<string, string>;
+  const coding = codingFor(request.headers.get("accept-encoding"));
+  const etag = `"${file.sha256.slice(0, 32)}-${coding ?? "identity"}"`;
+  // The name changes with the content.
+  headers["cache-control"] = "public, max-age=31536000, immutable";
+  headers["vary"] = "Accept-Encoding";
+  headers["etag"] = etag;
+  headers["cross-origin-resource-policy"] = "same-origin";
+  const known = request.headers.get("if-none-match");
+  if (known?.split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag || tag.trim() === "*")) {
+    set.status = 304;
+    return "";
+  }
+  headers["content-type"] = file.contentType;
+  if (coding === null) return Bun.gunzipSync(file.gzip);
+  headers["content-encoding"] = coding;
+  return file[coding];
+};
+
+export const dashboardRoutes = ({
+  assetOrigin,
+  publicUrl,
+  log,
+}: Pick<Dependencies, "assetOrigin" | "publicUrl" | "log">) => {
+  const open = openDashboard();
+  let isReported = false;
+  const openFiles = async () => {
+    const files = await open();
+    if (files !== null) return files;
+    if (!isReported) log.warn("the dashboard is not beside this program: /dashboard is not served");
+    isReported = true;
+    throw notFound();
+  };
+  const routes = new Elysia({ name: "dashboard", prefix: "/dashboard" }).get(
+    "/assets/:name",
+    async ({ params, request, set }) => {
+      const { files } = await openFiles();
+      const file = files.get(params.name);
+      if (!file) throw notFound();
+      return sendFile(file, request, set);
+    },
+  );
+  for (const path of PAGE_PATHS) {
+    routes.get(path, async ({ set }) => {
+      const { page } = await openFiles();
+      const headers = set.headers as Record<string, string>;
+      headers["permissions-policy"] = PERMISSIONS;
+      return asPage(page(publicUrl()), allowedFor(assetOrigin()), set);
+    });
+  }
+  return routes;
+};

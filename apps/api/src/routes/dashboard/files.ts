@@ -1,0 +1,92 @@
+/** The files of the dashboard, in memory. They come from the pack that the build of `apps/dashboard` writes. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+
+/** The pack, as `apps/dashboard/build` writes it. */
+type Pack = {
+  html: string;
+  files: { name: string; contentType: string; sha256: string; gzip: string; br: string }[];
+};
+
+export type DashboardFile = {
+  contentType: string;
+  /** A strong validator (RFC 9110 §8.8.3) is this with the content coding. */
+  sha256: string;
+  /** The content by content coding. */
+  gzip: Uint8Array<ArrayBuffer>;
+  br: Uint8Array<ArrayBuffer>;
+};
+
+export type DashboardFiles = {
+  /** The page, for the origin at which the dashboard is to be used. */
+  page: (publicOrigin: string) => string;
+  files: ReadonlyMap<string, DashboardFile>;
+};
+
+const bytesOf = (base64: string): Uint8Array<ArrayBuffer> => Uint8Array.from(Buffer.from(base64, "base64"));
+
+const readPack = (text: string): DashboardFiles => {
+  const { html, files } = JSON.parse(text) as Pack;
+  const entries = files.map(
+    ({ name, contentType, sha256, gzip, br }) =>
+      [name, { contentType, sha256, gzip: bytesOf(gzip), br: bytesOf(br) }] as const,
+  );
+  return {
+    page: (publicOrigin) =>
+      html.replace(
+        "PUBLIC_ORIGIN",
+        publicOrigin.replace(/[&"<>]/g, (c) => `&#${c.charCodeAt(0)};`),
+      ),
+    files: new Map(entries),
+  };
+};
+
+/** The folder of the modules that a compiled program contains. */
+const COMPILED = "/$bunfs/";
+const PACK_NAME = /^dashboard\b.*\.pack$/;
+
+/** Builds the pack in a process of its own: the bundler would stop requests meanwhile. It takes about 0.3 s. */
+const buildPack = async (program: string): Promise<string> => {
+  const building = Bun.spawn([process.execPath, "--no-env-file", program], {
+    env: { PATH: process.env["PATH"] ?? "", HOME: process.env["HOME"] ?? "" },
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [text, complaints, code] = await Promise.all([
+    new Response(building.stdout).text(),
+    new Response(building.stderr).text(),
+    building.exited,
+  ]);
+  if (code !== 0) throw new Error(`the dashboard could not be built: ${complaints.slice(0, 2000)}`);
+  return text;
+};
+
+/**
+ * The text of the pack that belongs to this API: within the compiled program, or beside the bundle. In a checkout it is
+ * built from the sources. Null when it is not there. `folder` is where this module is.
+ */
+const findPack = async (folder: string): Promise<string | null> => {
+  if (folder.startsWith(COMPILED)) {
+    const pack = Bun.embeddedFiles.find((file) => PACK_NAME.test((file as File).name));
+    return pack ? pack.text() : null;
+  }
+  const source = join(folder, "../../../../dashboard/build/main.ts");
+  if (existsSync(source)) return buildPack(source);
+  const built = join(folder, "../../dashboard/dist/dashboard.pack");
+  return existsSync(built) ? Bun.file(built).text() : null;
+};
+
+/** Returns a function that loads the files at its first call. After a failure the next call tries again. */
+export const openDashboard = (folder: string = import.meta.dir): (() => Promise<DashboardFiles | null>) => {
+  let loading: Promise<DashboardFiles | null> | null = null;
+  return () => {
+    loading ??= findPack(folder).then(
+      (text) => (text === null ? null : readPack(text)),
+      (error: unknown) => {
+        loading = null;
+        throw error;
+      },
+    );
+    return loading;
+  };
+};

@@ -1,0 +1,37 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
+import { ModelPage } from "@realtime-avatar/domain/avatars/models";
+import { validate } from "@realtime-avatar/domain/schema";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+test("lists the default model and the platform's own, with what they require", async () => {
+  const key = await api.key({ scopes: ["avatars:read"] });
+  const { status, body, headers } = await api.call("GET", "/api/v1/models", { key });
+  expect([status, headers.get("content-type"), body.nextCursor]).toEqual([200, "application/json", null]);
+  expect(validate(ModelPage, body)).toEqual([]);
+  expect(body.data.map(({ id, isDefault }: { id: string; isDefault: boolean }) => [id, isDefault])).toEqual([
+    ["model-of-the-test", true],
+    ["realtime-avatar-live-v1", false],
+  ]);
+  for (const { requirements } of body.data) {
+    for (const kind of ["image", "video"] as const) {
+      expect(requirements[kind].map(({ code }: { code: string }) => code)).toEqual(
+        REQUIREMENTS[kind].map(({ code }) => code),
+      );
+    }
+  }
+});
+
+test("a parameter is refused: there is one page", async () => {
+  const key = await api.key({ scopes: ["avatars:read"] });
+  expect((await api.call("GET", "/api/v1/models?limit=1", { key })).status).toBe(422);
+});

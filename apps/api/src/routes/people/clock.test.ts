@@ -1,0 +1,189 @@
+/** The clock of the database decides about sessions, the last use of a passkey, and links. That of a replica may be wrong. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { session } from "@realtime-avatar/testing/database";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import {
+  createTestApp,
+  PUBLIC_URL,
+  readAnswer,
+  requestInit,
+  startApi,
+  type TestApi,
+} from "../../../test/support/api.ts";
+import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
+import {
+  accept,
+  type Person,
+  personOf,
+  seedIdentity,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const MINUTE = 60_000;
+const CURRENT = "/api/v1/user-sessions/current";
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const databaseTime = async (): Promise<number> =>
+  (await api.database.db.client`select clock_timestamp() as now`)[0]?.["now"].getTime();
+/** A replica whose clock differs. */
+const replicaAt = (offset: number): TestApi => {
+  const app = createTestApp(api.database.db, { clock: () => new Date(Date.now() + offset) });
+  const call: TestApi["call"] = async (method, path, sent = {}) =>
+    readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, sent))));
+  return { ...api, call };
+};
+/** `time` is `milliseconds` after some moment between `before` and `after`, to the precision of a column. */
+const expectBetween = (time: string | Date, milliseconds: number, [before, after]: [number, number]): void => {
+  const at = new Date(time).getTime() - milliseconds;
+  expect([at >= before - 1, at <= after + 1]).toEqual([true, true]);
+};
+const timed = async <Result>(work: () => Promise<Result>): Promise<[Result, [number, number]]> => {
+  const before = await databaseTime();
+  const result = await work();
+  return [result, [before, await databaseTime()]];
+};
+
+describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (minutes) => {
+  let replica: TestApi;
+  let person: Person;
+  beforeAll(async () => {
+    replica = replicaAt(minutes * MINUTE);
+    person = await seedPerson(replica, "owner");
+  });
+  const set = (column: string, value: string) =>
+    api.database.db.client.unsafe(`update user_sessions set ${column} = ${value} where id = '${person.sessionId}'`);
+  const renew = async () => {
+    person = personOf(replica, await signIn(replica, person.authenticator), person.authenticator);
+  };
+
+  test("a session lasts as long as elsewhere, and counts on every replica", async () => {
+    const [answer, during] = await timed(() => signIn(replica, person.authenticator));
+    expect(answer.status).toBe(201);
+    const { id, expiresAt, verifiedUntil } = answer.body;
+    const [row] = await api.database.db.client`select created_at from user_sessions where id = ${id}`;
+    expectBetween(row?.["created_at"], 0, during);
+    expectBetween(expiresAt, 12 * 60 * MINUTE, during);
+    expectBetween(verifiedUntil, 5 * MINUTE, during);
+    for (const at of [api, replica]) {
+      expect((await personOf(at, answer, person.authenticator).call("GET", CURRENT)).status).toBe(200);
+    }
+  });
+
+  test("a verification counts for five minutes", async () => {
+    const { publicKey } = (await person.call("POST", `${CURRENT}/verification/options`, {})).body;
+    const credential = person.authenticator.get(publicKey);
+    const [verified, during] = await timed(() => person.call("POST", `${CURRENT}/verification`, { credential }));
+    expectBetween(verified.body.verifiedUntil, 5 * MINUTE, during);
+    const [row] = await api.database.db.client`select verified_until from user_sessions where id = ${person.sessionId}`;
+    expectBetween(row?.["verified_until"], 5 * MINUTE, during);
+  });
+
+  test("a link is valid for 30 minutes", async () => {
+    const email = `clock-${minutes}@example.com`;
+    const [invited, during] = await timed(() => person.call("POST", "/api/v1/invitations", { email, role: "viewer" }));
+    expectBetween(invited.body.expiresAt, 30 * MINUTE, during);
+    const token = invited.body.url.split("#")[1];
+    await api.database.db
+      .client`update invitations set expires_at = now() - interval '1 second' where email = ${email}`;
+    expectProblem(await accept(replica, token, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    await api.database.db
+      .client`update invitations set expires_at = now() + interval '1 minute' where email = ${email}`;
+    expect((await accept(replica, token, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+  });
+
+  test("an operation asks for the passkey when the database says so", async () => {
+    const body = { email: `asks-${minutes}@example.com`, role: "viewer" };
+    await set("verified_until", "now()");
+    expectProblem(await person.call("POST", "/api/v1/invitations", body), "passkey_required");
+    await set("verified_until", "now() + interval '1 minute'");
+    expect((await person.call("POST", "/api/v1/invitations", body)).status).toBe(201);
+  });
+
+  test.each([
+    ["expires_at", "now()"],
+    ["created_at", "now() - interval '30 minutes'"],
+  ])("a session ends when the database says so: %s = %s", async (column, value) => {
+    await set(column, value);
+    await api.database.db.client`delete from people_seen`;
+    expectProblem(await person.call("GET", CURRENT), "invalid_session");
+    expectProblem(await person.call("PATCH", `/api/v1/users/${person.id}`, { name: "x" }), "invalid_session");
+    await renew();
+  });
+});
+
+describe("a write that waits until the passkey was used too long ago writes nothing", () => {
+  const email = "waits@example.com";
+  const keyOf = async () =>
+    (await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["avatars:read"] })).record.id;
+  const writes: [name: string, (person: Person) => Promise<[method: string, path: string, body?: object]>][] = [
+    ["a live key", async () => ["POST", "api-keys", { name: "x", environment: "live" }]],
+    ["a rotation", async () => ["POST", `api-keys/${await keyOf()}/rotate`, {}]],
+    ["a wider key", async () => ["PATCH", `api-keys/${await keyOf()}`, { scopes: ["*"] }]],
+    ["an invitation", async () => ["POST", "invitations", { email, role: "viewer" }]],
+    ["a link for another device", async () => ["POST", "passkeys/invitations", {}]],
+    [
+      "a passkey",
+      async (person) => {
+        const { publicKey } = (await person.call("POST", "/api/v1/passkeys/options", {})).body;
+        return ["POST", "passkeys", { credential: createAuthenticator(PUBLIC_URL).create(publicKey), name: "x" }];
+      },
+    ],
+    [
+      "the end of a passkey",
+      async (person) => ["DELETE", `passkeys/${(await person.call("GET", "/api/v1/passkeys")).body.data[0].id}`],
+    ],
+    ["the end of an identity", async (person) => ["DELETE", `identities/${await seedIdentity(api, person)}`]],
+    ["a role", async () => ["PATCH", `users/${(await seedPerson(api, "viewer")).id}`, { role: "owner" }]],
+    ["a removal", async () => ["DELETE", `users/${(await seedPerson(api, "viewer")).id}`]],
+  ];
+
+  test.each(writes)("%s", async (_, prepare) => {
+    const person = await seedPerson(api, "owner");
+    const [method, path, body] = await prepare(person);
+    const events = () => api.database.db.client`select id from audit_events where actor_id = ${person.id} order by id`;
+    const before = await events();
+    const holder = session(api.database.url);
+    await holder.client`begin`;
+    await holder.client`select 1 from users where id = ${person.id} for update`;
+    const pending = person.call(method, `/api/v1/${path}`, body);
+    await untilBlocked(api.database.db);
+    await holder.client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
+    await holder.client`commit`;
+    expectProblem(await pending, "passkey_required");
+    expect(await events()).toEqual(before);
+    await holder.close();
+  });
+
+  test("and what needs no passkey is written all the same, also in the same batch", async () => {
+    const person = await seedPerson(api, "owner");
+    const holder = session(api.database.url);
+    await holder.client`begin`;
+    await holder.client`select 1 from users where id = ${person.id} for update`;
+    const pending = ["live", "test", "test", "live"].map((environment) =>
+      person.call("POST", "/api/v1/api-keys", { name: environment, environment }),
+    );
+    await untilBlocked(api.database.db);
+    await holder.client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
+    await holder.client`commit`;
+    const answers = await Promise.all(pending);
+    expect(answers.map(({ status }) => status)).toEqual([403, 201, 201, 403]);
+    await holder.close();
+  });
+});
+
+test("a challenge that has expired more than an hour ago is refused, whatever a replica's clock says", async () => {
+  const replica = replicaAt(-70 * MINUTE);
+  const person = await seedPerson(api, "viewer");
+  expectProblem(await signIn(replica, person.authenticator), "invalid_passkey");
+  expect((await signIn(api, person.authenticator)).status).toBe(201);
+});

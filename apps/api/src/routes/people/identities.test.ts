@@ -1,0 +1,87 @@
+/** Linking and unlinking ask for the passkey, or the provider, of the last five minutes, also when they wait. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { session } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import type { TestApi } from "../../../test/support/api.ts";
+import { type FakeProvider, startFakeProvider } from "../../../test/support/people/fake-provider.ts";
+import { beginIdentity, begunBy, endAs, failureOf, pageOf, startApiWith } from "../../../test/support/people/oidc.ts";
+import { type Person, seedIdentity, seedPerson } from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let provider: FakeProvider;
+beforeAll(async () => {
+  provider = startFakeProvider();
+  api = await startApiWith(provider.issuer);
+});
+afterAll(async () => {
+  await api.close();
+  await provider.stop();
+});
+
+const expireVerification = ({ sessionId }: Person, { client } = api.database.db) =>
+  client`update user_sessions set verified_until = now() - interval '1 second' where id = ${sessionId}`;
+const identitiesOf = async (person: Person): Promise<unknown[]> =>
+  (await person.call("GET", "/api/v1/identities")).body.data;
+
+test("an account is unlinked within five minutes after the passkey was used, and not later", async () => {
+  const person = await seedPerson(api, "viewer");
+  const id = await seedIdentity(api, person);
+  await expireVerification(person);
+  expectProblem(await person.call("DELETE", `/api/v1/identities/${id}`), "passkey_required");
+  expect(await identitiesOf(person)).toHaveLength(1);
+  const verified = await seedPerson(api, "viewer");
+  const path = `/api/v1/identities/${await seedIdentity(api, verified)}`;
+  expect((await verified.call("DELETE", path)).status).toBe(200);
+  expect(await identitiesOf(verified)).toEqual([]);
+});
+
+test("an account is not linked when the five minutes have passed at the provider", async () => {
+  const person = await seedPerson(api, "viewer");
+  const begun = await beginIdentity(person);
+  await expireVerification(person);
+  expect(failureOf(await endAs(api, provider, begun, "too-late"))).toBe("not_verified");
+  expect(await identitiesOf(person)).toEqual([]);
+});
+
+test("an account is not linked when the five minutes pass while the link waits for a lock", async () => {
+  const person = await seedPerson(api, "viewer");
+  const begun = await beginIdentity(person);
+  const holder = session(api.database.url);
+  await holder.client`begin`;
+  await holder.client`select 1 from users where id = ${person.id} for update`;
+  const pending = endAs(api, provider, begun, "waits");
+  await untilBlocked(api.database.db);
+  await expireVerification(person, holder);
+  await holder.client`commit`;
+  expect(failureOf(await pending)).toBe("not_verified");
+  expect(await identitiesOf(person)).toEqual([]);
+  await holder.close();
+});
+
+test.each([
+  ["identity", {}],
+  ["verification", { returnTo: "/people" }],
+])(
+  "POST /api/v1/oidc/%s accepts an Idempotency-Key, and refuses one that is malformed or holds a secret",
+  async (path, body) => {
+    const person = await seedPerson(api, "viewer");
+    const begin = (key: string) => person.call("POST", `/api/v1/oidc/${path}`, body, { "idempotency-key": key });
+    const [first, second] = [begunBy(await begin("again")), begunBy(await begin("again"))];
+    expect(first.state).not.toBe(second.state);
+    const secret = await api.key();
+    for (const key of ["", "a b", "x".repeat(256), secret, person.cookie]) {
+      expectProblem(await begin(key), "malformed_request");
+    }
+  },
+);
+
+test("a linked account is shown to its person alone", async () => {
+  const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
+  expect(pageOf(await endAs(api, provider, await beginIdentity(person), "mine"))).toBe("/people");
+  expect(await identitiesOf(person)).toMatchObject([{ issuer: provider.issuer, subject: "mine" }]);
+  expect(await identitiesOf(other)).toEqual([]);
+});

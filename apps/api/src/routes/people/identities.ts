@@ -1,0 +1,74 @@
+/** `/api/v1/identities`: the accounts at a provider of OpenID Connect with which the caller signs in. */
+import { deleteIdentity, listIdentities } from "@realtime-avatar/db/statements/people/identities";
+import { isId } from "@realtime-avatar/domain/id";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
+import { presentIdentity } from "@realtime-avatar/domain/people/people";
+import { IDENTITY_LIST, Identity, IdentityPage } from "@realtime-avatar/domain/people/schemas";
+import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../../dependencies.ts";
+import { authentication } from "../../http/authenticate.ts";
+import { readIfMatch } from "../../http/conditional.ts";
+import { personOf, requirePasskey } from "../../http/people/person.ts";
+import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
+import { sendResource } from "../../http/response.ts";
+import { operations } from "../../openapi/operation.ts";
+
+const OPERATIONS = operations({
+  listIdentities: {
+    summary: "List the own identities",
+    description: "Lists the accounts at a provider with which the caller signs in, newest first.",
+    query: IDENTITY_LIST.query,
+    success: { status: 200, description: "A page of identities.", schema: IdentityPage },
+  },
+  deleteIdentity: {
+    summary: "Unlink an identity",
+    description:
+      "Unlinks an identity of the caller, and ends the other sessions that it has opened. What is the last way to sign in cannot be unlinked.",
+    success: { status: 200, description: "The identity as it was.", schema: Identity },
+    problems: ["passkey_required", "last_passkey"],
+  },
+});
+
+const IDENTITY = { schema: Identity, toText: JSON.stringify };
+/** The version of every identity: it never changes. */
+const VERSION = { version: 1 };
+
+export const identityRoutes = (dependencies: Dependencies) => {
+  const { responseBytes, oidc } = dependencies;
+  return new Elysia({ name: "identities", prefix: "/api/v1/identities" })
+    .use(authentication(dependencies))
+    .get(
+      "",
+      async ({ caller, db, request, set }) => {
+        const page = readPage(IDENTITY_LIST, readQuery(request, IDENTITY_LIST.query));
+        const text = pageText(IDENTITY_LIST, page, await listIdentities(db, personOf(caller), page));
+        return responseBytes.send(text, caller.tenantId, request, set);
+      },
+      { scope: "person", detail: OPERATIONS.listIdentities },
+    )
+    .delete(
+      "/:id",
+      async ({ writeAsCaller, db, params: { id }, request, set }) => {
+        const { matches, errors } = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, errors);
+        const { identity } = await writeAsCaller(async (caller, origin) => {
+          if (!isId("idn", id)) throw notFound();
+          const by = requirePasskey(personOf(caller));
+          checkVersion(VERSION, matches);
+          const outcome = await deleteIdentity(db, id, oidc?.issuer ?? null, by, origin);
+          switch (outcome.kind) {
+            case "not_found":
+              throw notFound();
+            case "last_passkey":
+              throw new Problem("last_passkey", "The person could not sign in without the identity.");
+            case "written":
+            case "stale":
+              return outcome;
+          }
+        });
+        return sendResource(IDENTITY, presentIdentity(identity), VERSION, set);
+      },
+      { scope: "person", detail: OPERATIONS.deleteIdentity },
+    );
+};

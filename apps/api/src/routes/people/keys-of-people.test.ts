@@ -1,0 +1,172 @@
+/** What people do with keys and other resources: no lineage, two worlds, replays, the audit trail. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import {
+  type Answer,
+  createTestApp,
+  readAnswer,
+  startApi,
+  TEST_CONFIG,
+  type TestApi,
+} from "../../../test/support/api.ts";
+import { type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let person: Person;
+beforeAll(async () => {
+  api = await startApi();
+  person = await seedPerson(api, "developer");
+});
+afterAll(() => api.close());
+
+const KEYS = "/api/v1/api-keys";
+const create = (body: object = {}, headers: Record<string, string> = {}, environment: "live" | "test" = "live") =>
+  person.call("POST", KEYS, { name: "x", scopes: ["*"], ...body }, headers, environment);
+const age = () =>
+  api.database.db
+    .client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${person.id}`;
+const renew = async () => {
+  person = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+};
+
+describe("keys that a person creates", () => {
+  test("are root keys that outlive the session", async () => {
+    const { status, body } = await create({ environment: "live" });
+    expect(status).toBe(201);
+    const [row] = await api.database.db.client`select lineage, environment from api_keys where id = ${body.id}`;
+    expect(row).toEqual({ lineage: [], environment: "live" });
+    await person.call("DELETE", "/api/v1/user-sessions/current");
+    expect((await api.call("GET", "/api/v1/avatars", { key: body.apiKey })).status).toBe(200);
+    await renew();
+  });
+
+  test("are rotated, changed and revoked by a person, as are keys of the operator", async () => {
+    const root = (await api.call("GET", `${KEYS}/self`, { key: await api.key() })).body;
+    for (const { id } of [(await create({ environment: "live" })).body, root]) {
+      const path = `${KEYS}/${id}`;
+      expect((await person.call("GET", path)).body.id).toBe(id);
+      expect((await person.call("PATCH", path, { name: "y" })).body.name).toBe("y");
+      // An overlap under way keeps no person from rotating: that is the way back for a lost secret.
+      for (let turn = 0; turn < 2; turn++) {
+        const rotated = await person.call("POST", `${path}/rotate`, { overlapSeconds: 60 });
+        expect([rotated.status, typeof rotated.body.apiKey]).toEqual([200, "string"]);
+      }
+      expect((await person.call("DELETE", path)).body.status).toBe("revoked");
+    }
+  });
+
+  test("ask for the passkey when they are live, rotated or widened, and not otherwise", async () => {
+    const { id } = (await create({ environment: "live", scopes: ["avatars:read"] })).body;
+    const path = `${KEYS}/${id}`;
+    await age();
+    expectProblem(await create({ environment: "live" }), "passkey_required");
+    expectProblem(await person.call("POST", `${path}/rotate`, {}), "passkey_required");
+    expectProblem(await person.call("PATCH", path, { scopes: ["*"] }), "passkey_required");
+    expect((await create({ environment: "test" })).status).toBe(201);
+    expect((await person.call("PATCH", path, { name: "z" })).status).toBe(200);
+    expect((await person.call("PATCH", path, { spendLimitCreditMicros: 5 })).status).toBe(200);
+    expectProblem(await person.call("PATCH", path, { spendLimitCreditMicros: null }), "passkey_required");
+    expect((await person.call("DELETE", path)).status).toBe(200);
+    await renew();
+  });
+});
+
+describe("the header selects the world", () => {
+  test("in test, live objects are not there, and nothing live is created", async () => {
+    const body = { displayName: "x", sourceKind: "image" };
+    const [live, test] = [
+      await person.call("POST", "/api/v1/avatars", body),
+      await person.call("POST", "/api/v1/avatars", body, {}, "test"),
+    ];
+    expect([live.body.environment, test.body.environment]).toEqual(["live", "test"]);
+    expectProblem(await person.call("GET", `/api/v1/avatars/${live.body.id}`, undefined, {}, "test"), "not_found");
+    expectProblem(await person.call("GET", `/api/v1/avatars/${test.body.id}`), "not_found");
+    const key = (await create({ environment: "live" })).body;
+    expectProblem(await person.call("DELETE", `${KEYS}/${key.id}`, undefined, {}, "test"), "not_found");
+    expectProblem(await create({ environment: "live" }, {}, "test"), "grant_exceeds_caller");
+    expect((await create({ environment: "test" }, {}, "test")).status).toBe(201);
+  });
+});
+
+describe("an Idempotency-Key of a person", () => {
+  test("replays the secret in the same session alone, and counts in one world", async () => {
+    const headers = { "idempotency-key": "once" };
+    const first = await create({ environment: "test" }, headers);
+    const again = await create({ environment: "test" }, headers);
+    expect(again.headers.get("idempotent-replayed")).toBe("true");
+    expect(again.body).toEqual(first.body);
+    const inTest = await create({ environment: "test" }, headers, "test");
+    expect([inTest.status, inTest.body.id === first.body.id]).toEqual([201, false]);
+    const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const body = { name: "x", scopes: ["*"], environment: "test" };
+    const other = await second.call("POST", KEYS, body, headers);
+    expectProblem(other, "replay_unavailable");
+    expect(other.headers.get("location")).toBe(`${KEYS}/${first.body.id}`);
+    // Of another person it is another key.
+    const stranger = await seedPerson(api, "developer");
+    expect((await stranger.call("POST", KEYS, body, headers)).status).toBe(201);
+    const [stored] = await api.database.db.client`
+      select answer from idempotency_keys where api_key_id = ${person.id} and idempotency_key = 'once'`;
+    expect(Buffer.from(stored?.["answer"]).toString("latin1")).not.toContain(first.body.apiKey);
+  });
+
+  test("of an avatar is replayed, also in another session", async () => {
+    const body = { displayName: "x", sourceKind: "image" };
+    const headers = { "idempotency-key": "avatar" };
+    const first = await person.call("POST", "/api/v1/avatars", body, headers);
+    await renew();
+    const again = await person.call("POST", "/api/v1/avatars", body, headers);
+    expect(again.body).toEqual(first.body);
+  });
+});
+
+describe("the audit trail", () => {
+  test("names the person", async () => {
+    const { body } = await create({ environment: "test" });
+    const events = await person.call("GET", `/api/v1/audit-events?targetId=${body.id}`);
+    expect(events.body.data).toMatchObject([
+      { action: "api_key.created", actorType: "user", actorId: person.id, actorKeyId: null },
+    ]);
+    const owner = await seedPerson(api, "owner");
+    const own = await owner.call("GET", `/api/v1/audit-events?targetId=${owner.id}`);
+    expect(own.body.data).toMatchObject([{ action: "user.created", actorType: "user", actorId: owner.id }]);
+    // A test key sees nothing of people.
+    const inTest = await api.call("GET", "/api/v1/audit-events?limit=100", { key: await api.key({ scopes: ["*"] }) });
+    expect(inTest.text).not.toContain(owner.id);
+  });
+
+  test("and no log line or row has a token", async () => {
+    const tokens = [person.cookie];
+    const { url } = (
+      await (
+        await seedPerson(api, "owner")
+      ).call("POST", "/api/v1/invitations", {
+        email: "logged@example.com",
+        role: "viewer",
+      })
+    ).body;
+    tokens.push(url.split("#")[1]);
+    const secrets = tokens.map((token) => token.split("_").at(-1) ?? "");
+    for (const secret of secrets) expect(api.log.join("\n")).not.toContain(secret);
+    for (const headers of [{ "x-request-id": tokens[0] ?? "" }]) {
+      const answer = await api.call("GET", "/healthz", { headers });
+      expect(answer.headers.get("x-request-id")).not.toBe(tokens[0] as string);
+    }
+  });
+});
+
+describe("the rate limit", () => {
+  test("counts each session by itself", async () => {
+    const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
+    const app = createTestApp(api.database.db, { config });
+    const others = [person, await seedPerson(api, "viewer")];
+    const ask = async ({ cookie }: Person): Promise<Answer> =>
+      readAnswer(await app.handle(new Request("http://api/api/v1/users", { headers: pageHeaders(cookie) })));
+    for (const one of others) expect((await ask(one)).status).toBe(200);
+    const answers = await Promise.all(Array.from({ length: 20 }, () => ask(person)));
+    expect(answers.some(({ status }) => status === 429)).toBe(true);
+  });
+});

@@ -1,0 +1,305 @@
+/** The end of an attempt to sign in by OpenID Connect. Every outcome is a redirect to a page of the dashboard. */
+import { describeError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
+import type { PersonCaller } from "@realtime-avatar/db/statements/callers";
+import { findIdentity, insertIdentity } from "@realtime-avatar/db/statements/people/identities";
+import { acceptInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import {
+  findUserSession,
+  inEnvironment,
+  insertUserSession,
+  verifyUserSession,
+} from "@realtime-avatar/db/statements/people/user-sessions";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import {
+  isSessionOf,
+  isStateOf,
+  type OidcAttempt,
+  type OidcPurpose,
+  type OidcSession,
+  openOidcAttempt,
+  spentAttempt,
+} from "@realtime-avatar/domain/people/oidc-attempt";
+import type { OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
+import {
+  type IdentityRecord,
+  newUserSession,
+  PEOPLE_ENVIRONMENT,
+  type UserRecord,
+  verifiedUntil,
+} from "@realtime-avatar/domain/people/people";
+import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { Problem } from "@realtime-avatar/domain/problem";
+import type { Dependencies } from "../../dependencies.ts";
+import { clearedAttemptCookie, presentedAttempt, sessionCookie } from "../../http/people/cookie.ts";
+import { OidcError, type OidcPerson } from "../../http/people/oidc.ts";
+import { requirePasskey } from "../../http/people/person.ts";
+import { toProblem } from "../../http/problem.ts";
+import { originOf, type RequestContext, untimed } from "../../http/request-context.ts";
+import type { ResponseHead } from "../../http/response.ts";
+import { runWrite } from "../../http/run-write.ts";
+import { findValidInvitation, invitedUserId } from "./invitations.ts";
+import { userAgentOf } from "./sign-in.ts";
+
+/** What the end of an attempt needs. */
+type End<Purpose extends OidcPurpose = OidcPurpose> = {
+  dependencies: Dependencies;
+  db: Db;
+  attempt: OidcAttempt & { purpose: Purpose };
+  person: OidcPerson;
+  request: Request;
+  context: RequestContext;
+};
+type EndOf<Kind extends OidcPurpose["kind"]> = End<Extract<OidcPurpose, { kind: Kind }>>;
+
+/** Where an attempt that succeeded leads, below `/dashboard`; and the new session, if there is one. */
+type Success = { page: string; session: SessionToken | null };
+
+/**
+ * Until when a session is verified. The provider may have asked the person long before, or say nothing about it: then
+ * operations that ask for the passkey ask the person again.
+ */
+const verifiedBy = ({ authenticatedAt }: OidcPerson, now: Date): Date =>
+  authenticatedAt === null ? now : verifiedUntil(authenticatedAt < now ? authenticatedAt : now);
+
+const endSignIn = async ({
+  dependencies,
+  db,
+  attempt,
+  person,
+  request,
+  context,
+}: EndOf<"sign_in">): Promise<Success> => {
+  const { tenantId } = attempt;
+  const identity = await findIdentity(db, tenantId, person);
+  if (!identity) throw new OidcError("unknown_identity");
+  const { id: identityId, userId } = identity;
+  context.userId = userId;
+  const origin = originOf(dependencies, null, context);
+  const { now } = origin;
+  const signedIn = newUserSession(
+    {
+      tenantId,
+      userId,
+      passkeyId: null,
+      identityId,
+      userAgent: userAgentOf(request),
+      verifiedUntil: verifiedBy(person, now),
+    },
+    origin,
+  );
+  const use = { tenantId, identityId, userId, usedAt: now };
+  const isWritten = await runWrite(() => insertUserSession(db, signedIn, use, spentAttempt(attempt), origin));
+  if (!isWritten) throw new OidcError("expired", "spent");
+  return { page: "/keys", session: signedIn.token };
+};
+
+/** What the acceptance of an invitation writes. */
+const acceptanceOf = (
+  { dependencies, attempt, person, request, context }: EndOf<"acceptance">,
+  invitation: Invited,
+) => {
+  const { tenantId, email, role } = invitation;
+  const origin = originOf(dependencies, null, context);
+  const { now, random } = origin;
+  const userId = invitedUserId(invitation);
+  const { issuer, subject } = person;
+  const { name } = attempt.purpose;
+  const user: UserRecord = { tenantId, id: userId, email, name, role, version: 1, createdAt: now, lastSeenAt: null };
+  const identity: IdentityRecord = {
+    tenantId,
+    id: newId("idn", now, random),
+    userId,
+    issuer,
+    subject,
+    createdAt: now,
+    lastUsedAt: now,
+  };
+  const of = { tenantId, userId, passkeyId: null, identityId: identity.id, userAgent: userAgentOf(request) };
+  const signedIn = newUserSession({ ...of, verifiedUntil: verifiedBy(person, now) }, origin);
+  const isNew = invitation.userId === null;
+  const challenge = spentAttempt(attempt);
+  return { origin, acceptance: { ...signedIn, user: isNew ? user : null, passkey: null, identity, challenge } };
+};
+type Invited = Awaited<ReturnType<typeof findValidInvitation>>;
+
+const endAcceptance = async (end: EndOf<"acceptance">): Promise<Success> => {
+  const { db, attempt, context } = end;
+  const invitation = await findValidInvitation(db, attempt.purpose.token);
+  // The attempt is sealed, and the token carries its tenant. A difference is a defect.
+  if (invitation.tenantId !== attempt.tenantId) throw new OidcError("invalid_invitation");
+  const { acceptance, origin } = acceptanceOf(end, invitation);
+  context.userId = invitedUserId(invitation);
+  const { kind } = await runWrite(() => acceptInvitation(db, invitation, acceptance, origin));
+  switch (kind) {
+    case "written":
+      return { page: "/keys", session: acceptance.token };
+    case "invalid_invitation":
+    case "already_member":
+      throw new OidcError(kind);
+    case "over_quota":
+      throw new OidcError("quota_exceeded");
+    case "taken":
+      throw new OidcError("identity_taken");
+    case "refused":
+      throw new OidcError("expired", "spent");
+  }
+};
+
+/** The end of an attempt that began in a session. */
+type OfSession = Pick<End, "db" | "context"> & { attempt: { tenantId: TenantId; purpose: OidcSession } };
+
+/**
+ * The person of the session for which the attempt began. The cookie of the session is Strict, so it does not come with the
+ * request of a provider: the attempt, which is sealed, names the session in its place.
+ */
+const callerOf = async ({ db, attempt, context }: OfSession): Promise<PersonCaller> => {
+  const stored = await findUserSession(db, { tenantId: attempt.tenantId, id: attempt.purpose.sessionId });
+  if (!stored?.isLive || !isSessionOf(attempt.purpose, stored.digest)) throw new OidcError("session_ended");
+  context.userId = stored.person.id;
+  return inEnvironment(stored.person, PEOPLE_ENVIRONMENT);
+};
+
+const endIdentity = async (end: EndOf<"identity">): Promise<Success> => {
+  const { dependencies, db, attempt, person, context } = end;
+  const { kind } = await retryWhileStale(async () => {
+    // Again, as the attempt lasts longer than a verification.
+    const caller = requirePasskey(await callerOf(end));
+    const origin = originOf(dependencies, caller, context);
+    const identity: IdentityRecord = {
+      tenantId: caller.tenantId,
+      id: newId("idn", origin.now, origin.random),
+      userId: caller.id,
+      issuer: person.issuer,
+      subject: person.subject,
+      createdAt: origin.now,
+      lastUsedAt: null,
+    };
+    return runWrite(() => insertIdentity(db, identity, spentAttempt(attempt), caller, origin));
+  });
+  switch (kind) {
+    case "written":
+      return { page: "/people", session: null };
+    case "over_quota":
+      throw new OidcError("quota_exceeded");
+    case "taken":
+      throw new OidcError("identity_taken");
+    case "refused":
+      throw new OidcError("expired", "spent");
+  }
+};
+
+const endVerification = async (end: EndOf<"verification">): Promise<Success> => {
+  const { dependencies, db, attempt, person, context } = end;
+  const { returnTo, environment } = attempt.purpose;
+  const { kind } = await retryWhileStale(async () => {
+    const caller = await callerOf(end);
+    const identity = await findIdentity(db, caller.tenantId, person);
+    if (identity?.userId !== caller.id) throw new OidcError("unknown_identity");
+    const origin = originOf(dependencies, caller, context);
+    const { tenantId, id: userId } = caller;
+    const use = { tenantId, identityId: identity.id, userId, usedAt: origin.now };
+    // By the clock of the database, as the look-up has read it.
+    const until = verifiedBy(person, caller.checkedAt);
+    return runWrite(() => verifyUserSession(db, caller, use, spentAttempt(attempt), until, origin));
+  });
+  if (kind === "refused") throw new OidcError("expired", "spent");
+  return { page: `${returnTo}${environment === "test" ? "?environment=test" : ""}`, session: null };
+};
+
+const endFor = (end: End): Promise<Success> => {
+  const { purpose } = end.attempt;
+  switch (purpose.kind) {
+    case "sign_in":
+      return endSignIn({ ...end, attempt: { ...end.attempt, purpose } });
+    case "acceptance":
+      return endAcceptance({ ...end, attempt: { ...end.attempt, purpose } });
+    case "identity":
+      return endIdentity({ ...end, attempt: { ...end.attempt, purpose } });
+    case "verification":
+      return endVerification({ ...end, attempt: { ...end.attempt, purpose } });
+  }
+};
+
+/** The parameters of the response. A repeated one is a failure (RFC 6749 §3.1): two readers could take different ones. */
+const parametersOf = ({ url }: Request): URLSearchParams => {
+  const start = url.indexOf("?");
+  const parameters = new URLSearchParams(start === -1 ? "" : url.slice(start));
+  const names = [...parameters.keys()];
+  if (new Set(names).size !== names.length) throw new OidcError("not_accepted", "repeated_parameter");
+  return parameters;
+};
+
+/** The attempt of the cookie, if the response belongs to it. */
+const attemptOf = (
+  { publicUrl, sessionSecret, clock }: Dependencies,
+  request: Request,
+  parameters: URLSearchParams,
+): OidcAttempt => {
+  const sealed = presentedAttempt(request, publicUrl());
+  if (sealed === null) throw new OidcError("expired", "no_cookie");
+  const attempt = openOidcAttempt(sealed, sessionSecret, clock());
+  if (!attempt) throw new OidcError("expired", "cookie");
+  if (!isStateOf(attempt, parameters.get("state") ?? "")) throw new OidcError("expired", "state");
+  return attempt;
+};
+
+/** The problems that the page explains. The others are failures of the service. */
+const FAILURES: Partial<Record<Problem["code"], OidcFailure>> = {
+  invalid_invitation: "invalid_invitation",
+  passkey_required: "not_verified",
+  rate_limited: "rate_limited",
+};
+
+/** The failure behind an error, which is logged: without the parameters of the request, and in no words of the provider. */
+const failureOf = (error: unknown, { log }: Dependencies, { requestId }: RequestContext): OidcFailure => {
+  const failure =
+    error instanceof OidcError ? error.failure : (error instanceof Problem && FAILURES[error.code]) || "unavailable";
+  const line = { requestId, failure, reason: error instanceof OidcError ? error.reason : undefined };
+  if (failure !== "unavailable") log.info(line, "a sign-in by OIDC failed");
+  else log.error({ ...line, error: describeError(error), problem: toProblem(error).code }, "a sign-in by OIDC failed");
+  return failure;
+};
+
+const pageOfFailure = (failure: OidcFailure, attempt: OidcAttempt | null): string =>
+  `/sign-in?${new URLSearchParams({ ...(attempt && { tenant: attempt.tenantId }), problem: failure })}`;
+
+/** Ends an attempt, and sends the redirect. */
+export const endOidcAttempt = async (
+  dependencies: Dependencies,
+  checkRate: (request: Request) => Promise<void>,
+  request: Request,
+  context: RequestContext,
+  set: ResponseHead,
+): Promise<string> => {
+  const { oidc, publicUrl } = dependencies;
+  const cookies: string[] = [];
+  let attempt: OidcAttempt | null = null;
+  let page: string;
+  try {
+    await checkRate(request);
+    // A HEAD, which programs send to look at an address, must not spend the attempt.
+    if (!oidc || request.method !== "GET") throw new OidcError("expired", "method");
+    const parameters = parametersOf(request);
+    const begun = attemptOf(dependencies, request, parameters);
+    attempt = begun;
+    context.tenantId = begun.tenantId;
+    // The response belongs to the attempt: it is over, whatever the outcome is.
+    cookies.push(clearedAttemptCookie(publicUrl()));
+    if (parameters.get("error") === "access_denied") throw new OidcError("denied");
+    const person = await untimed(context, () => oidc.exchange(begun, parameters));
+    const db = dependencies.db.until(context);
+    const success = await endFor({ dependencies, db, attempt: begun, person, request, context });
+    if (success.session) cookies.push(sessionCookie(publicUrl(), success.session));
+    page = success.page;
+  } catch (error) {
+    page = pageOfFailure(failureOf(error, dependencies, context), attempt);
+  }
+  set.status = 303;
+  set.headers["location"] = `${publicUrl()}/dashboard${page}`;
+  set.headers["referrer-policy"] = "no-referrer";
+  // Elysia sends a list as one header for each item; its type of `set` has no list.
+  if (cookies.length > 0) (set.headers as Record<string, unknown>)["set-cookie"] = cookies;
+  return "";
+};

@@ -1,0 +1,154 @@
+/** Sign-in by OpenID Connect against a real provider: from the page to the provider and back. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { createOidcBrowser, type OidcServer, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
+import { type Answer, PUBLIC_URL, type TestApi } from "../../../test/support/api.ts";
+import {
+  ATTEMPT_COOKIE,
+  type Begun,
+  beginAcceptance,
+  beginIdentity,
+  beginSignIn,
+  beginVerification,
+  CALLBACK,
+  comeBack,
+  failureOf,
+  pageOf,
+  personWith,
+  setCookieOf,
+  startApiWith,
+} from "../../../test/support/people/oidc.ts";
+import { inviteByOperator, seedPerson } from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let provider: OidcServer;
+beforeAll(async () => {
+  provider = await startOidcServer();
+  provider.register(PUBLIC_URL + CALLBACK);
+  api = await startApiWith(provider.issuer);
+});
+afterAll(async () => {
+  await api.close();
+  await provider.close();
+});
+
+/** Signs in at the provider, and comes back. */
+const go = async (begun: Begun, login: string, browser = createOidcBrowser()): Promise<Answer> => {
+  const location = await browser.authorize(begun.url.href, login);
+  expect(location).toStartWith(`${PUBLIC_URL}${CALLBACK}?`);
+  return comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
+};
+
+test("a person joins by an invitation with an account at the provider, and signs in with it", async () => {
+  const token = await inviteByOperator(api, { email: "grace@example.com", role: "developer" });
+  const begun = await beginAcceptance(api, token, "Grace");
+  const joined = await go(begun, "grace-1");
+  expect(pageOf(joined)).toBe("/keys");
+  expect(setCookieOf(joined, ATTEMPT_COOKIE)).toBe("");
+  const person = personWith(api, joined);
+  const current = await person.call("GET", "/api/v1/user-sessions/current");
+  expect(current.body.user).toMatchObject({ email: "grace@example.com", name: "Grace", role: "developer" });
+
+  const again = await go(await beginSignIn(api), "grace-1");
+  expect(pageOf(again)).toBe("/keys");
+  const sessions = (await personWith(api, again).call("GET", "/api/v1/user-sessions")).body.data;
+  expect(sessions.map(({ signInMethod }: { signInMethod: string }) => signInMethod)).toEqual(["oidc", "oidc"]);
+  const [identity] = (await person.call("GET", "/api/v1/identities")).body.data;
+  expect(identity).toMatchObject({ issuer: provider.issuer, subject: "grace-1" });
+  // The link is spent.
+  expectProblem(
+    await api.call("POST", "/api/v1/oidc/acceptance", { body: { token, name: "x" } }),
+    "invalid_invitation",
+  );
+});
+
+test("the provider is asked for a code with PKCE, a nonce and a state, and for nothing but the identity", async () => {
+  const { url, cookie } = await beginSignIn(api);
+  const { code_challenge, state, nonce, ...rest } = Object.fromEntries(url.searchParams);
+  expect(rest).toEqual({
+    client_id: "realtime-avatar",
+    redirect_uri: PUBLIC_URL + CALLBACK,
+    response_type: "code",
+    scope: "openid",
+    code_challenge_method: "S256",
+  });
+  for (const text of [code_challenge, state, nonce]) expect(text).toMatch(/^[\w-]{43}$/);
+  // The cookie shows nothing of it.
+  for (const text of [state, nonce, api.tenantId]) {
+    expect(cookie).not.toContain(text as string);
+    expect(Buffer.from(cookie, "base64url").toString("latin1")).not.toContain(text as string);
+  }
+});
+
+test("the cookie of an attempt is Lax, for ten minutes, and for this host alone", async () => {
+  const answer = await api.call("POST", "/api/v1/oidc/sign-in", { body: { tenantId: api.tenantId } });
+  const [header = ""] = answer.headers.getSetCookie();
+  const [pair, ...attributes] = header.split("; ");
+  expect(pair).toStartWith(`${ATTEMPT_COOKIE}=`);
+  expect(attributes).toEqual(["Path=/", "HttpOnly", "SameSite=Lax", "Secure", "Max-Age=600"]);
+});
+
+test("a person links an account, verifies with it, and is asked by the provider again", async () => {
+  const person = await seedPerson(api, "owner");
+  const browser = createOidcBrowser();
+  expect(pageOf(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");
+  await api.database.db
+    .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
+  const invite = () => person.call("POST", "/api/v1/invitations", { email: "new@example.com", role: "viewer" });
+  expectProblem(await invite(), "passkey_required");
+
+  const options = await person.call("POST", "/api/v1/user-sessions/current/verification/options");
+  expect(options.body).toMatchObject({ hasPasskey: true, oidc: { name: "Example Login" } });
+  const begun = await beginVerification(person, "/usage");
+  expect(Object.fromEntries(begun.url.searchParams)).toMatchObject({ prompt: "login", max_age: "0" });
+  // The browser has a session of the provider, which asks nevertheless.
+  expect(pageOf(await go(begun, "linked-1", browser))).toBe("/usage");
+  expect((await invite()).status).toBe(201);
+});
+
+test("a verification as another account of the provider is refused", async () => {
+  const person = await seedPerson(api, "owner");
+  await go(await beginIdentity(person), "mine");
+  const other = await seedPerson(api, "owner");
+  await go(await beginIdentity(other), "theirs");
+  for (const login of ["theirs", "unknown"]) {
+    expect(failureOf(await go(await beginVerification(person), login))).toBe("unknown_identity");
+  }
+});
+
+test("an account with the address of a person, but without a link, does not sign in", async () => {
+  await inviteByOperator(api, { email: "victim@example.com", role: "owner" });
+  const person = await seedPerson(api, "owner");
+  const login = person.email.split("@")[0] as string;
+  const before = (await api.database.db.client`select 1 from user_sessions`).length;
+  // Its e-mail address at the provider is that of the person, and verified there.
+  expect(failureOf(await go(await beginSignIn(api), login))).toBe("unknown_identity");
+  expect(failureOf(await go(await beginSignIn(api), "victim"))).toBe("unknown_identity");
+  expect((await api.database.db.client`select 1 from user_sessions`).length).toBe(before);
+});
+
+test("no code, token, state or secret gets into the log", async () => {
+  api.log.length = 0;
+  const begun = await beginSignIn(api);
+  const location = await createOidcBrowser().authorize(begun.url.href, "grace-1");
+  const answer = await comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
+  expect(pageOf(answer)).toBe("/keys");
+  await comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
+  const log = api.log.join("");
+  expect(log).toContain(CALLBACK);
+  const code = new URL(location).searchParams.get("code") as string;
+  for (const secret of [
+    code,
+    begun.state,
+    begun.nonce,
+    begun.cookie,
+    "rta_session_",
+    "eyJ",
+    "the secret of the tests",
+  ]) {
+    expect(log).not.toContain(secret);
+  }
+});

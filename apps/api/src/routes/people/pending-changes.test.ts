@@ -1,0 +1,244 @@
+/** A person who writes without a pause, in commits that take their time, cannot put off a change of themselves. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import { session } from "@realtime-avatar/testing/database";
+import {
+  createTestApp,
+  PUBLIC_URL,
+  readAnswer,
+  requestInit,
+  startApi,
+  type TestApi,
+} from "../../../test/support/api.ts";
+import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
+import { type FakeProvider, startFakeProvider } from "../../../test/support/people/fake-provider.ts";
+import {
+  ATTEMPT_COOKIE,
+  answerOf,
+  beginIdentity,
+  CALLBACK,
+  oidcConfig,
+  pageOf,
+} from "../../../test/support/people/oidc.ts";
+import {
+  accept,
+  type Person,
+  pageHeaders,
+  seedIdentity,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+/** As a commit that waits for a replica far away. */
+const SLOW = `
+  create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
+  create trigger dawdle before update on avatars for each row when (new.display_name = 'slow') execute function dawdle()`;
+const LANES = 20;
+
+let api: TestApi;
+/** Another replica, whose connections are free. */
+let db: Db;
+let replica: TestApi;
+let provider: FakeProvider;
+beforeAll(async () => {
+  api = await startApi();
+  await api.database.db.client.unsafe(SLOW);
+  db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
+  provider = startFakeProvider();
+  const app = createTestApp(db, { config: oidcConfig(provider.issuer) });
+  const call: TestApi["call"] = async (method, path, sent = {}) =>
+    readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, sent))));
+  replica = { ...api, call };
+});
+afterAll(async () => {
+  await db.close();
+  await api.close();
+  await provider.stop();
+});
+
+const onReplica = (person: Person): Person => ({
+  ...person,
+  call: (method, path, body, headers = {}, environment = "live") =>
+    replica.call(method, path, { body, headers: { ...pageHeaders(person.cookie, environment), ...headers } }),
+});
+const writtenBy = async ({ id }: Person): Promise<number> => {
+  const [row] = await api.database.db.client`
+    select count(*)::integer as count from audit_events where actor_id = ${id} and action = 'avatar.updated'`;
+  return row?.["count"];
+};
+const announced = async (): Promise<string[]> =>
+  (await api.database.db.client`select api_key_id as id from api_key_pending_changes`).map(({ id }) => id);
+const optionsOf = async (person: Person, path: string) =>
+  (await person.call("POST", `/api/v1/${path}/options`, {})).body.publicKey;
+
+type Send = () => Promise<{ status: number }>;
+/** Changes that wait for writes of a person: the request, when it is prepared, and whose writes are announced. */
+type Change = [name: string, prepare: (person: Person, owner: Person) => Send | Promise<Send>, announced: keyof Person];
+
+const VERIFICATION = "user-sessions/current/verification";
+/** What ends the rights of the person: nothing is written after the response. */
+const ENDS: Change[] = [
+  [
+    "the end of the session",
+    ({ sessionId }, owner) =>
+      () =>
+        owner.call("DELETE", `/api/v1/user-sessions/${sessionId}`),
+    "sessionId",
+  ],
+  ["a sign-out", (person) => () => onReplica(person).call("DELETE", "/api/v1/user-sessions/current"), "sessionId"],
+  [
+    "the removal of the user",
+    ({ id }, owner) =>
+      () =>
+        owner.call("DELETE", `/api/v1/users/${id}`),
+    "tenantId",
+  ],
+  [
+    "another role",
+    ({ id }, owner) =>
+      () =>
+        owner.call("PATCH", `/api/v1/users/${id}`, { role: "viewer" }),
+    "tenantId",
+  ],
+];
+const OTHERS: Change[] = [
+  [
+    "another name",
+    ({ id }, owner) =>
+      () =>
+        owner.call("PATCH", `/api/v1/users/${id}`, { name: "Grace" }),
+    "id",
+  ],
+  [
+    "a sign-in",
+    ({ authenticator }) =>
+      () =>
+        signIn(replica, authenticator),
+    "id",
+  ],
+  [
+    "a verification",
+    async (person) => {
+      const credential = person.authenticator.get(await optionsOf(person, VERIFICATION));
+      return () => onReplica(person).call("POST", `/api/v1/${VERIFICATION}`, { credential });
+    },
+    "sessionId",
+  ],
+  [
+    "a further passkey",
+    async (person) => {
+      const credential = createAuthenticator(PUBLIC_URL).create(await optionsOf(person, "passkeys"));
+      return () => onReplica(person).call("POST", "/api/v1/passkeys", { credential, name: "Phone" });
+    },
+    "id",
+  ],
+  [
+    "a passkey by a link",
+    async (person) => {
+      const { url } = (await person.call("POST", "/api/v1/passkeys/invitations", {})).body;
+      return () => accept(replica, url.slice(url.indexOf("#") + 1), createAuthenticator(PUBLIC_URL));
+    },
+    "id",
+  ],
+  [
+    "the end of a passkey",
+    async (person) => {
+      const credential = createAuthenticator(PUBLIC_URL).create(await optionsOf(person, "passkeys"));
+      const { id } = (await person.call("POST", "/api/v1/passkeys", { credential, name: "Phone" })).body;
+      return () => onReplica(person).call("DELETE", `/api/v1/passkeys/${id}`);
+    },
+    "id",
+  ],
+  [
+    "a further identity",
+    async (person) => {
+      const begun = await beginIdentity(onReplica(person));
+      return async () => {
+        const query = answerOf(provider, begun);
+        const headers = { cookie: `${ATTEMPT_COOKIE}=${begun.cookie}` };
+        expect(pageOf(await replica.call("GET", `${CALLBACK}?${query}`, { headers }))).toBe("/people");
+        return { status: 201 };
+      };
+    },
+    "id",
+  ],
+  [
+    "the end of an identity",
+    async (person) => {
+      const id = await seedIdentity(api, person);
+      return () => onReplica(person).call("DELETE", `/api/v1/identities/${id}`);
+    },
+    "id",
+  ],
+];
+
+/** Runs `work` while the person changes avatars, one request after the other in each lane. Changes are not batched. */
+const underWrites = async <Result>(flooder: Person, work: () => Promise<Result>): Promise<Result> => {
+  const draft = { displayName: "x", sourceKind: "image" };
+  const avatars = Array.from({ length: LANES }, () => flooder.call("POST", "/api/v1/avatars", draft));
+  const urls = (await Promise.all(avatars)).map(({ body }) => `/api/v1/avatars/${body.id}`);
+  let isOver = false;
+  let written = 0;
+  const lanes = urls.map(async (url) => {
+    while (!isOver) if ((await flooder.call("PATCH", url, { displayName: "slow" })).status === 200) written++;
+  });
+  try {
+    while (written < LANES) await Bun.sleep(1);
+    return await work();
+  } finally {
+    isOver = true;
+    await Promise.all(lanes);
+  }
+};
+
+describe("a person who writes without a pause cannot put off", () => {
+  test.each(ENDS)("%s, and writes nothing after its response", async (_, prepare) => {
+    const owner = onReplica(await seedPerson(api, "owner"));
+    const person = await seedPerson(api, "developer");
+    const send = await prepare(person, owner);
+    const atResponse = await underWrites(person, async () => {
+      expect((await send()).status).toBe(200);
+      // They go on writing, or trying to. The announcement is withdrawn shortly after the response.
+      const written = await writtenBy(person);
+      while ((await announced()).length > 0) await Bun.sleep(5);
+      return written;
+    });
+    expect(await writtenBy(person)).toBe(atResponse);
+  });
+
+  test("a change of role of another person, if the one who writes is an owner", async () => {
+    const subject = await seedPerson(api, "viewer");
+    const [person, owner] = [await seedPerson(api, "owner"), onReplica(await seedPerson(api, "owner"))];
+    const change = () => owner.call("PATCH", `/api/v1/users/${subject.id}`, { role: "developer" });
+    expect((await underWrites(person, change)).status).toBe(200);
+  });
+});
+
+test.each([...ENDS, ...OTHERS])("%s that waits for writes is announced", async (_, prepare, whose) => {
+  const owner = onReplica(await seedPerson(api, "owner"));
+  const person = await seedPerson(api, "developer");
+  const send = await prepare(person, owner);
+  const holder = session(api.database.url);
+  // As a write of the person does.
+  await holder.client`begin`;
+  await holder.client`select 1 from users where id = ${person.id} for share`;
+  await holder.client`select 1 from user_sessions where id = ${person.sessionId} for share`;
+  const pending = send();
+  while (!(await announced()).includes(person[whose] as string)) await Bun.sleep(5);
+  await holder.client`commit`;
+  expect([200, 201]).toContain((await pending).status);
+  await holder.close();
+  while ((await announced()).length > 0) await Bun.sleep(5);
+});
+
+test("another name locks no owner but those whom it is about", async () => {
+  const [person, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
+  const holder = session(api.database.url);
+  await holder.client`begin`;
+  await holder.client`select 1 from users where id = ${other.id} for share`;
+  expect((await person.call("PATCH", `/api/v1/users/${person.id}`, { name: "Grace" })).status).toBe(200);
+  await holder.close();
+});

@@ -1,0 +1,287 @@
+/** Users and passkeys: roles, the last of each, and races. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { session } from "@realtime-avatar/testing/database";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { type Answer, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { type Authenticator, createAuthenticator } from "../../../test/support/people/authenticator.ts";
+import { accept, type Person, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const CURRENT = "/api/v1/user-sessions/current";
+const usersOf = (person: Person) => `/api/v1/users/${person.id}`;
+/** A tenant of its own: how many owners it has matters. */
+const seedOwners = async (count: number): Promise<Person[]> => {
+  const tenant = await seedTenant(api.database.db);
+  return Promise.all(Array.from({ length: count }, () => seedPerson(api, "owner", tenant)));
+};
+const age = (person: Person) =>
+  api.database.db
+    .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
+
+describe("users", () => {
+  test("change their own name; an owner changes names and roles", async () => {
+    const [owner] = (await seedOwners(1)) as [Person];
+    const viewer = await seedPerson(api, "viewer", owner.tenantId);
+    const renamed = await viewer.call("PATCH", usersOf(viewer), { name: "Grace" });
+    expect(renamed.body).toMatchObject({ id: viewer.id, name: "Grace", role: "viewer" });
+    expect(renamed.headers.get("etag")).toBe('"2"');
+    for (const body of [{ role: "owner" }, { role: "viewer" }, { name: "x", role: "developer" }]) {
+      expectProblem(await viewer.call("PATCH", usersOf(viewer), body), "insufficient_role");
+    }
+    expectProblem(await viewer.call("PATCH", usersOf(owner), { name: "x" }), "insufficient_role");
+    const promoted = await owner.call("PATCH", usersOf(viewer), { role: "developer" });
+    expect(promoted.body.role).toBe("developer");
+    expect((await viewer.call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" })).status).toBe(201);
+    const stale = { "if-match": '"1"' };
+    expectProblem(await owner.call("PATCH", usersOf(viewer), { role: "viewer" }, stale), "precondition_failed");
+    await age(owner);
+    expectProblem(await owner.call("PATCH", usersOf(viewer), { role: "viewer" }), "passkey_required");
+    expectProblem(await owner.call("DELETE", usersOf(viewer)), "passkey_required");
+    expect((await owner.call("PATCH", usersOf(viewer), { name: "y" })).status).toBe(200);
+  });
+
+  test("that are removed can do nothing from then on, and cannot sign in", async () => {
+    const [owner] = (await seedOwners(1)) as [Person];
+    const person = await seedPerson(api, "developer", owner.tenantId);
+    const key = await person.call("POST", "/api/v1/api-keys", { name: "stays", scopes: ["avatars:read"] });
+    expect((await owner.call("DELETE", usersOf(person))).body).toMatchObject({ id: person.id, email: person.email });
+    expectProblem(await person.call("GET", "/api/v1/avatars"), "invalid_session");
+    expectProblem(await signIn(api, person.authenticator), "invalid_passkey");
+    expectProblem(await owner.call("GET", usersOf(person)), "not_found");
+    // Keys are of the tenant.
+    expect((await api.call("GET", "/api/v1/avatars", { key: key.body.apiKey })).status).toBe(200);
+    const { client } = api.database.db;
+    for (const table of ["passkeys", "user_sessions"]) {
+      expect(await client`select 1 from ${client(table)} where user_id = ${person.id}`).toHaveLength(0);
+    }
+  });
+
+  test("of another tenant are not there, not even for an owner", async () => {
+    const [[owner], [other]] = (await Promise.all([seedOwners(1), seedOwners(1)])) as [[Person], [Person]];
+    for (const [method, body] of [["GET"], ["PATCH", { role: "viewer" }], ["DELETE"]] as const) {
+      expectProblem(await owner.call(method, usersOf(other), body), "not_found");
+    }
+    const listed = (await owner.call("GET", "/api/v1/users")).body.data.map(({ id }: { id: string }) => id);
+    expect(listed).toEqual([owner.id]);
+  });
+});
+
+describe("the last owner", () => {
+  test("is neither demoted nor removed", async () => {
+    const [owner] = (await seedOwners(1)) as [Person];
+    expectProblem(await owner.call("PATCH", usersOf(owner), { role: "viewer" }), "last_owner");
+    expectProblem(await owner.call("DELETE", usersOf(owner)), "last_owner");
+    expect((await owner.call("PATCH", usersOf(owner), { role: "owner", name: "y" })).status).toBe(200);
+  });
+
+  test.each(["DELETE", "PATCH"])("stays when owners end each other at the same time (%s)", async (method) => {
+    for (let round = 0; round < 5; round++) {
+      const owners = await seedOwners(3);
+      const body = method === "PATCH" ? { role: "viewer" } : undefined;
+      await Promise.all(
+        owners.map((owner, index) => owner.call(method, usersOf(owners[(index + 1) % 3] as Person), body)),
+      );
+      const left = await api.database.db.client`
+        select 1 from users where tenant_id = ${owners[0]?.tenantId ?? ""} and role = 'owner'`;
+      expect(left.length).toBeGreaterThanOrEqual(1);
+    }
+  });
+});
+
+test.each(["DELETE", "PATCH"])("an owner stays when all of them leave at the same time (%s)", async (method) => {
+  const { client } = api.database.db;
+  for (let round = 0; round < 10; round++) {
+    const owners = await seedOwners(2);
+    const body = method === "PATCH" ? { role: "viewer" } : undefined;
+    await Promise.all(owners.map((owner) => owner.call(method, usersOf(owner), body)));
+    const left = await client`select 1 from users where tenant_id = ${owners[0]?.tenantId ?? ""} and role = 'owner'`;
+    expect(left).toHaveLength(1);
+  }
+});
+
+describe("while a write waits, nothing is written afterwards", () => {
+  const changes: [string, "invalid_session" | "insufficient_role", (person: Person) => string][] = [
+    ["the session ends", "invalid_session", ({ sessionId }) => `delete from user_sessions where id = '${sessionId}'`],
+    [
+      "the role is lowered",
+      "insufficient_role",
+      ({ id }) => `update users set role = 'viewer', version = version + 1 where id = '${id}'`,
+    ],
+    [
+      "the user is removed",
+      "invalid_session",
+      ({ id }) =>
+        `delete from user_sessions where user_id = '${id}'; delete from passkeys where user_id = '${id}'; delete from users where id = '${id}'`,
+    ],
+  ];
+  const writes: [string, string, object][] = [
+    ["POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" }],
+    ["POST", "/api/v1/api-keys", { name: "x" }],
+    ["POST", "/api/v1/assets/remote", { kind: "image", remoteUrl: "https://example.com/ada.jpg" }],
+    ["POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" }],
+  ];
+
+  test.each(changes)("when %s", async (_, code, change) => {
+    for (const [method, path, body] of writes) {
+      const role = path.includes("invitations") ? "owner" : "developer";
+      const person = await seedPerson(api, role);
+      const count = async () => (await api.database.db.client`select count(*) from audit_events`)[0]?.["count"];
+      const other = session(api.database.url);
+      await other.client`begin`;
+      await other.client.unsafe(change(person));
+      const before = await count();
+      const pending = person.call(method, path, body);
+      await untilBlocked(api.database.db);
+      await other.client`commit`;
+      expectProblem(await pending, code);
+      expect(await count()).toBe(before);
+      await other.close();
+    }
+  });
+
+  test("and a change of role waits for a write that came first", async () => {
+    const [owner] = (await seedOwners(1)) as [Person];
+    const person = await seedPerson(api, "developer", owner.tenantId);
+    const avatar = await person.call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" });
+    const path = `/api/v1/avatars/${avatar.body.id}`;
+    const other = session(api.database.url);
+    await other.client`begin`;
+    await other.client`select from avatars where id = ${avatar.body.id} for update`;
+    const write = person.call("PATCH", path, { displayName: "written" });
+    await untilBlocked(api.database.db);
+    const demotion = owner.call("PATCH", usersOf(person), { role: "viewer" });
+    await other.client`commit`;
+    expect([(await write).status, (await demotion).status]).toEqual([200, 200]);
+    expectProblem(await person.call("PATCH", path, { displayName: "late" }), "insufficient_role");
+    await other.close();
+  });
+});
+
+describe("passkeys", () => {
+  const add = async (person: Person, authenticator: Authenticator): Promise<Answer> => {
+    const options = await person.call("POST", "/api/v1/passkeys/options", {});
+    if (options.status !== 200) return options;
+    const credential = authenticator.create(options.body.publicKey);
+    return person.call("POST", "/api/v1/passkeys", { credential, name: "Phone" });
+  };
+  const list = async (person: Person) => (await person.call("GET", "/api/v1/passkeys")).body.data;
+
+  test("are added, renamed and deleted, but never the last one", async () => {
+    const person = await seedPerson(api, "viewer");
+    const [first] = await list(person);
+    expectProblem(await person.call("DELETE", `/api/v1/passkeys/${first.id}`), "last_passkey");
+    const phone = createAuthenticator(PUBLIC_URL, { hasCounter: false });
+    const added = await add(person, phone);
+    expect([added.status, added.body.name]).toEqual([201, "Phone"]);
+    expect((await person.call("POST", "/api/v1/passkeys/options", {})).body.publicKey.excludeCredentials).toHaveLength(
+      2,
+    );
+    const bySecond = personOf(api, await signIn(api, phone), phone);
+    expect((await signIn(api, phone)).status).toBe(201);
+    const path = `/api/v1/passkeys/${added.body.id}`;
+    expect((await person.call("PATCH", path, { name: "Old phone" })).body.name).toBe("Old phone");
+    expectProblem(await person.call("PATCH", path, { name: "x" }, { "if-match": '"1"' }), "precondition_failed");
+
+    // The phone is lost: its sessions end with it.
+    expect((await person.call("DELETE", path)).status).toBe(200);
+    expectProblem(await bySecond.call("GET", CURRENT), "invalid_session");
+    expectProblem(await signIn(api, phone), "invalid_passkey");
+    expect((await person.call("GET", CURRENT)).status).toBe(200);
+    expect(await list(person)).toHaveLength(1);
+  });
+
+  test("ask for the passkey again, and are those of the caller alone", async () => {
+    const [person, owner] = [await seedPerson(api, "developer"), await seedPerson(api, "owner")];
+    const [own] = await list(person);
+    for (const [method, body] of [["PATCH", { name: "x" }], ["DELETE"]] as const) {
+      expectProblem(await owner.call(method, `/api/v1/passkeys/${own.id}`, body), "not_found");
+    }
+    await age(person);
+    expectProblem(await add(person, createAuthenticator(PUBLIC_URL)), "passkey_required");
+    expectProblem(await person.call("POST", "/api/v1/passkeys/invitations", {}), "passkey_required");
+    expectProblem(await person.call("DELETE", `/api/v1/passkeys/${own.id}`), "passkey_required");
+  });
+
+  test("both of two are not deleted at the same time", async () => {
+    for (let round = 0; round < 5; round++) {
+      const person = await seedPerson(api, "viewer");
+      await add(person, createAuthenticator(PUBLIC_URL));
+      const both: { id: string }[] = await list(person);
+      await Promise.all(both.map(({ id }) => person.call("DELETE", `/api/v1/passkeys/${id}`)));
+      expect(await list(person)).toHaveLength(1);
+    }
+  });
+
+  test("a registration of another session, or one that was used before, adds none", async () => {
+    const person = await seedPerson(api, "viewer");
+    const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const { body } = await person.call("POST", "/api/v1/passkeys/options", {});
+    const credential = createAuthenticator(PUBLIC_URL).create(body.publicKey);
+    const sent = { credential, name: "x" };
+    expectProblem(await second.call("POST", "/api/v1/passkeys", sent), "invalid_passkey");
+    expect((await person.call("POST", "/api/v1/passkeys", sent)).status).toBe(201);
+    expectProblem(await person.call("POST", "/api/v1/passkeys", sent), "invalid_passkey");
+    // The same authenticator, with a new challenge.
+    expectProblem(await add(person, person.authenticator), "invalid_passkey");
+  });
+
+  test("a link registers one on another device, for the same person, and only while the person exists", async () => {
+    const person = await seedPerson(api, "developer");
+    const link = async (): Promise<string> => {
+      const answer = await person.call("POST", "/api/v1/passkeys/invitations", {});
+      expect(answer.status).toBe(201);
+      expect(answer.body.url).toStartWith(`${PUBLIC_URL}/dashboard/register#rta_invitation_`);
+      return answer.body.url.split("#")[1];
+    };
+    const device = createAuthenticator(PUBLIC_URL);
+    const accepted = await accept(api, await link(), device, "Tablet");
+    expect(accepted.body.user).toMatchObject({ id: person.id, role: "developer", name: "Ada" });
+    expect((await list(person)).map(({ name }: { name: string }) => name)).toEqual(["Tablet", "First passkey"]);
+    const late = await link();
+    const owner = await seedPerson(api, "owner");
+    expect((await owner.call("DELETE", usersOf(person))).status).toBe(200);
+    expectProblem(await accept(api, late, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+  });
+
+  test("a link ends with the passkey that is deleted, or with a session that another one ends, but not with a sign-out", async () => {
+    const person = await seedPerson(api, "viewer");
+    const another = async () => personOf(api, await signIn(api, person.authenticator), person.authenticator);
+    const linkOf = async (of: Person): Promise<string> =>
+      (await of.call("POST", "/api/v1/passkeys/invitations", {})).body.url.split("#")[1];
+    const device = createAuthenticator(PUBLIC_URL);
+    const thief = personOf(api, await accept(api, await linkOf(person), device), device);
+    const lost = (await list(person))[0].id;
+
+    const ofLost = await linkOf(thief);
+    expect((await person.call("DELETE", `/api/v1/passkeys/${lost}`)).status).toBe(200);
+    expectProblem(await accept(api, ofLost, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+
+    const stolen = await another();
+    const ofStolen = await linkOf(stolen);
+    expect((await person.call("DELETE", `/api/v1/user-sessions/${stolen.sessionId}`)).status).toBe(200);
+    expectProblem(await accept(api, ofStolen, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+
+    const own = await another();
+    const ofOwn = await linkOf(own);
+    expect((await own.call("DELETE", CURRENT)).status).toBe(200);
+    expect((await accept(api, ofOwn, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+  });
+
+  test("a person has at most 20", async () => {
+    const person = await seedPerson(api, "viewer");
+    for (let count = 1; count < 20; count++) {
+      expect((await add(person, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+    }
+    expectProblem(await add(person, createAuthenticator(PUBLIC_URL)), "quota_exceeded");
+  });
+});

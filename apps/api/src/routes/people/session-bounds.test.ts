@@ -1,0 +1,113 @@
+/** How many sessions a person has, and what their requests may use. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { PUBLIC_URL, startApi, TEST_CONFIG, type TestApi, testStorage } from "../../../test/support/api.ts";
+import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
+import {
+  accept,
+  inviteByOperator,
+  type Person,
+  personOf,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const CURRENT = "/api/v1/user-sessions/current";
+let api: TestApi;
+/** With one request in a second. */
+let limited: TestApi;
+beforeAll(async () => {
+  const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
+  [api, limited] = await Promise.all([startApi(), startApi(testStorage, { config })]);
+});
+afterAll(() => Promise.all([api.close(), limited.close()]));
+
+const again = async (person: Person, to = api): Promise<Person> =>
+  personOf(to, await signIn(to, person.authenticator), person.authenticator);
+const sessionsOf = (person: Person) =>
+  api.database.db.client`select id from user_sessions where user_id = ${person.id} order by created_at, id`;
+const endedOf = async (person: Person): Promise<string[]> => {
+  const rows = await api.database.db.client`
+    select target_id from audit_events where actor_id = ${person.id} and action = 'user_session.ended' order by id`;
+  return rows.map(({ target_id }) => target_id as string);
+};
+let inserted = 0;
+/** Sessions that the person has had for a while, beside the first. */
+const insertSessions = (person: Person, count: number, ago: string) => api.database.db.client`
+  insert into user_sessions
+  select tenant_id, 'uss_' || lpad((${100 * ++inserted}::integer + at)::text, 26, '0'), user_id, passkey_id, digest, null, 1, verified_until,
+    created_at - ${ago}::interval - make_interval(secs => at), expires_at
+  from user_sessions, generate_series(1, ${count}::integer) at where id = ${person.sessionId}`;
+
+describe("a person has at most 20 valid sessions", () => {
+  test("a sign-in beyond ends the oldest, on every replica, with an audit event", async () => {
+    const person = await seedPerson(api, "viewer");
+    const second = await again(person);
+    await insertSessions(person, 17, "1 minute");
+    await api.database.db.client`
+      update user_sessions set created_at = created_at - interval '5 minutes' where id = ${person.sessionId}`;
+    await again(person);
+    expect([(await sessionsOf(person)).length, await endedOf(person)]).toEqual([20, []]);
+
+    const newest = await again(person);
+    expect([(await sessionsOf(person)).length, await endedOf(person)]).toEqual([20, [person.sessionId]]);
+    expectProblem(await person.call("GET", CURRENT), "invalid_session");
+    for (const other of [second, newest]) expect((await other.call("GET", CURRENT)).status).toBe(200);
+  });
+
+  test("sign-ins at the same time do not pass the bound", async () => {
+    // One with a counter would have to sign in order.
+    const authenticator = createAuthenticator(PUBLIC_URL, { hasCounter: false });
+    const token = await inviteByOperator(api, { email: "at-once@example.com", role: "viewer" });
+    const person = personOf(api, await accept(api, token, authenticator), authenticator);
+    await insertSessions(person, 17, "1 minute");
+    await Promise.all(Array.from({ length: 8 }, () => again(person)));
+    expect([(await sessionsOf(person)).length, (await endedOf(person)).length]).toEqual([20, 6]);
+  });
+
+  test("one that has expired or was idle for too long does not count, and ends no other", async () => {
+    const person = await seedPerson(api, "viewer");
+    await insertSessions(person, 25, "31 minutes");
+    await again(person);
+    expect(await endedOf(person)).toEqual([]);
+    expect((await person.call("GET", CURRENT)).status).toBe(200);
+    // Of those that were idle, what is beyond the bound is deleted.
+    expect((await sessionsOf(person)).length).toBe(20);
+  });
+
+  test("those of others do not count", async () => {
+    const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "viewer")];
+    await insertSessions(person, 19, "1 minute");
+    await again(other);
+    expect([(await sessionsOf(person)).length, await endedOf(person)]).toEqual([20, []]);
+  });
+
+  test("a link for another device ends the oldest as well", async () => {
+    const person = await seedPerson(api, "viewer");
+    await insertSessions(person, 19, "1 minute");
+    const link = (await person.call("POST", "/api/v1/passkeys/invitations", {})).body.url;
+    const token = link.slice(link.indexOf("#") + 1);
+    expect((await accept(api, token, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+    expect([(await sessionsOf(person)).length, (await endedOf(person)).length]).toEqual([20, 1]);
+  });
+});
+
+test("all sessions of a person share one budget of requests", async () => {
+  // A window may end between two requests, so there are several attempts. Apart, two sessions never refuse each other.
+  for (let attempt = 1; ; attempt++) {
+    const person = await seedPerson(limited, "viewer");
+    const sessions = [person, await again(person, limited)];
+    const answers = await Promise.all(sessions.map((session) => session.call("GET", CURRENT)));
+    const refused = answers.find(({ status }) => status === 429);
+    if (refused === undefined && attempt < 20) continue;
+    if (refused === undefined) throw new Error("no request was refused");
+    expectProblem(refused, "rate_limited");
+    expect(refused.body.detail).toStartWith("The sessions of a person together can make 1 requests in each second");
+    const other = await seedPerson(limited, "viewer");
+    expect((await other.call("GET", CURRENT)).status).toBe(200);
+    return;
+  }
+});

@@ -1,0 +1,347 @@
+/** Registration and sign-in with passkeys, and what an attacker would try. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
+import { session } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { type Answer, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { type Cbor, cbor, createAuthenticator, type Deviation } from "../../../test/support/people/authenticator.ts";
+import { attestationCertificate } from "../../../test/support/people/certificate.ts";
+import {
+  accept,
+  COOKIE,
+  cookieOf,
+  inviteByOperator,
+  pageHeaders,
+  personOf,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  api.call("POST", `/api/v1/${path}`, { body, headers });
+
+describe("an invitation", () => {
+  test("shows what it is for, registers the passkey, and signs in", async () => {
+    const token = await inviteByOperator(api, { email: "Ada@Example.com", role: "owner" });
+    const options = await post("invitations/options", { token });
+    expect(options.status).toBe(200);
+    expect(options.body).toMatchObject({ email: "ada@example.com", role: "owner", tenant: { id: api.tenantId } });
+    expect(options.body.publicKey).toMatchObject({
+      rp: { id: "avatars.test" },
+      authenticatorSelection: { residentKey: "required", userVerification: "required" },
+      attestation: "none",
+    });
+
+    const authenticator = createAuthenticator(PUBLIC_URL);
+    const accepted = await accept(api, token, authenticator);
+    expect(accepted.status).toBe(201);
+    expect(accepted.body.user).toMatchObject({ email: "ada@example.com", name: "Ada", role: "owner" });
+    const [cookie = "", ...attributes] = (accepted.headers.get("set-cookie") ?? "").split("; ");
+    expect(cookie).toStartWith(`${COOKIE}=rta_session_`);
+    expect(attributes).toEqual(["Path=/", "HttpOnly", "SameSite=Strict", "Secure", "Max-Age=43200"]);
+    // The token is in the cookie alone.
+    expect(accepted.text).not.toContain("rta_session_");
+
+    const person = personOf(api, accepted, authenticator);
+    const current = await person.call("GET", "/api/v1/user-sessions/current");
+    expect(current.body).toMatchObject({ id: person.sessionId, user: { id: person.id } });
+    expect((await person.call("GET", "/api/v1/avatars")).status).toBe(200);
+  });
+
+  test("can be used once, also by two requests at the same time", async () => {
+    const token = await inviteByOperator(api, { email: "once@example.com", role: "viewer" });
+    const answers = await Promise.all(
+      Array.from({ length: 4 }, () => accept(api, token, createAuthenticator(PUBLIC_URL))),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 201)) expectProblem(answer, "invalid_invitation");
+    expectProblem(await accept(api, token, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    const users = await api.database.db.client`select 1 from users where email = 'once@example.com'`;
+    expect(users).toHaveLength(1);
+  });
+
+  test("is refused in the same words when it is malformed, unknown, changed, expired or replaced", async () => {
+    const email = "gone@example.com";
+    const replaced = await inviteByOperator(api, { email, role: "viewer" });
+    const expired = await inviteByOperator(api, { email, role: "viewer" });
+    await api.database.db
+      .client`update invitations set expires_at = now() - interval '1 second' where email = ${email}`;
+    const changed = `${expired.slice(0, -1)}${expired.endsWith("0") ? "1" : "0"}`;
+    const details = new Set<string>();
+    for (const token of ["x", replaced, expired, changed, replaced.replace("invitation", "session")]) {
+      const answer = await post("invitations/options", { token });
+      expectProblem(answer, "invalid_invitation");
+      details.add(answer.body.detail);
+    }
+    expect(details.size).toBe(1);
+  });
+
+  test("of an owner ends with the owner's right to invite", async () => {
+    const [owner, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
+    const invite = async (email: string): Promise<string> => {
+      const { body } = await owner.call("POST", "/api/v1/invitations", { email, role: "owner" });
+      return body.url.split("#")[1];
+    };
+    const demoted = await invite("after-demotion@example.com");
+    const change = await other.call("PATCH", `/api/v1/users/${owner.id}`, { role: "viewer" });
+    expect(change.status).toBe(200);
+    expectProblem(await accept(api, demoted, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+    await other.call("PATCH", `/api/v1/users/${owner.id}`, { role: "owner" });
+    const removed = await invite("after-removal@example.com");
+    await other.call("DELETE", `/api/v1/users/${owner.id}`);
+    expectProblem(await accept(api, removed, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
+  });
+
+  test("does not give a passkey of an existing person to another one", async () => {
+    const [owner, victim] = [await seedPerson(api, "owner"), await seedPerson(api, "developer")];
+    const body = { email: victim.email.toUpperCase(), role: "owner" };
+    expectProblem(await owner.call("POST", "/api/v1/invitations", body), "already_member");
+    // The address was invited before its person joined.
+    const [first, second] = ["first", "second"].map((name) => `${name}@example.com`);
+    const url = (await owner.call("POST", "/api/v1/invitations", { email: first, role: "viewer" })).body.url;
+    await api.database.db.client`update users set email = ${first as string} where id = ${victim.id}`;
+    expectProblem(await accept(api, url.split("#")[1], createAuthenticator(PUBLIC_URL)), "already_member");
+    await api.database.db.client`update users set email = ${second as string} where id = ${victim.id}`;
+  });
+});
+
+describe("a registration", () => {
+  const attempt = async (deviation: Deviation, authenticator = createAuthenticator(PUBLIC_URL)): Promise<Answer> => {
+    const token = await inviteByOperator(api, { email: `${crypto.randomUUID()}@example.com`, role: "owner" });
+    const { body } = await post("invitations/options", { token });
+    const credential = authenticator.create(body.publicKey, deviation);
+    return post("invitations/acceptance", { token, name: "x", credential });
+  };
+
+  test("is refused for another origin, relying party, challenge or ceremony, or without the person", async () => {
+    const signInOptions = await post("user-sessions/options", {});
+    const deviations: Deviation[] = [
+      { origin: "https://evil.test" },
+      { rpId: "evil.test" },
+      { challenge: "AAAA" },
+      { challenge: signInOptions.body.publicKey.challenge },
+      { type: "webauthn.get" },
+      { crossOrigin: true },
+      { isUserVerified: false },
+    ];
+    for (const deviation of deviations) expectProblem(await attempt(deviation), "invalid_passkey");
+  });
+
+  test("with a certificate is refused before a revocation list is fetched", async () => {
+    // A list that a certificate names, as an attacker would name an address inside the network of the service.
+    let fetched = 0;
+    const list = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(`${++fetched}`) });
+    const keys = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const certificate = attestationCertificate(keys, list.url.href);
+    expect(new X509Certificate(certificate).verify(keys.publicKey)).toBe(true);
+    const statementOf = (signed: Uint8Array): Map<string, Cbor> =>
+      new Map<string, Cbor>([
+        ["alg", -7],
+        ["sig", sign("sha256", signed, keys.privateKey)],
+        ["x5c", [certificate]],
+      ]);
+    try {
+      for (const format of ["packed", "fido-u2f", "tpm", "android-key", "android-safetynet", "apple", "none"]) {
+        const attestation: Deviation["attestation"] = (signed) => [format, statementOf(signed)];
+        expectProblem(await attempt({ attestation }), "invalid_passkey");
+      }
+      expect(fetched).toBe(0);
+    } finally {
+      await list.stop(true);
+    }
+  });
+
+  test("with the signature of its own key, and no certificate, is accepted", async () => {
+    // Self attestation: there is nothing to fetch.
+    const authenticator = createAuthenticator(PUBLIC_URL);
+    const attestation: Deviation["attestation"] = (signed) => [
+      "packed",
+      new Map<string, Cbor>([
+        ["alg", -7],
+        ["sig", authenticator.sign(signed)],
+      ]),
+    ];
+    expect((await attempt({ attestation }, authenticator)).status).toBe(201);
+  });
+
+  test("with the challenge of another invitation is refused", async () => {
+    const [one, other] = [
+      await inviteByOperator(api, { email: "one@example.com", role: "viewer" }),
+      await inviteByOperator(api, { email: "other@example.com", role: "owner" }),
+    ];
+    const { body } = await post("invitations/options", { token: one });
+    const credential = createAuthenticator(PUBLIC_URL).create(body.publicKey);
+    expectProblem(await post("invitations/acceptance", { token: other, name: "x", credential }), "invalid_passkey");
+  });
+
+  test("that is malformed is refused, never a defect", async () => {
+    const token = await inviteByOperator(api, { email: "malformed@example.com", role: "viewer" });
+    const { body } = await post("invitations/options", { token });
+    const good = createAuthenticator(PUBLIC_URL).create(body.publicKey) as Record<string, unknown>;
+    const response = good["response"] as object;
+    const credentials = [
+      {},
+      { ...good, id: 5 },
+      { ...good, rawId: "x" },
+      { ...good, type: "password" },
+      { ...good, response: null },
+      { ...good, response: [] },
+      { ...good, response: { ...response, clientDataJSON: "bnVsbA" } },
+      { ...good, response: { ...response, clientDataJSON: "e30" } },
+      { ...good, response: { ...response, attestationObject: "oA" } },
+      { ...good, response: { ...response, attestationObject: "_____" } },
+      // CBOR, but no map; and a map without a statement.
+      ...[cbor(5), cbor("x"), Buffer.from([0xf6]), cbor(new Map([["fmt", "packed"]]))].map((bytes) => ({
+        ...good,
+        response: { ...response, attestationObject: bytes.toString("base64url") },
+      })),
+    ];
+    for (const credential of credentials) {
+      expectProblem(await post("invitations/acceptance", { token, name: "x", credential }), "invalid_passkey");
+    }
+    expect((await accept(api, token, createAuthenticator(PUBLIC_URL))).status).toBe(201);
+  });
+});
+
+describe("a credential id", () => {
+  test.each([
+    [1023, 201],
+    [1024, 422],
+  ])("of %i bytes is answered by %i", async (length, status) => {
+    const token = await inviteByOperator(api, { email: `long-${length}@example.com`, role: "viewer" });
+    const authenticator = createAuthenticator(PUBLIC_URL, { idLength: length });
+    expect((await accept(api, token, authenticator)).status).toBe(status);
+  });
+});
+
+describe("a sign-in", () => {
+  test("opens a session of its own each time", async () => {
+    const person = await seedPerson(api, "developer");
+    const answers = [await signIn(api, person.authenticator), await signIn(api, person.authenticator)];
+    for (const answer of answers) expect(answer.status).toBe(201);
+    const cookies = new Set([person.cookie, ...answers.map(cookieOf)]);
+    expect(cookies.size).toBe(3);
+  });
+
+  test("is refused when the response was used before, however many requests bring it at once", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const { body } = await post("user-sessions/options", {});
+    const credential = authenticator.get(body.publicKey);
+    const answers = await Promise.all([1, 2, 3].map(() => post("user-sessions", { credential })));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    for (const answer of answers.filter(({ status }) => status !== 201)) expectProblem(answer, "invalid_passkey");
+    expectProblem(await post("user-sessions", { credential }), "invalid_passkey");
+  });
+
+  test("is refused when a challenge that was spent is signed anew", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const { body } = await post("user-sessions/options", {});
+    expect((await post("user-sessions", { credential: authenticator.get(body.publicKey) })).status).toBe(201);
+    expectProblem(await post("user-sessions", { credential: authenticator.get(body.publicKey) }), "invalid_passkey");
+  });
+
+  test("is refused when the signature counter does not move on", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const attempt = async (deviation: Deviation): Promise<Answer> => {
+      const { body } = await post("user-sessions/options", {});
+      return post("user-sessions", { credential: authenticator.get(body.publicKey, deviation) });
+    };
+    expect((await attempt({ counter: 10 })).status).toBe(201);
+    for (const counter of [0, 1, 10]) expectProblem(await attempt({ counter }), "invalid_passkey");
+    expect((await attempt({ counter: 11 })).status).toBe(201);
+  });
+
+  test("with the same counter counts once, also when two arrive at the same time", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const options = await Promise.all([1, 2].map(() => post("user-sessions/options", {})));
+    const holder = session(api.database.url);
+    await holder.client`begin`;
+    await holder.client`select from passkeys where credential_id = ${Buffer.from(authenticator.credentialId, "base64url")} for update`;
+    const attempts = options.map(({ body }) =>
+      post("user-sessions", { credential: authenticator.get(body.publicKey, { counter: 30 }) }),
+    );
+    await untilBlocked(api.database.db);
+    await holder.client`commit`;
+    await holder.close();
+    expect((await Promise.all(attempts)).map(({ status }) => status).sort()).toEqual([201, 422]);
+  });
+
+  test("is refused for another origin, relying party, challenge or ceremony, or without the person", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const token = await inviteByOperator(api, { email: "challenge@example.com", role: "viewer" });
+    const registration = (await post("invitations/options", { token })).body.publicKey;
+    const deviations: Deviation[] = [
+      { origin: "https://evil.test" },
+      { origin: `${PUBLIC_URL}:8443` },
+      { rpId: "evil.test" },
+      { challenge: registration.challenge },
+      { type: "webauthn.create" },
+      { crossOrigin: true },
+      { isUserVerified: false },
+    ];
+    for (const deviation of deviations) {
+      const { body } = await post("user-sessions/options", {});
+      const credential = authenticator.get(body.publicKey, deviation);
+      expectProblem(await post("user-sessions", { credential }), "invalid_passkey");
+    }
+  });
+
+  test("is refused when the authenticator names another person, or no one", async () => {
+    const [one, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
+    const { body } = await post("user-sessions/options", {});
+    const handleOf = (id: string): string =>
+      Buffer.from(`${api.tenantId.slice(4)}${id.slice(4)}`).toString("base64url");
+    for (const handle of [handleOf(other.id), "", "AAAA", handleOf(`usr_${"7".repeat(26)}`)]) {
+      one.authenticator.claimUser(handle);
+      expectProblem(
+        await post("user-sessions", { credential: one.authenticator.get(body.publicKey) }),
+        "invalid_passkey",
+      );
+    }
+    one.authenticator.claimUser(handleOf(one.id));
+    expect((await signIn(api, one.authenticator)).status).toBe(201);
+  });
+
+  test("from a page of another origin is refused, so that no page signs a browser in as another person", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const { body } = await post("user-sessions/options", {});
+    const credential = authenticator.get(body.publicKey);
+    for (const headers of [
+      { origin: "https://evil.test" },
+      { "sec-fetch-site": "cross-site" },
+      { "sec-fetch-site": "same-site" },
+      { origin: "null" },
+    ]) {
+      expectProblem(await post("user-sessions", { credential }, headers as never), "foreign_origin");
+    }
+    const allowed = { origin: PUBLIC_URL, "sec-fetch-site": "same-origin" };
+    expect((await post("user-sessions", { credential }, allowed)).status).toBe(201);
+  });
+
+  test("takes no session from the request", async () => {
+    const { authenticator } = await seedPerson(api, "viewer");
+    const fixed = (await seedPerson(api, "viewer")).cookie;
+    const { body } = await post("user-sessions/options", {});
+    const credential = authenticator.get(body.publicKey);
+    const answer = await post("user-sessions", { credential }, pageHeaders(fixed));
+    expect(answer.status).toBe(201);
+    expect(cookieOf(answer)).not.toBe(fixed);
+  });
+
+  test("is limited by the address", async () => {
+    const headers = { "x-forwarded-for": "192.0.2.77" };
+    const answers = await Promise.all(Array.from({ length: 70 }, () => post("user-sessions/options", {}, headers)));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
+    for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, "rate_limited");
+  });
+});

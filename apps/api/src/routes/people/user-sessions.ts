@@ -1,0 +1,310 @@
+/** `/api/v1/user-sessions`: sign-in, and the sessions of people. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { PersonCaller } from "@realtime-avatar/db/statements/callers";
+import { findIdentitiesOf } from "@realtime-avatar/db/statements/people/identities";
+import { findPasskey, findPasskeysOf } from "@realtime-avatar/db/statements/people/passkeys";
+import {
+  endUserSession,
+  insertUserSession,
+  listUserSessions,
+  verifyUserSession,
+} from "@realtime-avatar/db/statements/people/user-sessions";
+import { isId, type TenantId, type UserId } from "@realtime-avatar/domain/id";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
+import {
+  newUserSession,
+  type PasskeyRecord,
+  presentCurrentSession,
+  presentUserSession,
+  type UserSessionRecord,
+  verifiedUntil,
+} from "@realtime-avatar/domain/people/people";
+import {
+  CurrentSession,
+  Nothing,
+  SignIn,
+  SignInOptions,
+  USER_SESSION_LIST,
+  UserSession,
+  UserSessionPage,
+  VerificationOptions,
+} from "@realtime-avatar/domain/people/schemas";
+import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { checkVersion, notFound } from "@realtime-avatar/domain/problem";
+import type { JsonObject } from "@realtime-avatar/domain/schema";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../../dependencies.ts";
+import { authentication, type WriteAsCaller } from "../../http/authenticate.ts";
+import { readBody, readOptionalBody } from "../../http/body.ts";
+import { type Expectation, entityTag, readIfMatch } from "../../http/conditional.ts";
+import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../../http/idempotency.ts";
+import { clearedCookie } from "../../http/people/cookie.ts";
+import { invalidPasskey } from "../../http/people/passkeys.ts";
+import { personOf } from "../../http/people/person.ts";
+import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
+import { originOf, type RequestContext, withRequestContext } from "../../http/request-context.ts";
+import { sendJson, sendResource } from "../../http/response.ts";
+import { runWrite } from "../../http/run-write.ts";
+import { operations } from "../../openapi/operation.ts";
+import { CURRENT_SESSION, createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
+
+const OPERATIONS = operations({
+  beginSignIn: {
+    summary: "Get options to sign in",
+    description:
+      "Returns the options to sign in with any passkey of this service, and whether there is a sign-in by OpenID Connect. Requires no credentials.",
+    body: Nothing,
+    isBodyOptional: true,
+    success: { status: 200, description: "The options.", schema: SignInOptions },
+    problems: ["rate_limited", "foreign_origin"],
+  },
+  signIn: {
+    summary: "Sign in",
+    description: "Signs in with the response of a passkey. Requires no credentials. Each response counts once.",
+    body: SignIn,
+    success: { status: 201, description: "The session. `Set-Cookie` has its cookie.", schema: CurrentSession },
+    problems: ["rate_limited", "foreign_origin", "invalid_passkey", "invalid_session"],
+    setsCookie: true,
+  },
+  getCurrentUserSession: {
+    summary: "Read the current session",
+    description: "Returns the session of the cookie, with its user and tenant.",
+    success: { status: 200, description: "The session.", schema: CurrentSession },
+  },
+  endCurrentUserSession: {
+    summary: "Sign out",
+    description: "Ends the session of the cookie, on every replica before the response is sent.",
+    success: {
+      status: 200,
+      description: "The session as it was. `Set-Cookie` deletes its cookie.",
+      schema: UserSession,
+    },
+    setsCookie: true,
+  },
+  beginVerification: {
+    summary: "Get options to use the passkey again",
+    description:
+      "Returns the options to verify the session with a passkey of the caller, and the other ways to do that.",
+    createsNothing: true,
+    body: Nothing,
+    isBodyOptional: true,
+    success: { status: 200, description: "The options.", schema: VerificationOptions },
+  },
+  verifyUserSession: {
+    summary: "Use the passkey again",
+    description: "For five minutes, the session may do what asks for the passkey again.",
+    body: SignIn,
+    success: { status: 200, description: "The session.", schema: CurrentSession },
+    problems: ["invalid_passkey"],
+  },
+  listUserSessions: {
+    summary: "List sessions of people",
+    description: "Lists the sessions of the caller, newest first; for an owner, those of the tenant.",
+    query: USER_SESSION_LIST.query,
+    success: { status: 200, description: "A page of sessions.", schema: UserSessionPage },
+  },
+  endUserSession: {
+    summary: "End a session",
+    description:
+      "Ends a session of the caller, or for an owner any session of the tenant, on every replica before the response is sent.",
+    success: { status: 200, description: "The session as it was.", schema: UserSession },
+    setsCookie: true,
+  },
+});
+
+const SESSION = { schema: UserSession, toText: JSON.stringify };
+const SIGN_IN_OPTIONS = { schema: SignInOptions, toText: JSON.stringify };
+const VERIFICATION_OPTIONS = { schema: VerificationOptions, toText: JSON.stringify };
+const SIGN_IN = { purpose: "sign_in", subject: "" } as const;
+
+/** The passkey that the response of an authenticator names, of this user. Throws the problem `invalid_passkey`. */
+const findNamedPasskey = async (
+  db: Db,
+  { tenantId, userId }: { tenantId: TenantId; userId: UserId },
+  credentialId: Uint8Array,
+): Promise<PasskeyRecord> => {
+  const passkey = await findPasskey(db, tenantId, credentialId);
+  if (passkey?.userId !== userId) throw invalidPasskey();
+  return passkey;
+};
+
+/** Signs in with the response of a passkey. */
+const signIn = async (
+  db: Db,
+  dependencies: Dependencies,
+  credential: JsonObject,
+  request: Request,
+  context: RequestContext,
+): Promise<SessionToken> => {
+  const { passkeys } = dependencies;
+  const { credentialId, user } = passkeys.readAssertion(credential);
+  if (!user) throw invalidPasskey();
+  const passkey = await findNamedPasskey(db, user, credentialId);
+  const { assertion, challenge } = await passkeys.verifyAssertion(credential, passkey, SIGN_IN);
+  const origin = originOf(dependencies, null, context);
+  const signedIn = newUserSession({ ...user, passkeyId: passkey.id, userAgent: userAgentOf(request) }, origin);
+  if (!(await runWrite(() => insertUserSession(db, signedIn, assertion, challenge, origin)))) throw invalidPasskey();
+  return signedIn.token;
+};
+
+/** The routes that need no credentials. */
+export const signInRoutes = (dependencies: Dependencies) => {
+  const check = createStrangerCheck(dependencies);
+  return new Elysia({ name: "sign-in", prefix: "/api/v1/user-sessions" })
+    .use(withRequestContext)
+    .post(
+      "/options",
+      async ({ request, set, requestContext }) => {
+        await check(request);
+        await readOptionalBody(request, requestContext, Nothing);
+        const publicKey = await dependencies.passkeys.authenticationOptions([], SIGN_IN);
+        return sendJson(SIGN_IN_OPTIONS, { publicKey, oidc: shownProvider(dependencies) }, set);
+      },
+      { detail: OPERATIONS.beginSignIn },
+    )
+    .post(
+      "",
+      async ({ request, set, requestContext }) => {
+        await check(request);
+        const { credential } = await readBody(request, requestContext, SignIn);
+        const db = dependencies.db.until(requestContext);
+        const token = await signIn(db, dependencies, credential, request, requestContext);
+        return sendNewSession(db, dependencies, token, set);
+      },
+      { detail: OPERATIONS.signIn },
+    );
+};
+
+/** Ends a session as the caller. The response has the session as it was. */
+const end = async (
+  writeAsCaller: WriteAsCaller,
+  db: Db,
+  id: string | null,
+  { versions, matches }: Expectation,
+): Promise<{ session: UserSessionRecord; caller: PersonCaller }> =>
+  writeAsCaller(async (anyCaller, origin) => {
+    const caller = personOf(anyCaller);
+    const target = id ?? caller.sessionId;
+    if (!isId("uss", target)) throw notFound();
+    const ofOthers = caller.role === "owner";
+    const outcome = await endUserSession(db, target, { ofOthers, versions }, caller, origin);
+    switch (outcome.kind) {
+      case "not_found":
+        throw notFound();
+      case "unchanged":
+        checkVersion(outcome.session, matches);
+        throw notFound();
+      case "written":
+        return { ...outcome, caller };
+      case "stale":
+        return outcome;
+    }
+  });
+
+/** Whether the person has an identity of this issuer. */
+const isLinked = async (db: Db, { tenantId, id }: PersonCaller, issuer: string): Promise<boolean> =>
+  (await findIdentitiesOf(db, tenantId, id)).some((identity) => identity.issuer === issuer);
+
+const verificationOf = ({ sessionId }: PersonCaller) => ({ purpose: "verification" as const, subject: sessionId });
+
+/** Verifies the session of the caller by a passkey. */
+const planVerification =
+  (db: Db, { passkeys }: Dependencies, { credential }: SignIn): MakePlan<CurrentSession> =>
+  async (anyCaller, origin) => {
+    const caller = personOf(anyCaller);
+    const { tenantId, id: userId, user, tenantName, checkedAt } = caller;
+    const { credentialId } = passkeys.readAssertion(credential);
+    const passkey = await findNamedPasskey(db, { tenantId, userId }, credentialId);
+    const { assertion, challenge } = await passkeys.verifyAssertion(credential, passkey, verificationOf(caller));
+    // By the clock of the database, as the look-up has read it.
+    const until = verifiedUntil(checkedAt);
+    const session = { ...caller.session, verifiedUntil: until, version: caller.session.version + 1 };
+    const body = presentCurrentSession(session, user, tenantName, checkedAt);
+    return {
+      response: { status: 200, location: null, etag: entityTag(session), body },
+      write: async (claim) => {
+        const outcome = await verifyUserSession(db, caller, assertion, challenge, until, origin, claim);
+        if (outcome.kind === "refused") throw invalidPasskey();
+        return outcome;
+      },
+    };
+  };
+
+export const userSessionRoutes = (dependencies: Dependencies) => {
+  const { responseBytes, passkeys, publicUrl, oidc } = dependencies;
+  return new Elysia({ name: "user-sessions", prefix: "/api/v1/user-sessions" })
+    .use(authentication(dependencies))
+    .get(
+      "/current",
+      ({ caller, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        const { session, user, tenantName, checkedAt } = personOf(caller);
+        const body = presentCurrentSession(session, user, tenantName, checkedAt);
+        return sendResource(CURRENT_SESSION, body, session, set);
+      },
+      { scope: "person", detail: OPERATIONS.getCurrentUserSession },
+    )
+    .delete(
+      "/current",
+      async ({ writeAsCaller, db, request, set }) => {
+        const expectation = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, expectation.errors);
+        const { session, caller } = await end(writeAsCaller, db, null, expectation);
+        set.headers["set-cookie"] = clearedCookie(publicUrl());
+        const shown = presentUserSession(session, { lastSeenAt: caller.checkedAt, isCurrent: true });
+        return sendResource(SESSION, shown, session, set);
+      },
+      { scope: "person", detail: OPERATIONS.endCurrentUserSession },
+    )
+    .post(
+      "/current/verification/options",
+      async ({ caller, db, request, set, requestContext }) => {
+        checkIdempotencyKey(request);
+        await readOptionalBody(request, requestContext, Nothing);
+        const person = personOf(caller);
+        const own = await findPasskeysOf(db, person.tenantId, person.id);
+        const publicKey = await passkeys.authenticationOptions(own, verificationOf(person));
+        const hasIdentity = oidc !== null && (await isLinked(db, person, oidc.issuer));
+        const body = { publicKey, hasPasskey: own.length > 0, oidc: hasIdentity ? shownProvider(dependencies) : null };
+        return sendJson(VERIFICATION_OPTIONS, body, set);
+      },
+      { scope: "person", detail: OPERATIONS.beginVerification },
+    )
+    .post(
+      "/current/verification",
+      async ({ writeAsCaller, caller, db, request, secret, set, requestContext }) => {
+        checkIdempotencyKey(request);
+        const body = await readBody(request, requestContext, SignIn);
+        // The response is about this session: another session of the person does not get it.
+        const path = `/api/v1/user-sessions/${personOf(caller).sessionId}/verification`;
+        const context = { writeAsCaller, db, path, request, secret, set };
+        const plan = planVerification(db, dependencies, body);
+        return executeIdempotently(dependencies, context, CURRENT_SESSION, body, plan);
+      },
+      { scope: "person", detail: OPERATIONS.verifyUserSession },
+    )
+    .get(
+      "",
+      async ({ caller, db, request, set }) => {
+        const page = readPage(USER_SESSION_LIST, readQuery(request, USER_SESSION_LIST.query));
+        const person = personOf(caller);
+        const sessions = await listUserSessions(db, person, person.role === "owner", page);
+        return responseBytes.send(pageText(USER_SESSION_LIST, page, sessions), caller.tenantId, request, set);
+      },
+      { scope: "person", detail: OPERATIONS.listUserSessions },
+    )
+    .delete(
+      "/:id",
+      async ({ writeAsCaller, db, params: { id }, request, set }) => {
+        const expectation = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, expectation.errors);
+        const { session, caller } = await end(writeAsCaller, db, id, expectation);
+        const isCurrent = session.id === caller.sessionId;
+        if (isCurrent) set.headers["set-cookie"] = clearedCookie(publicUrl());
+        // Of another session it is not read: the sign-in is the last time that is known.
+        const lastSeenAt = isCurrent ? caller.checkedAt : session.createdAt;
+        return sendResource(SESSION, presentUserSession(session, { lastSeenAt, isCurrent }), session, set);
+      },
+      { scope: "person", detail: OPERATIONS.endUserSession },
+    );
+};

@@ -1,0 +1,142 @@
+/** `/api/v1/users` */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Origin } from "@realtime-avatar/db/statements/audit-events";
+import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
+import {
+  deleteUser,
+  findUser,
+  listUsers,
+  type UserOutcome,
+  updateUser,
+} from "@realtime-avatar/db/statements/people/users";
+import { isId } from "@realtime-avatar/domain/id";
+import { pageText, readPage } from "@realtime-avatar/domain/page";
+import { presentUser, type UserRecord } from "@realtime-avatar/domain/people/people";
+import { checkRole } from "@realtime-avatar/domain/people/roles";
+import { UpdateUser, USER_LIST, User, UserPage } from "@realtime-avatar/domain/people/schemas";
+import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../../dependencies.ts";
+import { authentication } from "../../http/authenticate.ts";
+import { readBody } from "../../http/body.ts";
+import { type Expectation, readIfMatch } from "../../http/conditional.ts";
+import { personOf, requirePasskey } from "../../http/people/person.ts";
+import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
+import { type ResponseHead, sendResource } from "../../http/response.ts";
+import { operations } from "../../openapi/operation.ts";
+
+const OPERATIONS = operations({
+  listUsers: {
+    summary: "List users",
+    description: "Lists the people of the tenant, newest first.",
+    query: USER_LIST.query,
+    success: { status: 200, description: "A page of users.", schema: UserPage },
+  },
+  getUser: {
+    summary: "Read a user",
+    description: "Returns a person of the tenant.",
+    success: { status: 200, description: "The user.", schema: User },
+  },
+  updateUser: {
+    summary: "Change a user",
+    description:
+      "Changes the own name; an owner changes the name and the role of every user. A change of role takes effect on every replica before the response is sent.",
+    body: UpdateUser,
+    success: { status: 200, description: "The user after the request.", schema: User },
+    problems: ["passkey_required", "last_owner"],
+  },
+  deleteUser: {
+    summary: "Remove a user",
+    description:
+      "Removes a person with the passkeys, the sessions and the open invitations, on every replica before the response is sent. The keys that the person created stay.",
+    success: { status: 200, description: "The user as it was.", schema: User },
+    problems: ["passkey_required", "last_owner"],
+  },
+});
+
+const USER = { schema: User, toText: JSON.stringify };
+const sendUser = (user: UserRecord, set: ResponseHead): string => sendResource(USER, presentUser(user), user, set);
+
+/** The user of a change that was written. Throws the problem that says why it was not. */
+const written = (
+  outcome: UserOutcome,
+  { matches }: Expectation,
+): { kind: "written"; user: UserRecord } | { kind: "stale" } => {
+  switch (outcome.kind) {
+    case "not_found":
+      throw notFound();
+    case "unchanged":
+      checkVersion(outcome.user, matches);
+      throw notFound();
+    case "last_owner":
+      throw new Problem("last_owner", "The user is the last owner of the tenant.");
+    case "written":
+      return { kind: "written", user: outcome.user };
+    case "stale":
+      return outcome;
+  }
+};
+
+const update = async (
+  db: Db,
+  { id, body, expectation }: { id: string; body: UpdateUser; expectation: Expectation },
+  caller: AnyCaller,
+  origin: Origin,
+) => {
+  const person = personOf(caller);
+  if (id !== person.id || body.role !== undefined) checkRole(person.role, "owner");
+  const by = body.role === undefined ? person : requirePasskey(person);
+  if (!isId("usr", id)) throw notFound();
+  return written(await updateUser(db, id, body, expectation, by, origin), expectation);
+};
+
+export const userRoutes = (dependencies: Dependencies) => {
+  const { responseBytes } = dependencies;
+  return new Elysia({ name: "users", prefix: "/api/v1/users" })
+    .use(authentication(dependencies))
+    .get(
+      "",
+      async ({ caller, db, request, set }) => {
+        const page = readPage(USER_LIST, readQuery(request, USER_LIST.query));
+        const text = pageText(USER_LIST, page, await listUsers(db, caller.tenantId, page));
+        return responseBytes.send(text, caller.tenantId, request, set);
+      },
+      { scope: "person", detail: OPERATIONS.listUsers },
+    )
+    .get(
+      "/:id",
+      async ({ caller, db, params: { id }, request, set }) => {
+        readQuery(request, NO_PARAMETERS);
+        const user = isId("usr", id) ? await findUser(db, caller.tenantId, id) : null;
+        if (!user) throw notFound();
+        return sendUser(user, set);
+      },
+      { scope: "person", detail: OPERATIONS.getUser },
+    )
+    .patch(
+      "/:id",
+      async ({ writeAsCaller, db, params: { id }, request, set, requestContext }) => {
+        const expectation = readIfMatch(request);
+        const body = await readBody(request, requestContext, UpdateUser, expectation.errors);
+        const { user } = await writeAsCaller((caller, origin) => update(db, { id, body, expectation }, caller, origin));
+        const seen = await findUser(db, user.tenantId, user.id);
+        return sendUser({ ...user, lastSeenAt: seen?.lastSeenAt ?? null }, set);
+      },
+      { scope: "person", detail: OPERATIONS.updateUser },
+    )
+    .delete(
+      "/:id",
+      async ({ writeAsCaller, db, params: { id }, request, set }) => {
+        const expectation = readIfMatch(request);
+        readQuery(request, NO_PARAMETERS, expectation.errors);
+        const { user } = await writeAsCaller(async (caller, origin) => {
+          if (!isId("usr", id)) throw notFound();
+          const by = requirePasskey(personOf(caller));
+          const target = { tenantId: by.tenantId, id };
+          return written(await deleteUser(db, target, expectation, by, origin), expectation);
+        });
+        return sendUser(user, set);
+      },
+      { scope: "person", detail: OPERATIONS.deleteUser },
+    );
+};

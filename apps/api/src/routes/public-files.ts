@@ -1,0 +1,101 @@
+/**
+ * `/public/assets/{token}` and `/public/avatars/{token}`: the re-encoded images of assets and the previews of avatars, for
+ * everyone who has the address. The token cannot be guessed, so the response tells nothing to others: what is not there, not
+ * ready, deleted or malformed is the same 404.
+ */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findPublicAsset } from "@realtime-avatar/db/statements/assets";
+import { findPreview } from "@realtime-avatar/db/statements/preparations";
+import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
+import {
+  PREPARED_TYPES,
+  PREVIEW_PATH,
+  preparedKey,
+  readPreparedFile,
+} from "@realtime-avatar/domain/avatars/preparation";
+import { notFound } from "@realtime-avatar/domain/problem";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { entityTag, hasTag } from "../http/conditional.ts";
+import { type RequestedRange, rangeOf } from "../http/files/range.ts";
+import { type RequestContext, withRequestContext } from "../http/request-context.ts";
+import type { ResponseHead } from "../http/response.ts";
+
+const HEADERS = {
+  "accept-ranges": "bytes",
+  // A deleted image is gone from caches after a minute.
+  "cache-control": "public, max-age=60",
+  // The bytes are an image that the service has encoded. If they ever were a page, it could neither run nor load anything.
+  "content-security-policy": "sandbox; default-src 'none'",
+};
+
+/** A file of the store that everyone with its address can read. `tag`: its entity tag, in quotes. */
+type PublicFile = { key: string; contentType: string; tag: string };
+
+/** The file of a well-formed token; null when there is none. */
+type FindFile = (db: Db, token: string) => Promise<PublicFile | null>;
+
+const assetFile: FindFile = async (db, token) => {
+  const asset = await findPublicAsset(db, token);
+  return asset && { key: publicKey(asset), contentType: asset.publicType, tag: entityTag(asset) };
+};
+
+const previewFile: FindFile = async (db, token) => {
+  const preview = await findPreview(db, token);
+  const file = preview && readPreparedFile(preview.previewFile);
+  if (preview === null || file === null) return null;
+  const contentType = PREPARED_TYPES[file.type];
+  return { key: preparedKey(preview, preview.previewFile), contentType, tag: `"${file.sha256}"` };
+};
+
+/** The range of the request. With `If-Range`, only if the client has this version (RFC 9110 §13.1.5). */
+const requestedRange = ({ headers }: Request, tag: string, sizeBytes: number): RequestedRange => {
+  const condition = headers.get("if-range");
+  return condition === null || condition === tag ? rangeOf(headers.get("range"), sizeBytes) : { kind: "whole" };
+};
+
+type PublicRequest = { token: string; request: Request; set: ResponseHead; requestContext: RequestContext };
+
+/** Responds to a GET or a HEAD. */
+const serve = async (
+  { db, storage, fileSender }: Dependencies,
+  findFile: FindFile,
+  { token, request, set, requestContext }: PublicRequest,
+): Promise<Response> => {
+  const file = isPublicToken(token) ? await findFile(db.until(requestContext), token) : null;
+  if (file === null) throw notFound();
+  const { key, contentType, tag } = file;
+  const stored = await storage.stat(key);
+  if (stored === null) throw notFound();
+  const { sizeBytes } = stored;
+  const respond = (status: number, body: ReadableStream | null, more: Record<string, string> = {}): Response => {
+    const headers = { ...(set.headers as Record<string, string>), ...HEADERS, etag: tag, ...more };
+    set.status = status;
+    // Otherwise Elysia would copy the response, header by header, to add them.
+    set.headers = {};
+    return new Response(body, { status, headers });
+  };
+  if (hasTag(request, tag)) return respond(304, null);
+  const range = requestedRange(request, tag, sizeBytes);
+  if (range.kind === "unsatisfiable") return respond(416, null, { "content-range": `bytes */${sizeBytes}` });
+  const { start, end } = range.kind === "part" ? range : { start: 0, end: sizeBytes - 1 };
+  const part = range.kind === "part" ? { "content-range": `bytes ${start}-${end}/${sizeBytes}` } : {};
+  const status = range.kind === "part" ? 206 : 200;
+  // For a HEAD, Elysia reads the stream for its length.
+  const stream = await fileSender.open(() => storage.open(key, { start, end }));
+  if (stream === null) throw notFound();
+  return respond(status, stream, { "content-type": contentType, ...part });
+};
+
+const fileRoutes = (dependencies: Dependencies, name: string, prefix: string, findFile: FindFile) =>
+  new Elysia({ name, prefix })
+    .use(withRequestContext)
+    .get("/:token", ({ params: { token }, request, set, requestContext }) =>
+      serve(dependencies, findFile, { token, request, set: set as ResponseHead, requestContext }),
+    );
+
+export const publicAssetRoutes = (dependencies: Dependencies) =>
+  fileRoutes(dependencies, "public-assets", PUBLIC_PATH, assetFile);
+
+export const publicAvatarRoutes = (dependencies: Dependencies) =>
+  fileRoutes(dependencies, "public-avatars", PREVIEW_PATH, previewFile);

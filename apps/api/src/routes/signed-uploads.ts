@@ -1,0 +1,53 @@
+/**
+ * The signed URLs of uploads where the store is a disk. They need no key: their signature proves that the service has
+ * issued them, and binds the size, the type and the MD5 of the file.
+ */
+import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { UPLOAD_PATH } from "@realtime-avatar/storage/disk/signed-url";
+import type { VerifiedPut } from "@realtime-avatar/storage/storage";
+import { Elysia } from "elysia";
+import type { Dependencies } from "../dependencies.ts";
+import { openBody, streamOf } from "../http/files/body-reader.ts";
+import { withRequestContext } from "../http/request-context.ts";
+import type { RouteDetail } from "../openapi/operation.ts";
+
+/** Its address comes from another operation, and depends on the store. */
+const DETAIL: RouteDetail = { isHidden: true };
+
+type Refusal = Exclude<Extract<VerifiedPut, { kind: "refused" }>["reason"], "signature" | "expired">;
+const HEADERS: Record<Refusal, string> = { content_type: "Content-Type", size: "Content-Length", md5: "Content-MD5" };
+const wrongHeader = (reason: Refusal): Problem =>
+  validationFailed([
+    { header: HEADERS[reason], code: "not_as_signed", detail: "Must be the value for which the URL was signed." },
+  ]);
+
+const refusalOf = (reason: Extract<VerifiedPut, { kind: "refused" }>["reason"]): Problem => {
+  if (reason === "signature") return notFound();
+  if (reason === "expired") return new Problem("not_found", "The URL has expired. Create another upload.");
+  return wrongHeader(reason);
+};
+
+export const signedUploadRoutes = ({ storage, uploadSlots, clock }: Dependencies) =>
+  new Elysia({ name: "signed-uploads", prefix: UPLOAD_PATH.replace(/\/$/, "") }).use(withRequestContext).put(
+    "/:token",
+    async ({ params: { token }, request, requestContext }) => {
+      const { served } = storage;
+      if (served === null) throw notFound();
+      const verified = served.verifyPut(token, request.headers, clock());
+      if (verified.kind === "refused") throw refusalOf(verified.reason);
+      const { upload } = verified;
+      const [, tenantId = null] = upload.key.split("/");
+      return uploadSlots.run(tenantId, async () => {
+        const tooLarge = () => wrongHeader("size");
+        const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge });
+        try {
+          const received = await served.receive(upload, streamOf(body));
+          if (received.kind === "refused") throw wrongHeader(received.reason);
+          return "";
+        } finally {
+          body.close();
+        }
+      });
+    },
+    { detail: DETAIL },
+  );

@@ -1,0 +1,392 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import { isId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { createTestApp, readAnswer, requestInit, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const PATH = "/api/v1/usage/sessions";
+const SECOND = 1_000_000;
+let api: TestApi;
+let key: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+});
+afterAll(() => api.close());
+
+const open = (body: object, caller = key, headers: Record<string, string> = {}) =>
+  api.call("POST", PATH, { key: caller, body, headers });
+const report = (id: string, usedCreditMicros: number, caller = key, headers: Record<string, string> = {}) =>
+  api.call("POST", `${PATH}/${id}/usage`, { key: caller, body: { usedCreditMicros }, headers });
+const release = (id: string, body?: object, caller = key, headers: Record<string, string> = {}) =>
+  api.call("POST", `${PATH}/${id}/release`, { key: caller, headers, ...(body && { body }) });
+const read = async (id: string, caller = key) => (await api.call("GET", `${PATH}/${id}`, { key: caller })).body;
+
+/** A tenant of its own, with so many seconds of live credits, and keys of it. */
+const tenantWith = async (seconds: number) => {
+  const tenantId = await seedTenant(api.database.db, { live: seconds * SECOND });
+  type Request = Parameters<typeof seedKey>[2];
+  type Parent = Awaited<ReturnType<typeof seedKey>>["record"];
+  const newKey = async (request: Request = {}, parent?: Parent) => {
+    const all = { environment: "live" as Environment, scopes: ["*" as const], ...request };
+    const { record, secret } = await seedKey(api.database.db, tenantId, all, parent);
+    return { record, key: secret.reveal() };
+  };
+  return { tenantId, newKey };
+};
+/** An avatar of the tenant of `key` in this status. */
+const avatarIn = async (status: string): Promise<string> => {
+  const body = { displayName: "Ada", sourceKind: "image" };
+  const { id } = (await api.call("POST", "/api/v1/avatars", { key, body })).body;
+  await api.database.db.client`update avatars set status = ${status} where id = ${id}`;
+  return id;
+};
+
+describe("opening a session", () => {
+  test("returns 201 with the session, its location and its version, and the same when it is read", async () => {
+    const avatarId = await avatarIn("ready");
+    const metadata = { user_id: "user-17", "": "x" };
+    expect((await open({ maxSessionSeconds: 60, avatarId, metadata })).body.errors).toMatchObject([
+      { pointer: "#/metadata/", code: "invalid_name" },
+    ]);
+    const sent = { maxSessionSeconds: 60, avatarId, metadata: { user_id: "user-17", note: "ä 👩‍🚀" } };
+    const { status, headers, body } = await open(sent);
+    expect([status, headers.get("location"), headers.get("etag")]).toEqual([201, `${PATH}/${body.sessionId}`, '"1"']);
+    expect(isId("ses", body.sessionId)).toBe(true);
+    expect(validate(UsageSession, body)).toEqual([]);
+    expect(body).toMatchObject({
+      environment: "live",
+      avatarId,
+      avatarName: "Ada",
+      status: "reserved",
+      startedAt: null,
+      billedCreditMicros: null,
+      usedCreditMicros: 0,
+      priceCreditMicrosPerSecond: SECOND,
+      metadata: sent.metadata,
+      reservedCreditMicros: 60 * SECOND,
+    });
+    expect(Date.parse(body.expiresAt) - Date.parse(body.createdAt)).toBeWithin(110_000, 180_000);
+    const found = await api.call("GET", `${PATH}/${body.sessionId}`, { key });
+    expect([found.status, found.headers.get("etag"), found.body]).toEqual([200, '"1"', body]);
+  });
+
+  test("holds as many whole seconds as fit, at least the least", async () => {
+    const { newKey } = await tenantWith(10);
+    const { key: rich } = await newKey();
+    expect((await open({ maxSessionSeconds: 60, minSessionSeconds: 5 }, rich)).body.reservedCreditMicros).toBe(
+      10 * SECOND,
+    );
+    const { status, body } = await open({ maxSessionSeconds: 60, minSessionSeconds: 5 }, rich);
+    expect([status, body.code, body.requiredCreditMicros, body.retryable]).toEqual([
+      402,
+      "insufficient_credits",
+      5 * SECOND,
+      false,
+    ]);
+  });
+
+  test("is refused by the cap of the key and of each ancestor, and says no more than whose", async () => {
+    const { newKey } = await tenantWith(1000);
+    const root = await newKey({ spendLimitCreditMicros: 20 * SECOND });
+    const child = await newKey({ spendLimitCreditMicros: 15 * SECOND }, root.record);
+    const other = await newKey({}, root.record);
+    const { sessionId } = (await open({ maxSessionSeconds: 10 }, child.key)).body;
+    const [own, ancestors] = [
+      await open({ maxSessionSeconds: 6 }, child.key),
+      await open({ maxSessionSeconds: 11 }, other.key),
+    ];
+    for (const [{ status, body }, limitedBy, seconds] of [
+      [own, "self", 6],
+      [ancestors, "ancestor", 11],
+    ] as const) {
+      expect([status, body.code, body.limitedBy, body.requiredCreditMicros]).toEqual([
+        402,
+        "spend_limit_exceeded",
+        limitedBy,
+        seconds * SECOND,
+      ]);
+      expect(Object.keys(body).sort()).toEqual(
+        "code detail limitedBy requestId requiredCreditMicros retryable status title type".split(" "),
+      );
+    }
+    const self = async (caller: string) => (await api.call("GET", "/api/v1/api-keys/self", { key: caller })).body;
+    expect(await self(root.key)).toMatchObject({ spentCreditMicros: 0, reservedCreditMicros: 10 * SECOND });
+    await release(sessionId, { usedCreditMicros: 3 * SECOND }, child.key);
+    expect(await self(root.key)).toMatchObject({ spentCreditMicros: 3 * SECOND, reservedCreditMicros: 0 });
+    expect(await self(child.key)).toMatchObject({ spentCreditMicros: 3 * SECOND });
+    const { data } = (await api.call("GET", "/api/v1/api-keys", { key: root.key })).body;
+    const spent = Object.fromEntries(data.map((one: { id: string; spentCreditMicros: number }) => [one.id, one]));
+    expect(spent[root.record.id]).toMatchObject({ spentCreditMicros: 3 * SECOND, reservedCreditMicros: 0 });
+    expect(spent[other.record.id]).toMatchObject({ spentCreditMicros: 0 });
+    const patched = await api.call("PATCH", `/api/v1/api-keys/${child.record.id}`, {
+      key: root.key,
+      body: { name: "y" },
+    });
+    const revoked = await api.call("DELETE", `/api/v1/api-keys/${child.record.id}`, { key: root.key });
+    for (const { body } of [patched, revoked]) expect(body.spentCreditMicros).toBe(3 * SECOND);
+  });
+
+  test("writes nothing when it is refused", async () => {
+    const { newKey } = await tenantWith(5);
+    const { key: poor } = await newKey();
+    const { key: capped } = await newKey({ spendLimitCreditMicros: SECOND });
+    const before = await rowCounts(api.database);
+    const lsn = async () => (await api.database.db.client`select pg_current_wal_insert_lsn()::text as lsn`)[0]?.["lsn"];
+    // The first use of a key is recorded.
+    await api.uses.flush();
+    const start = await lsn();
+    expect((await open({ maxSessionSeconds: 6 }, poor, { "idempotency-key": "a" })).status).toBe(402);
+    expect((await open({ maxSessionSeconds: 2 }, capped)).status).toBe(402);
+    expect(await lsn()).toBe(start);
+    expect(await rowCounts(api.database)).toEqual(before);
+    // A refusal is not kept: the same request succeeds once it fits.
+    expect((await open({ maxSessionSeconds: 5 }, poor)).status).toBe(201);
+  });
+
+  test("needs an avatar that is the caller's and ready", async () => {
+    const stranger = await (await tenantWith(10)).newKey();
+    const ready = await avatarIn("ready");
+    for (const status of ["draft", "preprocessing", "failed", "disabled"]) {
+      const { body } = await open({ maxSessionSeconds: 1, avatarId: await avatarIn(status) });
+      expect([body.status, body.code]).toEqual([409, "avatar_not_ready"]);
+    }
+    const unknown = [await avatarIn("deleted"), "ava_01h455vb4pex5vsknk084sn02q", "x", key.slice(0, 30)];
+    const answers = await Promise.all(unknown.map((avatarId) => open({ maxSessionSeconds: 1, avatarId })));
+    answers.push(await open({ maxSessionSeconds: 1, avatarId: ready }, stranger.key));
+    answers.push(await open({ maxSessionSeconds: 1, avatarId: ready }, await api.key({ scopes: ["*"] })));
+    expect(new Set(answers.map(({ body }) => JSON.stringify({ ...body, requestId: null }))).size).toBe(1);
+    expect(answers[0]?.body).toMatchObject({ status: 404, code: "not_found" });
+  });
+
+  test.each([
+    [{}, ["#/maxSessionSeconds required"]],
+    [{ maxSessionSeconds: 0 }, ["#/maxSessionSeconds out_of_range"]],
+    [{ maxSessionSeconds: 1801 }, ["#/maxSessionSeconds out_of_range"]],
+    [{ maxSessionSeconds: 5, minSessionSeconds: 6 }, ["#/minSessionSeconds out_of_range"]],
+    [{ maxSessionSeconds: 5, metadata: { a: 1 } }, ["#/metadata/a wrong_type"]],
+    [{ maxSessionSeconds: 5, metadata: [] }, ["#/metadata wrong_type"]],
+    [
+      { maxSessionSeconds: 5, metadata: Object.fromEntries(Array.from({ length: 17 }, (_, at) => [`n${at}`, ""])) },
+      ["#/metadata too_many"],
+    ],
+    [{ maxSessionSeconds: 5, metadata: { a: "x".repeat(501) } }, ["#/metadata/a too_long"]],
+    [{ maxSessionSeconds: 5, metadata: { ["x".repeat(41)]: "" } }, [`#/metadata/${"x".repeat(41)} invalid_name`]],
+    [{ maxSessionSeconds: 5, metadata: { a: "\0" } }, ["#/metadata/a invalid_text"]],
+  ])("refuses %j", async (body, errors) => {
+    const answer = await open(body);
+    expect(answer.status).toBe(422);
+    expect(answer.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual(errors);
+  });
+
+  test("keeps metadata as plain data, whatever its names are", async () => {
+    const text = '{"maxSessionSeconds":1,"metadata":{"__proto__":"a","constructor":"b","user_id":"\\u2028"}}';
+    const { body, text: opened } = await api.call("POST", PATH, {
+      key,
+      body: text,
+      headers: { "idempotency-key": "proto" },
+    });
+    expect(opened).toContain('"metadata":{"__proto__":"a","constructor":"b","user_id":"\u2028"}');
+    const shown = JSON.stringify(await read(body.sessionId));
+    expect(shown).toContain('"metadata":{"__proto__":"a","constructor":"b"');
+    expect(JSON.stringify((await release(body.sessionId, {}, key, { "idempotency-key": "p" })).body)).toContain(
+      "__proto__",
+    );
+    expect((await release(body.sessionId, {}, key, { "idempotency-key": "p" })).text).toContain('"__proto__":"a"');
+  });
+});
+
+describe("an Idempotency-Key", () => {
+  test("opens one session, with the same response, whatever has changed since", async () => {
+    const { newKey } = await tenantWith(10);
+    const { key: caller } = await newKey();
+    const headers = { "idempotency-key": "call-1" };
+    const all = await Promise.all(Array.from({ length: 8 }, () => open({ maxSessionSeconds: 10 }, caller, headers)));
+    expect(new Set(all.map(({ text }) => text)).size).toBe(1);
+    expect(all.filter((answer) => answer.headers.get("idempotent-replayed") === null)).toHaveLength(1);
+    const [first] = all;
+    expect(first?.body.reservedCreditMicros).toBe(10 * SECOND);
+    // The balance is used up: the replay comes before the refusal.
+    const again = await open({ maxSessionSeconds: 10 }, caller, headers);
+    expect([again.status, again.text, again.headers.get("idempotent-replayed"), again.headers.get("etag")]).toEqual([
+      201,
+      first?.text ?? "",
+      "true",
+      '"1"',
+    ]);
+    expect(again.headers.get("location")).toBe(first?.headers.get("location") ?? "");
+    expect((await open({ maxSessionSeconds: 9 }, caller, headers)).body.code).toBe("idempotency_key_reused");
+  });
+
+  test("reports and releases once, with the same bytes", async () => {
+    const avatarId = await avatarIn("ready");
+    const { sessionId } = (await open({ maxSessionSeconds: 60, avatarId, metadata: { user_id: "u" } })).body;
+    const headers = { "idempotency-key": "once" };
+    const reported = await report(sessionId, 5, key, headers);
+    expect(reported.body).toMatchObject({ status: "started", usedCreditMicros: 5, mustEnd: false, avatarName: "Ada" });
+    await report(sessionId, 7);
+    const replayed = await report(sessionId, 5, key, headers);
+    expect([replayed.text, replayed.headers.get("etag")]).toEqual([reported.text, '"2"']);
+    expect(replayed.headers.get("idempotent-replayed")).toBe("true");
+    expect((await report(sessionId, 6, key, headers)).body.code).toBe("idempotency_key_reused");
+    const all = await Promise.all(Array.from({ length: 6 }, () => release(sessionId, { reason: "x" }, key, headers)));
+    expect(new Set(all.map(({ text }) => text)).size).toBe(1);
+    expect(all.filter((answer) => answer.headers.get("idempotent-replayed") === null)).toHaveLength(1);
+    expect(all[0]?.body).toMatchObject({ status: "released", billedCreditMicros: 7 });
+    // What failed is not kept.
+    expect((await report(sessionId, 9, key, { "idempotency-key": "late" })).body.code).toBe("session_closed");
+    const [row] = await api.database.db.client`select count(*) from idempotency_keys where idempotency_key = 'late'`;
+    expect(row?.["count"]).toBe("0");
+  });
+});
+
+describe("reporting and releasing", () => {
+  test("the engine's figure is charged once; the same again is the same, another is refused", async () => {
+    const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
+    const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
+    expect((await report(sessionId, 0, engine)).body).toMatchObject({ status: "started", usedCreditMicros: 0 });
+    expect((await report(sessionId, 90 * SECOND, engine)).body.usedCreditMicros).toBe(60 * SECOND);
+    const ended = await release(sessionId, { usedCreditMicros: 5 }, engine);
+    expect([ended.status, ended.body.billedCreditMicros, ended.headers.get("etag")]).toEqual([200, 5, '"4"']);
+    expect((await release(sessionId, { usedCreditMicros: 5 }, engine)).text).toBe(ended.text);
+    expect((await release(sessionId, undefined, engine)).text).toBe(ended.text);
+    const other = await release(sessionId, { usedCreditMicros: 6 }, engine);
+    expect([other.status, other.body.code]).toEqual([409, "session_closed"]);
+    expect((await report(sessionId, 1, engine)).body.code).toBe("session_closed");
+    expect(await read(sessionId)).toEqual(ended.body);
+  });
+
+  test("without usage:write, a key releases sessions of its own lineage, and names no figure", async () => {
+    const { newKey } = await tenantWith(1000);
+    const parent = await newKey({ scopes: ["realtime:write", "usage:read"] });
+    const child = await newKey({ scopes: ["realtime:write"] }, parent.record);
+    const sibling = await newKey({ scopes: ["realtime:write"] }, parent.record);
+    const { sessionId } = (await open({ maxSessionSeconds: 60 }, child.key)).body;
+    const figure = await release(sessionId, { usedCreditMicros: 0 }, child.key);
+    expect([figure.status, figure.body.code, figure.body.requiredScope]).toEqual([
+      403,
+      "insufficient_scope",
+      "usage:write",
+    ]);
+    expect((await release(sessionId, {}, sibling.key)).status).toBe(404);
+    expect((await release(sessionId, undefined, parent.key)).body).toMatchObject({
+      status: "released",
+      billedCreditMicros: 0,
+    });
+  });
+
+  test("a report says when the call must end", async () => {
+    const { newKey } = await tenantWith(1000);
+    const root = await newKey();
+    const child = await newKey({ spendLimitCreditMicros: 100 * SECOND }, root.record);
+    const { sessionId } = (await open({ maxSessionSeconds: 60 }, child.key)).body;
+    expect((await report(sessionId, 1, root.key)).body.mustEnd).toBe(false);
+    const body = { spendLimitCreditMicros: SECOND };
+    await api.call("PATCH", `/api/v1/api-keys/${child.record.id}`, { key: root.key, body });
+    expect((await report(sessionId, 2, root.key)).body.mustEnd).toBe(true);
+  });
+
+  test("an overdue session cannot be reported, and ends as failed when it was never started", async () => {
+    const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
+    await api.database.db
+      .client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${sessionId}`;
+    expect((await report(sessionId, 1)).body.code).toBe("session_closed");
+    expect((await release(sessionId)).body).toMatchObject({ status: "failed", billedCreditMicros: 0 });
+  });
+});
+
+describe("overdue sessions", () => {
+  test("are closed before a request is refused, at most once a second for a tenant", async () => {
+    const { tenantId, newKey } = await tenantWith(20);
+    const { key: caller, record } = await newKey({ spendLimitCreditMicros: 20 * SECOND });
+    const first = (await open({ maxSessionSeconds: 20 }, caller)).body;
+    const overdue = () => api.database.db.client`
+      update usage_sessions set expires_at = now() - interval '1 second' where tenant_id = ${tenantId} and ended_at is null`;
+    await overdue();
+    // Of concurrent requests, each finds what the one sweep has freed.
+    const all = await Promise.all(Array.from({ length: 4 }, () => open({ maxSessionSeconds: 10 }, caller)));
+    expect(all.map(({ status }) => status).sort()).toEqual([201, 201, 402, 402]);
+    expect(await read(first.sessionId, caller)).toMatchObject({ status: "failed", billedCreditMicros: 0 });
+    expect(record.tenantId).toBe(tenantId);
+    await overdue();
+    expect((await open({ maxSessionSeconds: 20 }, caller)).status).toBe(402);
+    // Another replica sweeps for itself.
+    const other = createTestApp(api.database.db);
+    const request = new Request(
+      `http://localhost${PATH}`,
+      requestInit("POST", { key: caller, body: { maxSessionSeconds: 20 } }),
+    );
+    expect((await readAnswer(await other.handle(request))).status).toBe(201);
+  });
+});
+
+describe("the list", () => {
+  const list = async (query: Record<string, string>, caller = key) =>
+    (await api.call("GET", `${PATH}?${new URLSearchParams(query)}`, { key: caller })).body;
+
+  test("shows what each session shows, newest first, and filters", async () => {
+    const { newKey } = await tenantWith(1000);
+    const { key: caller, record } = await newKey();
+    const { key: other } = await newKey();
+    const opened: string[] = [];
+    for (const [by, user] of [
+      [caller, "a"],
+      [other, "a"],
+      [caller, "b"],
+    ] as const) {
+      opened.unshift((await open({ maxSessionSeconds: 1, metadata: { user_id: user } }, by)).body.sessionId);
+    }
+    await report(opened[0] ?? "", 1, caller);
+    await release(opened[1] ?? "", { usedCreditMicros: 2 }, caller);
+    const page = await list({}, caller);
+    expect(page.data).toEqual(await Promise.all(opened.map((id) => read(id, caller))));
+    expect(page.nextCursor).toBeNull();
+    const ids = async (query: Record<string, string>) =>
+      (await list(query, caller)).data.map(({ sessionId }: UsageSession) => opened.indexOf(sessionId));
+    expect(await ids({ endUserId: "a" })).toEqual([1, 2]);
+    expect(await ids({ status: "released" })).toEqual([1]);
+    expect(await ids({ apiKeyId: record.id })).toEqual([0, 2]);
+    expect(await ids({ apiKeyId: record.id, endUserId: "b", status: "started" })).toEqual([0]);
+    expect(await ids({ avatarId: "x" })).toEqual([]);
+  });
+
+  test("has a window, which the cursor keeps", async () => {
+    const { tenantId, newKey } = await tenantWith(1000);
+    const { key: caller } = await newKey();
+    for (let made = 0; made < 3; made++) await open({ maxSessionSeconds: 1 }, caller);
+    const first = await list({ limit: "2" }, caller);
+    expect(Object.keys(first)).toEqual(["from", "to", "data", "nextCursor"]);
+    expect(Date.parse(first.to) - Date.parse(first.from)).toBe(30 * 86_400_000);
+    await open({ maxSessionSeconds: 1 }, caller);
+    const second = await list({ cursor: first.nextCursor, limit: "200" }, caller);
+    expect([second.data.length, second.from, second.to]).toEqual([1, first.from, first.to]);
+    const same = { cursor: first.nextCursor, from: first.from.replace("Z", "+00:00"), to: first.to };
+    expect((await list(same, caller)).data).toEqual(second.data);
+    const later = new Date(Date.parse(first.from) + 1).toISOString();
+    expect((await list({ ...same, from: later }, caller)).errors).toMatchObject([{ code: "invalid_cursor" }]);
+    // From the moment of a session on, and up to it: one includes it, the other does not.
+    const at = first.data[1].createdAt;
+    const [row] = await api.database.db.client`
+      select count(*) filter (where created_at >= ${at}) as since, count(*) filter (where created_at < ${at}) as before
+      from usage_sessions where tenant_id = ${tenantId}`;
+    expect((await list({ from: at }, caller)).data).toHaveLength(Number(row?.["since"]));
+    expect((await list({ to: at }, caller)).data).toHaveLength(Number(row?.["before"]));
+  });
+
+  test.each([
+    [{ limit: "201" }, "limit out_of_range"],
+    [{ from: "2026-01-01T00:00:00Z", to: "2026-04-02T00:00:00Z" }, "from window_too_long"],
+    [{ from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:00:00Z" }, "from empty_window"],
+    [{ from: "2026-01-01" }, "from invalid_date_time"],
+    [{ endUserId: "x".repeat(501) }, "endUserId too_long"],
+  ])("refuses %j", async (query, error) => {
+    const { errors } = await list(query);
+    expect(errors.map(({ parameter, code }: Record<string, string>) => `${parameter} ${code}`)).toEqual([error]);
+  });
+});

@@ -1,0 +1,28 @@
+import { expect, test } from "bun:test";
+import { chmod, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { readSessionSecret } from "./session-secret.ts";
+
+const folderOf = async (): Promise<string> => {
+  const folder = await temporaryFolder();
+  removeAtEnd(folder);
+  return join(folder, "data");
+};
+
+test("is written once, for this user alone, and is the same for processes that start together", async () => {
+  const folder = await folderOf();
+  const secrets = await Promise.all(Array.from({ length: 8 }, () => readSessionSecret(folder)));
+  expect(new Set(secrets.map((secret) => secret.reveal())).size).toBe(1);
+  expect(secrets[0]?.reveal()).toHaveLength(43);
+  expect((await stat(join(folder, "session-secret"))).mode & 0o777).toBe(0o600);
+  expect(`${secrets[0]}`).toBe("[secret]");
+});
+
+test("is refused when it is too short", async () => {
+  const folder = await folderOf();
+  await readSessionSecret(folder);
+  await chmod(join(folder, "session-secret"), 0o600);
+  await writeFile(join(folder, "session-secret"), "short");
+  await expect(readSessionSecret(folder)).rejects.toThrow("too short");
+});

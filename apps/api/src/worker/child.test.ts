@@ -1,0 +1,118 @@
+/** The worker as a child process: its output, its restarts and its end, with shell scripts in its place. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { createWorkerProcess } from "./child.ts";
+import { findWorker } from "./program.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let folder = "";
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** A worker that is this shell script. `lines` are what reaches the log of the API, `errors` its standard error. */
+const workerOf = (script: string, firstPauseMs = 1) => {
+  const lines: string[] = [];
+  const errors: string[] = [];
+  const write = (line: string): void => void lines.push(line);
+  const logOutput = { write, onResume: () => {}, dropped: () => 0, drained: async () => {} };
+  const worker = createWorkerProcess({
+    command: ["sh", "-c", script, "worker"],
+    variables: { PATH: process.env["PATH"], WORKER_METRICS_PORT: "9465", FOLDER: folder },
+    log: createLog("info", logOutput),
+    logOutput,
+    isTerminal: false,
+    onError: (line) => errors.push(line),
+    firstPauseMs,
+  });
+  worker.start();
+  const until = async (isDone: () => boolean): Promise<void> => {
+    while (!isDone()) await Bun.sleep(5);
+  };
+  return { ...worker, lines, errors, until };
+};
+
+test("passes its lines on whole, in parts or not, and a last one without an end", async () => {
+  const worker = workerOf(
+    `printf '{"a":'; sleep 0.1; printf '1}\\n{"b":2}\\n'; echo trouble >&2; printf '{"c":3'; cat >/dev/null; exit 0`,
+  );
+  await worker.until(() => worker.lines.length === 2 && worker.errors.length === 1);
+  await worker.stop();
+  expect(worker.lines).toEqual(['{"a":1}\n', '{"b":2}\n', '{"c":3\n']);
+  expect(worker.errors).toEqual(["trouble\n"]);
+});
+
+test("is told to be a child, gets the variables, and no port for metrics", async () => {
+  const worker = workerOf(`echo "$1 $FOLDER <$WORKER_METRICS_PORT>"; cat >/dev/null`);
+  await worker.until(() => worker.lines.length === 1);
+  await worker.stop();
+  expect(worker.lines).toEqual([`--child ${folder} <>\n`]);
+});
+
+test("is started again when it ends, by itself or by a signal, and not after it was told to stop", async () => {
+  const worker = workerOf(
+    `count=$(cat "$FOLDER/count" 2>/dev/null || echo 0); echo $((count + 1)) >"$FOLDER/count"
+    case $count in 0) exit 3 ;; 1) kill -9 $$ ;; 2) echo third; cat >/dev/null ;; esac`,
+  );
+  await worker.until(() => worker.lines.includes("third\n"));
+  const ends = worker.lines.filter((line) => line.includes("starting it again")).map((line) => JSON.parse(line));
+  expect(ends).toMatchObject([
+    { level: 40, code: 3 },
+    { level: 40, signal: "SIGKILL" },
+  ]);
+  await worker.stop();
+  expect(await readFile(join(folder, "count"), "utf8")).toBe("3\n");
+});
+
+test("stops at once while it waits for its next start, and before it was started", async () => {
+  const worker = workerOf("exit 1", 600_000);
+  await worker.until(() => worker.lines.length === 1);
+  await worker.stop();
+  const { stop } = createWorkerProcess({
+    command: [],
+    variables: {},
+    log: createLog("silent"),
+    logOutput: { write: () => {}, onResume: () => {}, dropped: () => 0, drained: async () => {} },
+    isTerminal: false,
+  });
+  await stop();
+});
+
+test("a program that cannot be executed is tried again, and stops", async () => {
+  const lines: string[] = [];
+  const logOutput = {
+    write: (line: string) => void lines.push(line),
+    onResume: () => {},
+    dropped: () => 0,
+    drained: async () => {},
+  };
+  const worker = createWorkerProcess({
+    command: [join(folder, "missing")],
+    variables: {},
+    log: createLog("info", logOutput),
+    logOutput,
+    isTerminal: false,
+    firstPauseMs: 1,
+  });
+  worker.start();
+  while (lines.length < 2) await Bun.sleep(5);
+  await worker.stop();
+  expect(JSON.parse(lines[0] ?? "")).toMatchObject({ code: "ENOENT", msg: "the worker does not start; trying again" });
+});
+
+test("its program is found beside the compiled API, and nothing takes its place", async () => {
+  const executable = join(folder, "realtime-avatar-api");
+  expect(findWorker("/$bunfs/root", executable)).toBeNull();
+  const worker = join(folder, "realtime-avatar-worker");
+  await writeFile(worker, "");
+  await chmod(worker, 0o755);
+  expect(findWorker("/$bunfs/root", executable)).toEqual([worker]);
+  expect(findWorker(folder, executable)).toBeNull();
+  expect(findWorker()?.at(-1)).toEndWith("apps/worker/src/main.ts");
+});

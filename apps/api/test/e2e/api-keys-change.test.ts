@@ -1,0 +1,178 @@
+/** Changes of API keys. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { apiKeyCalls, outcome, PATH, withoutSecret } from "../support/api-keys.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let root: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  root = await api.key();
+});
+afterAll(() => api.close());
+
+const { make, get, patch, revoke, rotate, trail, expire } = apiKeyCalls(() => api);
+
+describe("changing a key", () => {
+  test("changes what is given and keeps the rest, raises the version, and tells which fields changed", async () => {
+    const made = await make(root, { spendLimitCreditMicros: 5 });
+    const answer = await patch(root, made.id, { name: "renamed", scopes: ["avatars:read", "avatars:read"] });
+    expect([answer.status, answer.headers.get("etag")]).toEqual([200, '"2"']);
+    expect(answer.body).toEqual({ ...withoutSecret(made), name: "renamed", scopes: ["avatars:read"] });
+    expect((await get(root, made.id)).body).toEqual(answer.body);
+    const self = await api.call("GET", `${PATH}/self`, { key: root });
+    expect(await trail(made.id)).toMatchObject([
+      {
+        action: "api_key.updated",
+        actor_id: self.body.id,
+        actor_key_id: parseApiKey(root)?.keyId,
+        changed_fields: ["name", "scopes"],
+        environment: "test",
+        request_id: answer.headers.get("x-request-id"),
+      },
+    ]);
+    // What it may no longer do, it cannot do from now on.
+    expect((await api.call("GET", PATH, { key: made.apiKey })).status).toBe(403);
+  });
+
+  test("sets and clears the cap and the expiry", async () => {
+    const made = await make(root);
+    const set = { spendLimitCreditMicros: 9007199254740991, expiresAt: "2090-01-01T01:00:00+01:00" };
+    const first = await patch(root, made.id, set);
+    expect(first.body).toMatchObject({ ...set, expiresAt: "2090-01-01T00:00:00.000Z" });
+    expect((await get(root, made.id)).body).toEqual(first.body);
+    const second = await patch(root, made.id, { spendLimitCreditMicros: null, expiresAt: null });
+    expect(second.body).toMatchObject({ spendLimitCreditMicros: null, expiresAt: null });
+    expect((await get(root, made.id)).body).toEqual(second.body);
+    expect(second.headers.get("etag")).toBe('"3"');
+  });
+
+  test("leaves its descendants as they are", async () => {
+    const parent = await make(root);
+    const child = await make(parent.apiKey, { scopes: ["avatars:read"] });
+    await patch(root, parent.id, { scopes: ["usage:read"] });
+    expect((await get(root, child.id)).body).toEqual(withoutSecret(child));
+    expect((await api.call("GET", "/api/v1/avatars", { key: child.apiKey })).status).toBe(200);
+  });
+
+  test("nobody widens its own key; everybody may narrow it", async () => {
+    const own = await make(root, {
+      scopes: ["api_keys:write", "avatars:read"],
+      spendLimitCreditMicros: 100,
+      expiresAt: "2090-01-01T00:00:00Z",
+    });
+    const wider = [
+      [{ scopes: ["*"] }, "#/scopes"],
+      [{ scopes: ["api_keys:write", "avatars:write"] }, "#/scopes"],
+      [{ spendLimitCreditMicros: 101 }, "#/spendLimitCreditMicros"],
+      [{ spendLimitCreditMicros: null }, "#/spendLimitCreditMicros"],
+      [{ expiresAt: "2090-01-01T00:00:00.001Z" }, "#/expiresAt"],
+      [{ expiresAt: null }, "#/expiresAt"],
+    ] as const;
+    for (const [body, pointer] of wider) {
+      const answer = await patch(own.apiKey, own.id, body);
+      expect(outcome(answer)).toEqual([403, "grant_exceeds_caller"]);
+      expect(answer.body.errors).toMatchObject([{ pointer }]);
+    }
+    expect((await get(root, own.id)).body).toEqual(withoutSecret(own));
+    const narrower = { scopes: ["api_keys:write"], spendLimitCreditMicros: 50, expiresAt: "2089-01-01T00:00:00Z" };
+    expect((await patch(own.apiKey, own.id, narrower)).status).toBe(200);
+    expect(outcome(await patch(own.apiKey, own.id, { spendLimitCreditMicros: 100 }))).toEqual([
+      403,
+      "grant_exceeds_caller",
+    ]);
+    expect(await trail(own.id)).toHaveLength(1);
+  });
+
+  test("an expiry that is not in the future is refused, and tells nothing of the key", async () => {
+    const made = await make(root);
+    const body = { expiresAt: "2001-01-01T00:00:00Z" };
+    const answer = await patch(root, made.id, body);
+    expect(answer.body.errors).toMatchObject([{ pointer: "#/expiresAt", code: "not_in_future" }]);
+    const unknown = await patch(root, "key_01h455vb4pex5vsknk084sn02q", body);
+    expect({ ...unknown.body, requestId: null }).toEqual({ ...answer.body, requestId: null });
+  });
+
+  test("a key that is revoked, by itself or by an ancestor, or expired, cannot be changed or rotated", async () => {
+    const parent = await make(root);
+    const child = await make(parent.apiKey);
+    const late = await make(root);
+    await revoke(root, parent.id);
+    await expire(late.id);
+    const before = await rowCounts(api.database);
+    for (const [id, status] of [
+      [parent.id, "revoked"],
+      [child.id, "revoked"],
+      [late.id, "expired"],
+    ] as const) {
+      for (const answer of [await patch(root, id, { expiresAt: "2090-01-01T00:00:00Z" }), await rotate(root, id)]) {
+        expect(outcome(answer)).toEqual([409, "invalid_transition"]);
+        expect(answer.body).toMatchObject({ currentStatus: status, allowedStatuses: [], retryable: false });
+      }
+    }
+    expect(await rowCounts(api.database)).toEqual(before);
+  });
+
+  test("If-Match keeps one change from undoing another; it is judged before the state", async () => {
+    const made = await make(root);
+    const first = await patch(root, made.id, { name: "first" }, { "if-match": '"1"' });
+    expect([first.status, first.headers.get("etag")]).toEqual([200, '"2"']);
+    for (const expected of ['"1"', '"3"', 'W/"2"', '"2x"', '""', '"02"']) {
+      expect(outcome(await patch(root, made.id, { name: "second" }, { "if-match": expected }))).toEqual([
+        412,
+        "precondition_failed",
+      ]);
+    }
+    for (const expected of ['"1", "2"', "*"]) {
+      const { headers } = await get(root, made.id);
+      const current = expected.replace("2", headers.get("etag")?.slice(1, -1) ?? "");
+      expect((await patch(root, made.id, { name: "third" }, { "if-match": current })).status).toBe(200);
+    }
+    expect(outcome(await revoke(root, made.id, { "if-match": '"1"' }))).toEqual([412, "precondition_failed"]);
+    expect((await revoke(root, made.id, { "if-match": '"4"' })).status).toBe(200);
+    expect(outcome(await patch(root, made.id, { name: "x" }, { "if-match": '"4"' }))).toEqual([
+      412,
+      "precondition_failed",
+    ]);
+    expect(outcome(await patch(root, made.id, { name: "x" }, { "if-match": '"5"' }))).toEqual([
+      409,
+      "invalid_transition",
+    ]);
+  });
+
+  test.each(["1", '"1', "'1'", '"1" "2"', ", ,", 'w/"1"', '"a"b"'])("If-Match: %s is malformed", async (header) => {
+    const made = await make(root);
+    for (const answer of [
+      await patch(root, made.id, { name: "x", other: 1 }, { "if-match": header }),
+      await revoke(root, made.id, { "if-match": header }),
+    ]) {
+      expect(outcome(answer)).toEqual([422, "validation_failed"]);
+      expect(answer.body.errors[0]).toMatchObject({ header: "If-Match", code: "malformed" });
+    }
+    expect(await trail(made.id)).toHaveLength(0);
+  });
+
+  test("many at once are all made, one after the other", async () => {
+    const made = await make(root);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => patch(root, made.id, { name: `n${index}` })),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
+    const versions = answers.map(({ headers }) => headers.get("etag"));
+    expect(versions.sort()).toEqual(['"2"', '"3"', '"4"', '"5"', '"6"', '"7"', '"8"', '"9"']);
+    expect(await trail(made.id)).toHaveLength(8);
+  });
+
+  test("of many that expect the same version, one is made", async () => {
+    const made = await make(root);
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => patch(root, made.id, { name: `n${index}` }, { "if-match": '"1"' })),
+    );
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(7).fill(412)]);
+  });
+});

@@ -1,0 +1,85 @@
+/** The quota of active API keys of a tenant. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  type CallOptions,
+  createTestApp,
+  readAnswer,
+  requestInit,
+  rowCounts,
+  startApi,
+  TEST_CONFIG,
+  type TestApi,
+} from "../support/api.ts";
+import { apiKeyCalls, outcome, PATH } from "../support/api-keys.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+
+beforeAll(async () => {
+  api = await startApi();
+});
+afterAll(() => api.close());
+
+const { expire } = apiKeyCalls(() => api);
+
+describe("the quota of active keys", () => {
+  const quota = (maxActiveKeysPerTenant: number) => {
+    const app = createTestApp(api.database.db, { config: { ...TEST_CONFIG, maxActiveKeysPerTenant } });
+    return async (method: string, path: string, options: CallOptions) =>
+      readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options))));
+  };
+  /** A tenant with a root key, and a way to create keys as it. */
+  const tenantOf = async (maximum: number) => {
+    const call = quota(maximum);
+    const tenantId = await seedTenant(api.database.db);
+    const own = (await seedKey(api.database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+    const create = (key = own, body: object = {}, headers = {}) =>
+      call("POST", PATH, { key, body: { name: "x", scopes: ["*"], ...body }, headers });
+    return { call, own, create };
+  };
+
+  test("refuses one key too many, and counts neither revoked nor expired keys, nor their descendants", async () => {
+    const { call, own, create } = await tenantOf(4);
+    const [parent, second, third] = [await create(), await create(), await create()];
+    expect([parent, second, third].map(({ status }) => status)).toEqual([201, 201, 201]);
+    const before = await rowCounts(api.database);
+    const refused = await create();
+    expect(outcome(refused)).toEqual([409, "quota_exceeded"]);
+    expect(refused.body).toMatchObject({ retryable: false, detail: expect.stringContaining("4") });
+    expect(await rowCounts(api.database)).toEqual(before);
+    // A revoked key makes room.
+    await call("DELETE", `${PATH}/${third.body.id}`, { key: own });
+    const child = await create(parent.body.apiKey);
+    expect(child.status).toBe(201);
+    expect(outcome(await create())).toEqual([409, "quota_exceeded"]);
+    // With its ancestor, a descendant makes room too: two places.
+    await call("DELETE", `${PATH}/${parent.body.id}`, { key: own });
+    expect([(await create()).status, (await create()).status]).toEqual([201, 201]);
+    expect(outcome(await create())).toEqual([409, "quota_exceeded"]);
+    await expire(second.body.id);
+    expect((await create()).status).toBe(201);
+  });
+
+  test("counts each tenant for itself, and holds for creates that come together", async () => {
+    const [one, other] = [await tenantOf(6), await tenantOf(6)];
+    for (let round = 0; round < 5; round++) await one.create();
+    const answers = await Promise.all([...Array(4).fill(one), ...Array(4).fill(other)].map(({ create }) => create()));
+    expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409, 201, 201, 201, 201]);
+  });
+
+  test("does not keep a replay back, and a refusal is not kept", async () => {
+    const { call, own, create } = await tenantOf(2);
+    const headers = { "idempotency-key": "one-key" };
+    const first = await create(own, {}, headers);
+    expect(first.status).toBe(201);
+    const again = await create(own, {}, headers);
+    expect([again.status, again.headers.get("idempotent-replayed"), again.text]).toEqual([201, "true", first.text]);
+    const another = { "idempotency-key": "another" };
+    expect(outcome(await create(own, {}, another))).toEqual([409, "quota_exceeded"]);
+    await call("DELETE", `${PATH}/${first.body.id}`, { key: own });
+    expect((await create(own, {}, another)).status).toBe(201);
+  });
+});

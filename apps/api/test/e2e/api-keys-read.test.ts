@@ -1,0 +1,269 @@
+/** API keys by id, by `self` and in lists, and the limits of their lineage that they show. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Answer, startApi, type TestApi } from "../support/api.ts";
+import { apiKeyCalls, outcome, PATH, withoutSecret } from "../support/api-keys.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let root: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  root = await api.key();
+});
+afterAll(() => api.close());
+
+const { make, get, patch, revoke, rotate, expire } = apiKeyCalls(() => api);
+
+describe("reading one key", () => {
+  test("shows it as its creation did, without the secret", async () => {
+    const made = await make(root, { spendLimitCreditMicros: 5, expiresAt: "2090-01-01T00:00:00Z" });
+    const { status, headers, body } = await get(root, made.id);
+    expect([status, headers.get("etag")]).toEqual([200, '"1"']);
+    expect(body).toEqual(withoutSecret(made));
+    expect(validate(ApiKey, body)).toEqual([]);
+  });
+
+  test("a live key sees the keys of both environments, a test key those of its own", async () => {
+    const live = await make(root, { environment: "live" });
+    const inTest = await make(root, { environment: "test" });
+    expect((await get(root, inTest.id)).body.environment).toBe("test");
+    expect((await get(root, live.id)).body.environment).toBe("live");
+    expect((await get(inTest.apiKey, inTest.id)).status).toBe(200);
+    expect(outcome(await get(inTest.apiKey, live.id))).toEqual([404, "not_found"]);
+  });
+
+  test("needs no reach: a narrow key sees what it cannot change", async () => {
+    const narrow = await make(root, { environment: "live", scopes: ["api_keys:write"] });
+    const wide = await make(root, { environment: "live", scopes: ["*"] });
+    expect((await get(narrow.apiKey, wide.id)).status).toBe(200);
+    expect(outcome(await patch(narrow.apiKey, wide.id, { name: "y" }))).toEqual([403, "grant_exceeds_caller"]);
+  });
+});
+
+describe("self", () => {
+  test.each([[["usage:read"]], [["api_keys:write"]], [["*"]]] as const)("is what a key of %j is", async (scopes) => {
+    const made = await make(root, { scopes: [...scopes], spendLimitCreditMicros: 7 });
+    const { status, headers, body } = await api.call("GET", `${PATH}/self`, { key: made.apiKey });
+    expect([status, headers.get("etag")]).toEqual([200, '"1"']);
+    expect(body).toEqual(withoutSecret(made));
+  });
+
+  test("names the newest credential, whichever was shown", async () => {
+    const made = await make(root);
+    const { body: rotated } = await rotate(root, made.id, { overlapSeconds: 600 });
+    for (const key of [made.apiKey, rotated.apiKey]) {
+      const { body } = await api.call("GET", `${PATH}/self`, { key });
+      expect([body.id, body.keyId, body.redactedKey]).toEqual([made.id, rotated.keyId, rotated.redactedKey]);
+    }
+  });
+});
+
+/** A tenant of its own, with a live key that lists. */
+const tenant = async (): Promise<string> => {
+  const id = await seedTenant(api.database.db);
+  return (await seedKey(api.database.db, id, { environment: "live", scopes: ["*"], name: "root" })).secret.reveal();
+};
+const list = (key: string, query = "") => api.call("GET", `${PATH}${query}`, { key });
+
+describe("the list", () => {
+  const names = ({ body }: Answer): string[] => body.data.map(({ name }: ApiKey) => name);
+
+  test("has fifty in a page when nothing is said", async () => {
+    const key = await tenant();
+    await Promise.all(Array.from({ length: 50 }, () => make(key)));
+    const { body } = await list(key);
+    expect(body.data).toHaveLength(50);
+    expect((await list(key, `?cursor=${body.nextCursor}`)).body).toMatchObject({
+      data: [{ name: "root" }],
+      nextCursor: null,
+    });
+  });
+
+  test("has every key of the tenant, newest first, as reading one shows it, and no secret", async () => {
+    const key = await tenant();
+    await make(key, { name: "a" });
+    const made = await make(key, { name: "b", environment: "live", spendLimitCreditMicros: 3 });
+    const { status, body, text } = await list(key);
+    expect(status).toBe(200);
+    expect(body.nextCursor).toBeNull();
+    expect(body.data.map(({ name }: ApiKey) => name)).toEqual(["b", "a", "root"]);
+    expect(body.data[0]).toEqual(withoutSecret(made));
+    expect(text).not.toContain("apiKey");
+  });
+
+  test("goes on page by page, each key once, while keys are added", async () => {
+    const key = await tenant();
+    for (let index = 0; index < 9; index++) await make(key, { name: `k${index}` });
+    const seen: string[] = [];
+    let query = "?limit=4";
+    for (;;) {
+      const answer = await list(key, query);
+      expect(answer.status).toBe(200);
+      seen.push(...names(answer));
+      await make(key, { name: "added meanwhile" });
+      if (answer.body.nextCursor === null) break;
+      expect(answer.body.data).toHaveLength(4);
+      query = `?limit=4&cursor=${answer.body.nextCursor}`;
+    }
+    expect(seen).toEqual(["k8", "k7", "k6", "k5", "k4", "k3", "k2", "k1", "k0", "root"]);
+  });
+
+  test("is filtered by status, which follows the whole lineage, and by environment", async () => {
+    const key = await tenant();
+    const parent = await make(key, { name: "parent" });
+    await make(parent.apiKey, { name: "child" });
+    const late = await make(key, { name: "late", environment: "live" });
+    await make(late.apiKey, { name: "child of late" });
+    await revoke(key, parent.id);
+    await expire(late.id);
+    expect(names(await list(key, "?status=active"))).toEqual(["root"]);
+    expect(names(await list(key, "?status=revoked"))).toEqual(["child", "parent"]);
+    expect(names(await list(key, "?status=expired"))).toEqual(["child of late", "late"]);
+    expect(names(await list(key, "?environment=live"))).toEqual(["late", "root"]);
+    expect(names(await list(key, "?environment=test&status=expired"))).toEqual(["child of late"]);
+    const { body } = await list(key, "?environment=test&limit=1");
+    expect(names(await list(key, `?cursor=${body.nextCursor}`))).toEqual(["child", "parent"]);
+  });
+
+  test("shows a test key the keys of its environment alone, whatever it asks for", async () => {
+    const key = await tenant();
+    const inTest = await make(key, { name: "in test" });
+    expect(names(await list(inTest.apiKey))).toEqual(["in test"]);
+    expect(names(await list(inTest.apiKey, "?environment=live"))).toEqual([]);
+    // A cursor carries no authority.
+    await make(key, { name: "live", environment: "live" });
+    const { body } = await list(key, "?environment=live&limit=1");
+    expect(names(await list(inTest.apiKey, `?cursor=${body.nextCursor}`))).toEqual([]);
+  });
+
+  test.each([
+    ["limit=0", "limit", "out_of_range"],
+    ["limit=101", "limit", "out_of_range"],
+    ["limit=-1", "limit", "wrong_type"],
+    ["limit=", "limit", "wrong_type"],
+    ["limit=5x", "limit", "wrong_type"],
+    ["limit=1e1", "limit", "wrong_type"],
+    ["limit=%205", "limit", "wrong_type"],
+    ["limit=05", "limit", "wrong_type"],
+    ["limit=99999999999999999999", "limit", "wrong_type"],
+    ["limit=5&limit=5", "limit", "repeated_parameter"],
+    ["status=active&status=revoked", "status", "repeated_parameter"],
+    ["status=Active", "status", "not_allowed"],
+    ["status=", "status", "not_allowed"],
+    ["environment=prod", "environment", "not_allowed"],
+    ["cursor=", "cursor", "too_short"],
+    ["cursor=x", "cursor", "invalid_cursor"],
+    [`cursor=${"x".repeat(6001)}`, "cursor", "too_long"],
+    ["cursor=%00", "cursor", "invalid_text"],
+    ["Limit=5", "Limit", "unknown_parameter"],
+    ["sourceKind=image", "sourceKind", "unknown_parameter"],
+    ["__proto__=1", "__proto__", "unknown_parameter"],
+    ["constructor=1", "constructor", "unknown_parameter"],
+  ])("refuses ?%s", async (query, parameter, code) => {
+    const { status, body } = await list(root, `?${query}`);
+    expect([status, body.code]).toEqual([422, "validation_failed"]);
+    expect(body.errors).toMatchObject([{ parameter, code }]);
+  });
+
+  test("tells at most a hundred errors", async () => {
+    const names = Array.from({ length: 2000 }, (_, index) => `a${index}`);
+    expect((await list(root, `?${names.join("&")}`)).body.errors).toHaveLength(100);
+  });
+
+  test("tells all that is wrong at once, and repeats none of it", async () => {
+    const { body, text } = await list(root, "?limit=forbidden&status=forbidden&cursor=forbidden%00&other=forbidden");
+    expect(body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual([
+      "limit",
+      "status",
+      "cursor",
+      "other",
+    ]);
+    expect(text).not.toContain("forbidden");
+  });
+});
+
+describe("the parent of a key", () => {
+  const parents = async (key: string, ids: readonly string[]) => {
+    const { body } = await list(key, "?limit=100");
+    const read = await Promise.all(ids.map(async (id) => (await get(key, id)).body.parentId));
+    expect(ids.map((id) => body.data.find((listed: ApiKey) => listed.id === id).parentId)).toEqual(read);
+    return read;
+  };
+
+  test("is the key that created it, in every response; a root key has none", async () => {
+    const key = await tenant();
+    const { id } = (await api.call("GET", `${PATH}/self`, { key })).body;
+    const child = await make(key, { environment: "live" });
+    const grandchild = await make(child.apiKey, { environment: "live" });
+    expect([child.parentId, grandchild.parentId]).toEqual([id, child.id]);
+    expect(await parents(key, [id, child.id, grandchild.id])).toEqual([null, id, child.id]);
+    expect((await patch(key, grandchild.id, { name: "y" })).body.parentId).toBe(child.id);
+    expect((await rotate(key, grandchild.id)).body.parentId).toBe(child.id);
+    expect((await revoke(key, grandchild.id)).body.parentId).toBe(child.id);
+    expect((await api.call("GET", `${PATH}/self`, { key: child.apiKey })).body.parentId).toBe(id);
+  });
+
+  test("is an id alone: a test key learns that of a live parent, and still cannot read the parent", async () => {
+    const key = await tenant();
+    const { id } = (await api.call("GET", `${PATH}/self`, { key })).body;
+    const inTest = await make(key, { environment: "test" });
+    expect(await parents(inTest.apiKey, [inTest.id])).toEqual([id]);
+    expect(outcome(await get(inTest.apiKey, id))).toEqual([404, "not_found"]);
+  });
+});
+
+describe("the limits of a lineage", () => {
+  const limits = ({ body }: Answer) => [
+    body.spendLimitCreditMicros,
+    body.effectiveSpendLimitCreditMicros,
+    body.expiresAt,
+    body.effectiveExpiresAt,
+  ];
+
+  test("show in each key, whatever has become of its ancestors since it was created", async () => {
+    const live = { environment: "live" } as const;
+    const parent = await make(root, live);
+    const child = await make(parent.apiKey, live);
+    const grandchild = await make(child.apiKey, {
+      ...live,
+      spendLimitCreditMicros: 7,
+      expiresAt: "2090-01-01T00:00:00Z",
+    });
+    const inTest = await make(child.apiKey, { environment: "test" });
+    expect(limits(await get(root, child.id))).toEqual([null, null, null, null]);
+    await patch(root, parent.id, { spendLimitCreditMicros: 0, expiresAt: "2080-01-01T00:00:00Z" });
+    const until = "2080-01-01T00:00:00.000Z";
+    expect(limits(await get(root, parent.id))).toEqual([0, 0, until, until]);
+    expect(limits(await get(root, child.id))).toEqual([null, 0, null, until]);
+    expect(limits(await get(root, grandchild.id))).toEqual([7, 0, "2090-01-01T00:00:00.000Z", until]);
+    // Test use never counts against live caps. An expiry holds in both.
+    expect(limits(await get(root, inTest.id))).toEqual([null, null, null, until]);
+    // The same in a list, for the key itself, and in the responses of a change, a rotation, a creation and a revocation.
+    const { body: page } = await list(root, "?limit=100");
+    const listed = page.data.find(({ id }: ApiKey) => id === child.id);
+    expect(limits({ body: listed } as Answer)).toEqual([null, 0, null, until]);
+    expect(limits(await api.call("GET", `${PATH}/self`, { key: child.apiKey }))).toEqual([null, 0, null, until]);
+    expect(limits(await patch(child.apiKey, child.id, { name: "y" }))).toEqual([null, 0, null, until]);
+    expect(limits(await patch(root, grandchild.id, { spendLimitCreditMicros: null }))).toEqual([
+      null,
+      0,
+      "2090-01-01T00:00:00.000Z",
+      until,
+    ]);
+    expect(limits(await rotate(root, child.id))).toEqual([null, 0, null, until]);
+    const created = await make(grandchild.apiKey, { ...live, expiresAt: "2070-01-01T00:00:00Z" });
+    expect(limits({ body: created } as never)).toEqual([
+      null,
+      0,
+      "2070-01-01T00:00:00.000Z",
+      "2070-01-01T00:00:00.000Z",
+    ]);
+    expect(limits(await revoke(root, child.id))).toEqual([null, 0, null, until]);
+  });
+});

@@ -1,0 +1,132 @@
+/** Rotations of API keys. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { validate } from "@realtime-avatar/domain/schema";
+import { startApi, type TestApi } from "../support/api.ts";
+import { apiKeyCalls, outcome, PATH } from "../support/api-keys.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let root: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  root = await api.key();
+});
+afterAll(() => api.close());
+
+const { make, get, patch, rotate, works, trail } = apiKeyCalls(() => api);
+
+describe("rotating a key", () => {
+  test("gives the record a new secret, shown once; without overlap the old one ends at once", async () => {
+    const made = await make(root, { spendLimitCreditMicros: 5 });
+    const child = await make(made.apiKey, { scopes: ["avatars:read"] });
+    const { status, headers, body } = await rotate(root, made.id);
+    expect([status, headers.get("etag")]).toEqual([200, '"2"']);
+    expect(validate(ApiKeyWithSecret, body)).toEqual([]);
+    const { keyId, redactedKey, apiKey } = body;
+    expect(body).toEqual({ ...made, keyId, redactedKey, apiKey, lastUsedAt: body.lastUsedAt });
+    expect(parseApiKey(apiKey)?.keyId).toBe(keyId);
+    expect(keyId).not.toBe(made.keyId);
+    expect([apiKey.slice(0, 9), made.environment]).toEqual(["rta_test_", "test"]);
+    const live = await make(root, { environment: "live" });
+    expect((await rotate(root, live.id)).body.apiKey).toStartWith("rta_live_");
+    expect(outcome(await api.call("GET", `${PATH}/self`, { key: made.apiKey }))).toEqual([401, "revoked_api_key"]);
+    expect(await works(apiKey)).toBe(true);
+    // What descends from the record goes on.
+    expect(await works(child.apiKey)).toBe(true);
+    expect((await get(root, made.id)).text).not.toContain(apiKey);
+    expect(await trail(made.id)).toMatchObject([
+      { action: "api_key.rotated", changed_fields: ["keyId", "redactedKey"] },
+    ]);
+  });
+
+  /** When each credential of a record ends, in seconds from now, oldest first. */
+  const ends = async (id: string): Promise<(number | null)[]> => {
+    const rows = await api.database.db.client<{ left: number | null }[]>`
+      select extract(epoch from retired_at - now())::float8 as left from api_key_credentials
+      where api_key_id = ${id} order by created_at, retired_at`;
+    return rows.map(({ left }) => (left === null ? null : Math.round(left)));
+  };
+  const near = (value: number | null | undefined, seconds: number): void => {
+    expect(Math.abs((value ?? Number.NaN) - seconds)).toBeLessThan(30);
+  };
+
+  test("leaves the old secret valid for the overlap, and no longer", async () => {
+    const made = await make(root);
+    const { body: second } = await rotate(root, made.id, { overlapSeconds: 604_800 });
+    expect(await Promise.all([made.apiKey, second.apiKey].map(works))).toEqual([true, true]);
+    near((await ends(made.id))[0], 604_800);
+    await api.database.db.client`
+      update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where key_id = ${made.keyId}`;
+    expect(await Promise.all([made.apiKey, second.apiKey].map(works))).toEqual([false, true]);
+  });
+
+  test("again leaves at most two usable, lengthens the life of none, and revives none", async () => {
+    const made = await make(root);
+    const { body: second } = await rotate(root, made.id, { overlapSeconds: 100 });
+    const { body: third } = await rotate(root, made.id, { overlapSeconds: 10_000 });
+    expect(await Promise.all([made.apiKey, second.apiKey, third.apiKey].map(works))).toEqual([false, true, true]);
+    const { body: fourth } = await rotate(root, made.id, { overlapSeconds: 50 });
+    const all = [made, second, third, fourth].map(({ apiKey }) => apiKey);
+    expect(await Promise.all(all.map(works))).toEqual([false, false, true, true]);
+    const [first = 1, before = 1, old, newest] = await ends(made.id);
+    expect(Math.max(first ?? 1, before ?? 1)).toBeLessThanOrEqual(0);
+    near(old, 50);
+    expect(newest).toBeNull();
+  });
+
+  test("never leaves a secret valid beyond the key's own expiry, even if that is put off later", async () => {
+    const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
+    const made = await make(root, { expiresAt });
+    await rotate(root, made.id, { overlapSeconds: 604_800 });
+    await patch(root, made.id, { expiresAt: null });
+    const [old] = await api.database.db.client`
+      select retired_at from api_key_credentials where key_id = ${made.keyId}`;
+    expect(old?.["retired_at"]).toEqual(new Date(expiresAt));
+  });
+
+  test("of itself needs an overlap of a minute", async () => {
+    const made = await make(root);
+    for (const body of [{}, { overlapSeconds: 59 }]) {
+      const answer = await rotate(made.apiKey, made.id, body);
+      expect(outcome(answer)).toEqual([422, "validation_failed"]);
+      expect(answer.body.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: "too_short_for_own_key" }]);
+    }
+    const { body: second } = await rotate(made.apiKey, made.id, { overlapSeconds: 60 });
+    expect(await Promise.all([made.apiKey, second.apiKey].map(works))).toEqual([true, true]);
+  });
+
+  test.each([-1, 604_801, 1.5, "60", null])("an overlap of %j is refused", async (overlapSeconds) => {
+    const made = await make(root);
+    const answer = await rotate(root, made.id, { overlapSeconds });
+    expect(outcome(answer)).toEqual([422, "validation_failed"]);
+    expect(answer.body.errors).toMatchObject([{ pointer: "#/overlapSeconds" }]);
+  });
+
+  test("many times at once leaves two usable secrets, one of them the newest", async () => {
+    const made = await make(root);
+    const answers = await Promise.all(Array.from({ length: 6 }, () => rotate(root, made.id, { overlapSeconds: 600 })));
+    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
+    const keys = [made.apiKey, ...answers.map(({ body }) => body.apiKey)];
+    const usable = await Promise.all(keys.map(works));
+    expect(usable.filter(Boolean)).toHaveLength(2);
+    const { body } = await get(root, made.id);
+    const newest = keys.find((key) => parseApiKey(key)?.keyId === body.keyId) ?? "";
+    expect(await works(newest)).toBe(true);
+  });
+
+  test("needs reach, and a body", async () => {
+    const narrow = await make(root, { scopes: ["api_keys:write"] });
+    const wide = await make(root);
+    expect(outcome(await rotate(narrow.apiKey, wide.id))).toEqual([403, "grant_exceeds_caller"]);
+    const headers = { "content-type": "application/json" };
+    expect(outcome(await api.call("POST", `${PATH}/${wide.id}/rotate`, { key: root, headers }))).toEqual([
+      400,
+      "malformed_json",
+    ]);
+  });
+});

@@ -1,0 +1,158 @@
+/** Avatars by id and in lists. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
+import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Answer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
+import { avatarCalls, PATH } from "../support/avatars.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let key: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+});
+afterAll(() => api.close());
+
+const { make, put, get, remove } = avatarCalls(
+  () => api,
+  () => key,
+);
+
+describe("reading one avatar", () => {
+  test("shows it as its creation did, in whatever state it is", async () => {
+    const made = await make({ metadata: { big: 1e308, text: "ä" }, settings: { a: [1, { b: null }] } });
+    const { status, headers, body } = await get(made.id);
+    expect([status, headers.get("etag"), body]).toEqual([200, '"1"', made]);
+    expect(validate(Avatar, body)).toEqual([]);
+    for (const state of AVATAR_STATUSES) {
+      await put(made.id, state);
+      expect((await get(made.id)).body).toEqual({ ...made, status: state });
+    }
+  });
+
+  test.each([
+    ['"1"', 304],
+    ['W/"1"', 304],
+    ["*", 304],
+    ['"0", "1"', 304],
+    ['"7" , W/"1"', 304],
+    ['"1",', 304],
+    [',, "1"', 304],
+    ['"2"', 200],
+    ['"11"', 200],
+    ["1", 200],
+    ["", 200],
+  ])("If-None-Match: %s is %d", async (header, expected) => {
+    const made = await make();
+    const { status, headers, text } = await get(made.id, { "if-none-match": header });
+    expect(status).toBe(expected);
+    expect(headers.get("etag")).toBe('"1"');
+    expect(headers.get("x-request-id")).toMatch(UUID_V7);
+    expect(headers.get("cache-control")).toBe("no-store");
+    if (expected === 304) expect([text, headers.get("content-type")]).toEqual(["", null]);
+  });
+
+  test("HEAD with If-None-Match is 304 as well, and what is not there is 404 all the same", async () => {
+    const made = await make();
+    const head = await api.call("HEAD", `${PATH}/${made.id}`, { key, headers: { "if-none-match": '"1"' } });
+    expect([head.status, head.headers.get("etag")]).toEqual([304, '"1"']);
+    expect((await get("ava_01h455vb4pex5vsknk084sn02q", { "if-none-match": "*" })).status).toBe(404);
+  });
+});
+
+describe("the list", () => {
+  const tenant = async (): Promise<string> => {
+    const id = await seedTenant(api.database.db);
+    return (await seedKey(api.database.db, id, { environment: "live", scopes: ["*"] })).secret.reveal();
+  };
+  const list = (by: string, query = "") => api.call("GET", `${PATH}${query}`, { key: by });
+  const names = ({ body }: Answer): string[] => body.data.map(({ displayName }: Avatar) => displayName);
+
+  test("has the avatars of the tenant and the environment, newest first, as reading one shows them", async () => {
+    const by = await tenant();
+    const first = await make({ displayName: "first", metadata: { a: 1 } }, by);
+    const second = await make({ displayName: "second", sourceKind: "video" }, by);
+    const { body: inTest } = await api.call("POST", "/api/v1/api-keys", {
+      key: by,
+      body: { name: "t", scopes: ["*"] },
+    });
+    await make({ displayName: "in test" }, inTest.apiKey);
+    const { status, body } = await list(by);
+    expect([status, body]).toEqual([200, { data: [second, first], nextCursor: null }]);
+    expect(names(await list(inTest.apiKey))).toEqual(["in test"]);
+  });
+
+  test("shows deleted ones only when they are asked for", async () => {
+    const by = await tenant();
+    const gone = await make({ displayName: "gone" }, by);
+    await make({ displayName: "there" }, by);
+    await remove(gone.id, {}, by);
+    expect(names(await list(by))).toEqual(["there"]);
+    expect(names(await list(by, "?sourceKind=image"))).toEqual(["there"]);
+    expect(names(await list(by, "?status=deleted"))).toEqual(["gone"]);
+    expect((await get(gone.id, {}, by)).body.status).toBe("deleted");
+  });
+
+  test("is filtered, and paged, as one would filter and cut the whole", async () => {
+    const by = await tenant();
+    const all: Avatar[] = [];
+    const random = [0, 3, 1, 4, 1, 5, 2, 0, 5, 3, 5, 2, 4, 1, 0, 3, 2, 4, 5, 0];
+    for (const [index, state] of random.entries()) {
+      const status = AVATAR_STATUSES[state] ?? "draft";
+      const made = await make({ displayName: `n${index}`, sourceKind: index % 3 ? "image" : "video" }, by);
+      await put(made.id, status);
+      all.unshift({ ...made, status });
+    }
+    for (const status of [undefined, ...AVATAR_STATUSES]) {
+      for (const sourceKind of [undefined, "image", "video"] as const) {
+        const expected = all.filter(
+          (avatar) =>
+            (status === undefined ? avatar.status !== "deleted" : avatar.status === status) &&
+            (sourceKind === undefined || avatar.sourceKind === sourceKind),
+        );
+        const filters = `${status ? `&status=${status}` : ""}${sourceKind ? `&sourceKind=${sourceKind}` : ""}`;
+        for (const limit of [1, 3, 100]) {
+          const seen: Avatar[] = [];
+          let next = `?limit=${limit}${filters}`;
+          for (let pages = 0; pages < 30; pages++) {
+            const { status: code, body } = await list(by, next);
+            expect(code).toBe(200);
+            seen.push(...body.data);
+            if (body.nextCursor === null) break;
+            expect(body.data).toHaveLength(limit);
+            next = `?limit=${limit}&cursor=${body.nextCursor}`;
+          }
+          expect(seen).toEqual(expected);
+        }
+      }
+    }
+  });
+
+  test("stays put while avatars are added", async () => {
+    const by = await tenant();
+    for (let index = 0; index < 5; index++) await make({ displayName: `n${index}` }, by);
+    const { body: first } = await list(by, "?limit=2");
+    await Promise.all(Array.from({ length: 5 }, () => make({ displayName: "added" }, by)));
+    const second = await list(by, `?limit=100&cursor=${first.nextCursor}`);
+    expect([...names({ body: first } as Answer), ...names(second)]).toEqual(["n4", "n3", "n2", "n1", "n0"]);
+  });
+
+  test.each([
+    ["limit=101", "limit", "out_of_range"],
+    ["status=gone", "status", "not_allowed"],
+    ["sourceKind=gif", "sourceKind", "not_allowed"],
+    ["sourceKind=image&sourceKind=image", "sourceKind", "repeated_parameter"],
+    ["environment=live", "environment", "unknown_parameter"],
+    ["cursor=W10", "cursor", "invalid_cursor"],
+  ])("refuses ?%s", async (query, parameter, code) => {
+    const { status, body } = await list(key, `?${query}`);
+    expect([status, body.code]).toEqual([422, "validation_failed"]);
+    expect(body.errors).toMatchObject([{ parameter, code }]);
+  });
+});

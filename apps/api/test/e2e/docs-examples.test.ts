@@ -1,0 +1,146 @@
+/** The examples and the programs of the documents are run, on a service with its worker. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { preparedDataDirectory } from "@realtime-avatar/testing/database";
+import {
+  bun,
+  REPOSITORY,
+  type RunningProcess,
+  release,
+  runToEnd,
+  startProcess,
+} from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = await Promise.all(
+  ["README.md", "docs/api.md", "docs/keys.md", "docs/credits.md", "docs/getting-started.md"].map((name) =>
+    readFile(join(REPOSITORY, name), "utf8"),
+  ),
+);
+
+let folder = "";
+let service: RunningProcess;
+let variables: Record<string, string>;
+let url = "";
+
+type Create = <Body = Record<string, string>>(path: string, body: object) => Promise<Body>;
+type SignedUpload = { id: string; upload: { method: string; url: string; headers: Record<string, string> } };
+
+/** The assets that examples name: one that an avatar is built from, an upload whose file was sent, and one that waits for it. */
+const createAssets = async (create: Create): Promise<void> => {
+  const md5 = createHash("md5").update(PHOTO).digest("base64");
+  const about = { kind: "image", contentType: "image/jpeg", sizeBytes: PHOTO.length, md5 };
+  const send = async () => {
+    const { id, upload } = await create<SignedUpload>("assets/uploads", about);
+    await fetch(upload.url, { method: upload.method, headers: upload.headers, body: PHOTO });
+    return id;
+  };
+  const { id: pending, upload } = await create<SignedUpload>("assets/uploads", about);
+  Object.assign(variables, { PENDING_ID: pending, UPLOAD_URL: upload.url, UPLOAD_MD5: md5, UPLOADED_ID: await send() });
+  const asset = await send();
+  await create(`assets/${asset}/complete`, {});
+  variables["ASSET_ID"] = asset;
+};
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  await writeFile(join(folder, "ada.jpg"), PHOTO);
+  const data = { DATA_DIR: await preparedDataDirectory(join(folder, "data")) };
+  service = startProcess(release(), { PORT: "0", ...data });
+  const [, address = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+  url = address;
+  const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
+  variables = { API_KEY: key };
+  const create: Create = async <Body>(path: string, body: object) => {
+    const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
+    const response = await fetch(`${url}/api/v1/${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await response.json()) as Body;
+  };
+  const narrow = { name: "narrow", scopes: ["api_keys:write", "avatars:read"], spendLimitCreditMicros: 1_000_000 };
+  variables["NARROW_KEY"] = (await create("api-keys", narrow))["apiKey"] ?? "";
+  // What the document has created as well, for the examples that need its id.
+  const bodyOf = (path: string): object => {
+    const [, section = ""] =
+      apiDocument?.split(`\n## ${path === "avatars" ? "Create an avatar" : "Create an API key"}\n`) ?? [];
+    const command = (examplesOf(section)[0]?.[1] ?? "").replaceAll(`'"$ASSET_ID"'`, variables["ASSET_ID"] ?? "");
+    return JSON.parse(/-d '(.*)'/s.exec(command)?.[1] ?? "");
+  };
+  await createAssets(create);
+  variables["KEY_ID"] = (await create("api-keys", bodyOf("api-keys")))["id"] ?? "";
+  const session = { maxSessionSeconds: 300, metadata: { user_id: "user-17" } };
+  variables["SESSION_ID"] = (await create("usage/sessions", session))["sessionId"] ?? "";
+  variables["AVATAR_ID"] = (await create("avatars", bodyOf("avatars")))["id"] ?? "";
+});
+
+afterAll(async () => {
+  service.kill("SIGTERM");
+  await service.exited;
+  await rm(folder, { recursive: true });
+});
+
+describe.each([
+  ["README.md", readme],
+  ["docs/api.md", apiDocument],
+  ["docs/credits.md", creditsDocument],
+] as const)("the examples of %s", (_, text = "") => {
+  const examples = examplesOf(text);
+  test("are found", () => {
+    expect(examples.length).toBeGreaterThan(1);
+    expect(examples.length).toBe(text.split("<!-- example -->").length - 1);
+  });
+
+  test.each([...examples])("%s", async (_title, command, answer) => {
+    if (command.includes("/avatars")) await untilSettled(url, variables["API_KEY"] ?? "");
+    const { code, stdout } = await runToEnd(
+      ["sh", "-c", `cd ${folder} && ${command.replaceAll("http://127.0.0.1:3000", url)}`],
+      variables,
+    );
+    expect(code).toBe(0);
+    const shown = settled(answer);
+    expect(shortened(settled(stdout), shown)).toEqual(shown);
+    if (command.includes("/prepare")) await untilPrepared(url, variables["API_KEY"] ?? "", stdout);
+    // A reader exports the ids of what was created last.
+    const [, session] = /"sessionId": ?"(ses_\w+)"/.exec(stdout) ?? [];
+    if (session !== undefined) variables["SESSION_ID"] = session;
+    const [, avatar] = /^\{"id":"(ava_\w+)"/.exec(stdout) ?? [];
+    if (avatar !== undefined) variables["AVATAR_ID"] = avatar;
+    const [, asset] = /^\{"id":"(ast_\w+)".*"status":"uploaded"/.exec(stdout) ?? [];
+    if (asset !== undefined) variables["ASSET_ID"] = asset;
+  });
+});
+
+describe("the program of docs/keys.md", () => {
+  test("prints what its comments say", async () => {
+    const [, program = ""] = keysDocument?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
+    const file = join(folder, "program.ts");
+    await writeFile(file, program);
+    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
+    const { code, stdout } = await runToEnd(bun(file));
+    expect([code, stdout.trim().split("\n")]).toEqual([
+      0,
+      ["0123456789ABCDEF test", "true", "false", "rta_test_0123456789ABCDEF_****", "true"],
+    ]);
+  });
+});
+
+describe("the program of docs/getting-started.md", () => {
+  test("creates an avatar from a photo, and waits until it is ready", async () => {
+    const [, program = ""] = gettingStarted?.match(/<!-- client -->\n```ts\n(.*?)```/s) ?? [];
+    const file = join(folder, "first.ts");
+    await writeFile(file, program.replace("http://127.0.0.1:3000", url));
+    await symlink(join(REPOSITORY, "node_modules"), join(folder, "node_modules")).catch(() => {});
+    // Beside the photo.
+    const { code, stdout } = await runToEnd(["sh", "-c", `cd ${folder} && ${bun(file).join(" ")}`], variables);
+    const address = `${url}/public/avatars/`;
+    expect([code, stdout.trim()]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^ava_[0-9a-z]{26} ready ${address}[-_0-9A-Za-z]{43}$`)),
+    ]);
+  });
+});

@@ -1,0 +1,32 @@
+/** docs/preparation.md has the tables that the code uses. */
+import { describe, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
+import { TABLES } from "../support/documents/preparation.ts";
+
+const text = await readFile(join(REPOSITORY, "docs/preparation.md"), "utf8");
+
+/** The cells of a table in Markdown, without the line below its head. */
+const cellsOf = (table: string): string[][] =>
+  table
+    .trim()
+    .split("\n")
+    .map((line) =>
+      line
+        .split("|")
+        .slice(1, -1)
+        .map((cell) => cell.trim()),
+    )
+    .filter((cells) => !cells.every((cell) => /^:?-+:?$/.test(cell)));
+
+/** The table between its marker and the next one. */
+const documented = (name: string): string => new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)<!-- -->`).exec(text)?.[1] ?? "";
+
+describe("docs/preparation.md", () => {
+  test.each(Object.keys(TABLES))("has the table of %s", (name) => {
+    const rows = cellsOf(TABLES[name]?.() ?? "");
+    expect(rows.length).toBeGreaterThan(3);
+    expect(cellsOf(documented(name))).toEqual(rows);
+  });
+});

@@ -1,0 +1,215 @@
+/** Hostile JSON, over real HTTP into a real database: each case gets 400, or is stored as what it means. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { startApi, type TestApi } from "../support/api.ts";
+import { avatar, hostileCalls, inMetadata } from "../support/hostile.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let key: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+});
+afterAll(() => api.close());
+
+const { send, stored, expectRefused } = hostileCalls(
+  () => api,
+  () => key,
+);
+
+const bytes = (...parts: (string | number[])[]): Uint8Array =>
+  Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))));
+
+const valid = avatar('"metadata":{"a":[1,-2.5e3,"\\u00e9\\n",true,false,null,{"b":{}}]}');
+
+describe("malformed JSON is 400", () => {
+  test("cut short at any byte", async () => {
+    for (let length = 0; length < valid.length; length++) {
+      const { status, body } = await send(valid.slice(0, length));
+      expect([length, status, body.code]).toEqual([length, 400, "malformed_json"]);
+    }
+    expect((await send(valid)).status).toBe(201);
+  });
+
+  // After the cases of "Parsing JSON is a minefield" (N. Seriot, 2016): what RFC 8259 refuses.
+  test.each([
+    "[1,]",
+    "[,1]",
+    "[1,,2]",
+    "[,]",
+    "[1 2]",
+    "[1",
+    "1]",
+    "[1]]",
+    '["x"',
+    '["x]',
+    "[a]",
+    "[*]",
+    '{"a":1,}',
+    '{,"a":1}',
+    '{"a":1,,"b":2}',
+    '{"a" 1}',
+    '{"a":}',
+    "{:1}",
+    "{a:1}",
+    "{'a':1}",
+    "{1:1}",
+    '{"a":1',
+    '{"a"',
+    '{"a":1}}',
+    '{"a":1}#',
+    '{"a":1}/**/',
+    "// x\n{}",
+    "/* x */{}",
+    "01",
+    "-01",
+    "1.",
+    ".5",
+    "-.5",
+    "+1",
+    "1e",
+    "1e+",
+    "1E-",
+    "0x1f",
+    "0b1",
+    "0o7",
+    "1_000",
+    "1,000",
+    "--1",
+    "-",
+    "-a",
+    "Infinity",
+    "-Infinity",
+    "NaN",
+    "1n",
+    "１",
+    "0e",
+    "2.e3",
+    "9.e+",
+    '"\\x"',
+    '"\\u12"',
+    '"\\u12g4"',
+    '"\\U0041"',
+    '"\\"',
+    '"\\0"',
+    '"\\\'"',
+    '"\\\n"',
+    '"\\ u0041"',
+    "'x'",
+    '"a\nb"',
+    '"a\tb"',
+    '"a\u0000b"',
+    '"a\u001fb"',
+    '"',
+    '"\\ud800\\"',
+    "`x`",
+    "tru",
+    "True",
+    "TRUE",
+    "nul",
+    "None",
+    "undefined",
+    "fals",
+    "truee",
+    "true false",
+    "[1]\u00a0",
+    "\u2028{}",
+    "[1]\u0000",
+    "[\f1]",
+    "[\v1]",
+    "\u200b1",
+    "<x/>",
+    "a=b",
+    "---\na: 1",
+    '"x" "y"',
+    "{} {}",
+    "",
+    " ",
+    "\n",
+    "\u0000",
+  ])("%j", async (text) => {
+    await expectRefused(text, 400, "malformed_json");
+    if (text.trim() !== "" && !text.includes("//") && !text.includes("/*")) {
+      await expectRefused(inMetadata(text), 400, "malformed_json");
+    }
+  });
+
+  test.each<[string, Uint8Array]>([
+    ["a byte order mark", bytes([0xef, 0xbb, 0xbf], valid)],
+    ["a UTF-16 byte order mark", bytes([0xff, 0xfe], valid)],
+    ["UTF-16", Buffer.from(valid, "utf16le")],
+    ["a lone continuation byte", bytes(avatar('"modelId":"a'), [0x80], '"}')],
+    ["a truncated sequence of two", bytes(avatar('"modelId":"a'), [0xc3], '"}')],
+    ["a truncated sequence of three", bytes(avatar('"modelId":"a'), [0xe2, 0x82], '"}')],
+    ["a truncated sequence of four", bytes(avatar('"modelId":"a'), [0xf0, 0x9f, 0x98], '"}')],
+    ["an overlong slash", bytes(avatar('"modelId":"a'), [0xc0, 0xaf], '"}')],
+    ["an overlong U+0000", bytes(avatar('"modelId":"a'), [0xc0, 0x80], '"}')],
+    ["an overlong sequence of three", bytes(avatar('"modelId":"a'), [0xe0, 0x80, 0xaf], '"}')],
+    ["an overlong sequence of four", bytes(avatar('"modelId":"a'), [0xf0, 0x80, 0x80, 0xaf], '"}')],
+    ["a surrogate in UTF-8", bytes(avatar('"modelId":"a'), [0xed, 0xa0, 0x80], '"}')],
+    ["a pair of surrogates in UTF-8", bytes(avatar('"modelId":"a'), [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80], '"}')],
+    ["beyond U+10FFFF", bytes(avatar('"modelId":"a'), [0xf4, 0x90, 0x80, 0x80], '"}')],
+    ["a sequence of five", bytes(avatar('"modelId":"a'), [0xf8, 0x88, 0x80, 0x80, 0x80], '"}')],
+    ["the byte FE", bytes(avatar('"modelId":"a'), [0xfe], '"}')],
+    ["the byte FF", bytes(avatar('"modelId":"a'), [0xff], '"}')],
+    ["Latin-1", bytes(avatar('"modelId":"caf'), [0xe9], '"}')],
+    ["a bad byte outside a string", bytes(valid, [0xff])],
+    ["a bad byte in a member name", bytes('{"', [0xff], '":1}')],
+  ])("%s", async (_, body) => {
+    await expectRefused(body, 400, "malformed_json");
+  });
+
+  test("nested deeper than 64", async () => {
+    const nest = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
+    // The body and metadata are two levels themselves.
+    expect((await send(inMetadata(nest(62, "[", "]")))).status).toBe(201);
+    await expectRefused(inMetadata(nest(63, "[", "]")), 400, "malformed_json");
+    const objects = (depth: number) => `${'{"a":'.repeat(depth)}1${"}".repeat(depth)}`;
+    expect((await send(inMetadata(objects(62)))).status).toBe(201);
+    await expectRefused(inMetadata(objects(63)), 400, "malformed_json");
+    await expectRefused("[".repeat(100_000), 400, "malformed_json");
+    await expectRefused(nest(60_000, "[", "]"), 400, "malformed_json");
+    await expectRefused(objects(20_000), 400, "malformed_json");
+    // Brackets in strings, and many side by side, are not depth.
+    expect((await send(inMetadata(`"${"[{".repeat(500)}\\"["`))).status).toBe(201);
+    expect((await send(inMetadata(`[${Array(500).fill("[{}]")}]`))).status).toBe(201);
+  });
+});
+
+describe("JSON that is well-formed", () => {
+  test("is taken with white space of the four kinds, and in any order", async () => {
+    const { status, body } = await send(' \t\r\n{\n"sourceKind" :\t"image" ,\r"displayName":"Ada"} \n');
+    expect([status, body.displayName]).toEqual([201, "Ada"]);
+  });
+
+  test("of two members with one name, the last counts", async () => {
+    const { status, body } = await send(
+      '{"displayName":5,"displayName":"last","sourceKind":"x","sourceKind":"image","metadata":{"a":1,"a":2}}',
+    );
+    expect([status, body.displayName, body.metadata]).toEqual([201, "last", { a: 2 }]);
+    await expectRefused('{"displayName":"first","displayName":5,"sourceKind":"image"}', 422, "validation_failed");
+  });
+
+  test("with escapes is the same as without", async () => {
+    const { status, body } = await send(
+      '{"display\\u004eame":"\\u0041\\/\\"\\\\\\b\\f\\n\\r\\t\\ud83d\\ude00","sourceKind":"image"}',
+    );
+    expect([status, body.displayName]).toEqual([201, 'A/"\\\b\f\n\r\t😀']);
+  });
+
+  test.each(["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "toJSON", "then", "length", ""])(
+    "with a member named %j in metadata is plain data",
+    async (name) => {
+      const metadata = `{"${name}":{"polluted":true,"${name}":[{"${name}":1}]}}`;
+      const { status, body, text } = await send(avatar(`"metadata":${metadata},"settings":${metadata}`));
+      expect(status).toBe(201);
+      expect(text).toContain(`"metadata":${metadata}`);
+      expect(JSON.stringify(await stored(body.id))).toBe(metadata);
+      expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+      await expectRefused(avatar(`"${name}":{"polluted":true}`), 422, "validation_failed");
+    },
+  );
+});

@@ -1,0 +1,109 @@
+/** Every route under /api/v1 for every role: what people may call, and what they may not. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { operationsOf } from "../../src/openapi/operation.ts";
+import { type Answer, startApi, type TestApi } from "../support/api.ts";
+import { type Person, pageHeaders, seedPerson } from "../support/people/people.ts";
+import { allRoutesOf, expectProblem, kindOf, unknownId, withId } from "../support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let everything: string;
+/** Two keys with a scope each: one of them lacks what a route needs. */
+let readsUsage: string;
+let readsAvatars: string;
+let owner: Person;
+
+beforeAll(async () => {
+  api = await startApi();
+  everything = await api.key();
+  readsUsage = await api.key({ scopes: ["usage:read"] });
+  readsAvatars = await api.key({ scopes: ["avatars:read"] });
+  owner = await seedPerson(api, "owner");
+});
+afterAll(() => api.close());
+
+/** The routes without credentials are left out. */
+const routes = () => allRoutesOf(api).filter(({ scope }) => scope !== "none");
+const operationsByRoute = () => operationsOf(api.app.routes);
+const bare = ({ status, body, headers }: Answer) => {
+  const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
+  return { status, rest, body: { ...body, requestId: null } };
+};
+
+describe("or the role", () => {
+  /** Refused by its query, after the role: nothing is executed. */
+  const probe = (person: Person, method: string, url: string) => person.call(method, `${url}?dry=1`, undefined);
+
+  test.each(["viewer", "developer", "owner"] as const)(
+    "a %s may call what the table says, and nothing else",
+    async (role) => {
+      const person = await seedPerson(api, role);
+      for (const { method, path, url } of routes()) {
+        const required = MINIMUM_ROLES[operationsByRoute().get(`${method} ${path}`) ?? ""] ?? null;
+        const answer = await probe(person, method, url);
+        if (required !== null && ROLES.indexOf(required) <= ROLES.indexOf(role)) {
+          expect([`${method} ${path}`, answer.status === 403]).toEqual([`${method} ${path}`, false]);
+          continue;
+        }
+        expectProblem(answer, "insufficient_role");
+        expect([answer.body.requiredRole, answer.body.role]).toEqual([required, role]);
+      }
+    },
+  );
+
+  test("each operation that takes credentials has an entry in the table", () => {
+    const operations = routes().map(({ method, path }) => operationsByRoute().get(`${method} ${path}`) ?? "");
+    expect(operations.filter((id) => !Object.hasOwn(MINIMUM_ROLES, id))).toEqual([]);
+  });
+
+  test("a key may call nothing that is for people", async () => {
+    for (const { method, url, scope } of routes()) {
+      if (scope !== "person") continue;
+      const answer = await api.call(method, url, { key: everything });
+      expectProblem(answer, "insufficient_role");
+      expect(answer.body.role).toBeNull();
+    }
+  });
+
+  test("with a key, the cookie and its header are ignored", async () => {
+    const headers = pageHeaders(owner.cookie, "test");
+    for (const { method, url, scope } of routes().filter(
+      (route) => route.scope !== "person" && route.scope !== "any",
+    )) {
+      const key = scope === "usage:read" ? readsAvatars : readsUsage;
+      expectProblem(await api.call(method, url, { key, headers }), "insufficient_scope");
+      expectProblem(
+        await api.call(method, url, { headers: { ...headers, authorization: "Bearer x" } }),
+        "invalid_api_key",
+      );
+      expectProblem(await api.call(method, url, { headers: { ...headers, authorization: "" } }), "missing_api_key");
+    }
+  });
+});
+
+test("what a path names is 404 in the same bytes when it is malformed, unknown or of another tenant", async () => {
+  const stranger = await seedPerson(api, "owner", await seedTenant(api.database.db));
+  const invited = await stranger.call("POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" });
+  const [passkey] = (await stranger.call("GET", "/api/v1/passkeys")).body.data;
+  const others: Record<string, string> = {
+    usr: stranger.id,
+    uss: stranger.sessionId,
+    inv: invited.body.id,
+    psk: passkey.id,
+  };
+  for (const { method, path, body, scope } of routes()) {
+    if (scope !== "person" || !path.includes(":id")) continue;
+    const send = async (id: string) => bare(await owner.call(method, withId(path, id), body));
+    const missing = await send(unknownId(path));
+    expect([missing.status, missing.body.code]).toEqual([404, "not_found"]);
+    const other = others[kindOf(path)] ?? "";
+    for (const id of ["x", `${kindOf(path)}_`, other.toUpperCase(), other]) expect(await send(id)).toEqual(missing);
+  }
+  // And nothing has happened to any of it.
+  expect((await stranger.call("GET", "/api/v1/user-sessions/current")).status).toBe(200);
+  expect((await stranger.call("GET", "/api/v1/invitations")).body.data).toHaveLength(1);
+});

@@ -1,0 +1,352 @@
+/** The life of a preparation, over HTTP. The tests end each preparation as the worker does. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
+import { validate } from "@realtime-avatar/domain/schema";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { readAnswer, startApi, type TestApi } from "../support/api.ts";
+import { assetCalls } from "../support/assets.ts";
+import { avatarCalls, FAILED, outcome, PASSED, PATH, preparationCalls } from "../support/avatars.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let key = "";
+let inTest = "";
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+  inTest = await api.key({ scopes: ["*"] });
+});
+afterAll(() => api.close());
+
+const of = [() => api, () => key] as const;
+const { make, get, patch, remove, trail, put } = avatarCalls(...of);
+const assets = assetCalls(...of);
+const { start, end, endReady, ready, fail, processed, generationsOf } = preparationCalls(() => api);
+
+/** A photo that has been processed; its id. */
+const photo = async (): Promise<string> => {
+  const { id } = await assets.make();
+  await processed(id);
+  return id;
+};
+const makeFrom = async (sourceAssetId: string) => make({ sourceAssetId });
+const makeReady = async (sourceAssetId?: string): Promise<Avatar> => {
+  const { id } = await makeFrom(sourceAssetId ?? (await photo()));
+  expect(await ready(id)).toBe("finished");
+  return (await get(id)).body;
+};
+const prepare = (
+  id: string,
+  { by = key, headers = {}, body }: { by?: string; headers?: object; body?: unknown } = {},
+) =>
+  api.call("POST", `${PATH}/${id}/prepare`, {
+    key: by,
+    headers: { ...headers },
+    ...(body === undefined ? {} : { body }),
+  });
+const actionsOf = async (id: string) => (await trail(id)).map((event) => event["action"]);
+const picture = async (url: string | null) => readAnswer(await fetch(url ?? ""));
+
+describe("from create to ready", () => {
+  test("an avatar with a source is preprocessing, and polled with If-None-Match until it is ready", async () => {
+    const sourceAssetId = await photo();
+    const created = await api.call("POST", PATH, {
+      key,
+      body: { displayName: "x", sourceKind: "image", sourceAssetId },
+    });
+    expect([created.status, created.body.status, created.headers.get("etag")]).toEqual([201, "preprocessing", '"1"']);
+    expect(validate(Avatar, created.body)).toEqual([]);
+    const { id } = created.body;
+    expect((await get(id)).body).toEqual(created.body);
+    expect(await generationsOf(id)).toEqual([1]);
+    const poll = (etag: string) => get(id, { "if-none-match": etag });
+    expect([(await poll('"1"')).status, (await poll('"1"')).text]).toEqual([304, ""]);
+
+    const started = await start(id);
+    expect(started.started.kind).toBe("started");
+    expect((await poll('"1"')).status).toBe(304);
+    expect(await endReady(started, "a face")).toBe("finished");
+    const done = await poll('"1"');
+    const after = done.body;
+    expect([done.status, after.status, after.error, after.checks]).toEqual([200, "ready", null, [PASSED]]);
+    expect(after.cacheManifestId).toMatch(/^man_1_[0-9a-f]{64}$/);
+    expect([after.cacheVersion, after.sourceAssetId, after.pendingSourceAssetId]).toEqual([1, sourceAssetId, null]);
+    expect(validate(Avatar, after)).toEqual([]);
+    expect(done.headers.get("etag")).not.toBe('"1"');
+    expect((await poll(done.headers.get("etag") ?? "")).status).toBe(304);
+    expect(await generationsOf(id)).toEqual([]);
+    expect(await trail(id)).toMatchObject([{ action: "avatar.prepared", actor_key_id: null }]);
+  });
+
+  test("the list shows what a read shows", async () => {
+    const { id } = await makeReady();
+    const failed = await makeFrom(await photo());
+    await fail(failed.id);
+    const { body } = await api.call("GET", `${PATH}?limit=2`, { key });
+    expect(body.data).toEqual([(await get(failed.id)).body, (await get(id)).body]);
+    expect(validate(Avatar, body.data[0])).toEqual([]);
+  });
+
+  test("a draft gets its source later", async () => {
+    const draft = await make();
+    expect(outcome(await prepare(draft.id))).toEqual([409, "invalid_transition"]);
+    expect((await prepare(draft.id)).body.detail).toBe("The avatar has no source. Set `sourceAssetId`.");
+    const { status, body } = await patch(draft.id, { sourceAssetId: await photo() });
+    expect([status, body.status]).toEqual([200, "preprocessing"]);
+    expect(await ready(draft.id)).toBe("finished");
+    expect((await get(draft.id)).body).toMatchObject({ status: "ready", cacheVersion: 1 });
+  });
+
+  test("a call can be held with it only when it is ready", async () => {
+    const { id } = await makeFrom(await photo());
+    const open = () =>
+      api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1, avatarId: id } });
+    expect(outcome(await open())).toEqual([409, "avatar_not_ready"]);
+    await ready(id);
+    expect((await open()).status).toBe(201);
+    // A new source is prepared in the background.
+    await patch(id, { sourceAssetId: await photo() });
+    expect((await open()).status).toBe(201);
+  });
+});
+
+describe("a failure", () => {
+  test("says why, and is over with another source", async () => {
+    const { id } = await makeFrom(await photo());
+    expect(await fail(id)).toBe("finished");
+    const failed = (await get(id)).body;
+    expect(failed).toMatchObject({
+      status: "failed",
+      error: "No face was found. Use a photo of one face.",
+      checks: [FAILED],
+      previewUrl: null,
+      cacheManifestId: null,
+      cacheVersion: 0,
+    });
+    expect(validate(Avatar, failed)).toEqual([]);
+    const { body } = await patch(id, { sourceAssetId: await photo() });
+    expect(body).toMatchObject({ status: "preprocessing", error: null, checks: [] });
+    expect(await generationsOf(id)).toEqual([2]);
+    await ready(id);
+    expect(await actionsOf(id)).toEqual(["avatar.preparation_failed", "avatar.updated", "avatar.prepared"]);
+  });
+
+  test("can be tried again from the same source", async () => {
+    const { id } = await makeFrom(await photo());
+    await fail(id);
+    const again = await prepare(id, { body: {} });
+    expect([again.status, again.body.status, again.body.error, again.body.checks]).toEqual([
+      200,
+      "preprocessing",
+      null,
+      [],
+    ]);
+    expect((await get(id)).body).toEqual(again.body);
+    expect((await get(id)).headers.get("etag")).toBe(again.headers.get("etag"));
+    const refused = await prepare(id);
+    expect(outcome(refused)).toEqual([409, "invalid_transition"]);
+    expect(refused.body).toMatchObject({
+      detail: "The avatar is being prepared already. Its status becomes `ready` or `failed`.",
+      currentStatus: "preprocessing",
+      allowedStatuses: ["deleted"],
+    });
+    await ready(id);
+    expect((await get(id)).body.status).toBe("ready");
+  });
+});
+
+describe("preparing again", () => {
+  test("keeps a ready avatar as it is, and its response is what is stored", async () => {
+    const before = await makeReady();
+    const { body, headers } = await prepare(before.id);
+    expect(body).toEqual({ ...before, updatedAt: body.updatedAt });
+    expect((await get(before.id)).body).toEqual(body);
+    expect((await get(before.id)).headers.get("etag")).toBe(headers.get("etag"));
+    await ready(before.id, "another picture");
+    expect((await get(before.id)).body).toMatchObject({ status: "ready", cacheVersion: 2 });
+  });
+
+  test("is done once for an Idempotency-Key", async () => {
+    const { id } = await makeReady();
+    const headers = { "idempotency-key": crypto.randomUUID() };
+    const [first, second] = await Promise.all([prepare(id, { headers }), prepare(id, { headers, body: {} })]);
+    expect([first.status, second.text]).toEqual([200, first.text]);
+    expect(await generationsOf(id)).toEqual([2]);
+    await ready(id);
+    const replayed = await prepare(id, { headers });
+    expect([replayed.status, replayed.text, replayed.headers.get("idempotent-replayed")]).toEqual([
+      200,
+      first.text,
+      "true",
+    ]);
+    // The first response is replayed in a state in which the request would be refused.
+    await remove(id);
+    expect((await prepare(id, { headers })).text).toBe(first.text);
+    expect(outcome(await prepare(id))).toEqual([409, "invalid_transition"]);
+  });
+
+  test("of many at once, each sees the avatar that it changes", async () => {
+    const { id } = await makeReady();
+    const answers = await Promise.all(Array.from({ length: 40 }, () => prepare(id)));
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(new Set(answers.map(({ headers }) => headers.get("etag"))).size).toBe(40);
+    expect(await generationsOf(id)).toEqual([41]);
+  });
+
+  test("of many at once with an Idempotency-Key each, each prepares once or says that it can be sent again", async () => {
+    const { id } = await makeReady();
+    const send = (at: number) => prepare(id, { headers: { "idempotency-key": `at-once-${at}` } });
+    const all = Array.from({ length: 40 }, (_, at) => at);
+    let prepared = 0;
+    for (let left = all; left.length > 0; ) {
+      const answers = await Promise.all(left.map(send));
+      expect(answers.filter(({ status }) => status !== 200).map(outcome)).toEqual(
+        answers.filter(({ status }) => status !== 200).map(() => [503, "unavailable"]),
+      );
+      left = left.filter((_, index) => answers[index]?.status !== 200);
+      prepared += answers.length - left.length;
+    }
+    expect([prepared, await generationsOf(id)]).toEqual([40, [41]]);
+  });
+
+  test("is not there for another tenant, another environment, or a key that only reads", async () => {
+    const { id } = await makeReady();
+    const stranger = await seedKey(api.database.db, await seedTenant(api.database.db), {
+      environment: "live",
+      scopes: ["*"],
+    });
+    for (const by of [stranger.secret.reveal(), inTest])
+      expect(outcome(await prepare(id, { by }))).toEqual([404, "not_found"]);
+    const reader = await api.key({ environment: "live", scopes: ["avatars:read"] });
+    expect(outcome(await prepare(id, { by: reader }))).toEqual([403, "insufficient_scope"]);
+    expect(await generationsOf(id)).toEqual([]);
+  });
+});
+
+describe("a new source of a ready avatar", () => {
+  test("is pending until it is ready, and the old one is served", async () => {
+    const [first, second] = [await photo(), await photo()];
+    const before = await makeReady(first);
+    const { body } = await patch(before.id, { sourceAssetId: second });
+    expect(body).toEqual({ ...before, pendingSourceAssetId: second, updatedAt: body.updatedAt });
+    expect((await picture(before.previewUrl)).text).toBe("a face");
+    expect(outcome(await assets.call("DELETE", `/${second}`))).toEqual([409, "asset_in_use"]);
+    await ready(before.id, "another face");
+    const after = (await get(before.id)).body;
+    expect(after).toMatchObject({
+      status: "ready",
+      sourceAssetId: second,
+      pendingSourceAssetId: null,
+      cacheVersion: 2,
+    });
+    expect((await picture(after.previewUrl)).text).toBe("another face");
+    expect((await assets.call("DELETE", `/${first}`)).status).toBe(200);
+  });
+
+  test("that fails leaves the old one, and says why", async () => {
+    const before = await makeReady();
+    await patch(before.id, { sourceAssetId: await photo() });
+    await fail(before.id);
+    const after = (await get(before.id)).body;
+    const { error, checks, updatedAt } = after;
+    expect(after).toEqual({ ...before, error, checks, updatedAt });
+    expect([error, checks]).toEqual(["No face was found. Use a photo of one face.", [FAILED]]);
+    expect((await picture(before.previewUrl)).text).toBe("a face");
+  });
+
+  test("is given up when none is set", async () => {
+    const before = await makeReady();
+    await patch(before.id, { sourceAssetId: await photo() });
+    const late = await start(before.id);
+    const { body } = await patch(before.id, { sourceAssetId: null });
+    expect(body).toEqual({ ...before, sourceAssetId: null, updatedAt: body.updatedAt });
+    expect(await generationsOf(before.id)).toEqual([]);
+    expect(await endReady(late, "too late")).toBe("lost");
+    expect((await get(before.id)).body).toEqual(body);
+  });
+
+  test("is given up when the present one is set, which is prepared again", async () => {
+    const before = await makeReady();
+    const { sourceAssetId } = before;
+    await patch(before.id, { sourceAssetId: await photo() });
+    const late = await start(before.id);
+    const { body } = await patch(before.id, { sourceAssetId });
+    expect(body).toEqual({ ...before, updatedAt: body.updatedAt });
+    expect(await generationsOf(before.id)).toEqual([3]);
+    expect(await endReady(late, "too late")).toBe("lost");
+    await ready(before.id, "the same face");
+    expect((await get(before.id)).body).toMatchObject({ sourceAssetId, pendingSourceAssetId: null, cacheVersion: 2 });
+  });
+
+  test("while it is being prepared, the source cannot be removed", async () => {
+    const { id } = await makeFrom(await photo());
+    const refused = await patch(id, { sourceAssetId: null });
+    expect(outcome(refused)).toEqual([409, "invalid_transition"]);
+    expect(refused.body.detail).toStartWith("An avatar that is being prepared needs its source.");
+  });
+});
+
+describe("a deleted avatar", () => {
+  test("has no job and no preview, and is not revived", async () => {
+    const { id, previewUrl } = await makeReady();
+    await prepare(id);
+    const late = await start(id);
+    expect((await remove(id)).body.status).toBe("deleted");
+    expect(await generationsOf(id)).toEqual([]);
+    expect((await picture(previewUrl)).status).toBe(404);
+    expect(await endReady(late, "too late")).toBe("lost");
+    expect(await end(late, { kind: "failed", error: "x", checks: [] })).toBe("lost");
+    expect((await get(id)).body.status).toBe("deleted");
+    expect(await actionsOf(id)).not.toContain("avatar.preparation_failed");
+  });
+
+  test.each(["draft", "preprocessing", "failed", "disabled"] as const)(
+    "its preview is served when it is %s",
+    async (status) => {
+      const { id, previewUrl } = await makeReady();
+      await put(id, status);
+      expect((await picture(previewUrl)).status).toBe(200);
+    },
+  );
+});
+
+describe("test assets", () => {
+  const create = (sourceAssetId: string, by: string) =>
+    api.call("POST", PATH, { key: by, body: { displayName: "x", sourceKind: "video", sourceAssetId } });
+
+  test("are taken from keys of the test environment, as a source of any kind", async () => {
+    for (const name of Object.keys(TEST_ASSETS)) {
+      const { status, body } = await create(name, inTest);
+      expect([status, body.status, body.sourceAssetId]).toEqual([201, "preprocessing", name]);
+    }
+    const draft = await make({}, inTest);
+    const { body } = await patch(draft.id, { sourceAssetId: "ast_test_no_face" }, {}, inTest);
+    expect([body.status, body.sourceAssetId]).toEqual(["preprocessing", "ast_test_no_face"]);
+    const { started } = await start(draft.id);
+    expect(started).toMatchObject({ kind: "started", sourceAssetId: "ast_test_no_face", asset: null });
+  });
+
+  test("are not there for live keys, nor under another name, nor as assets", async () => {
+    const refusal = [{ pointer: "#/sourceAssetId", code: "asset_not_found" }];
+    const draft = await make({}, inTest);
+    const live = await make();
+    const answers = [
+      await create("ast_test_ready", key),
+      await create("ast_test_unknown", inTest),
+      await create("ast_test_", inTest),
+      await patch(live.id, { sourceAssetId: "ast_test_ready" }),
+      await patch(draft.id, { sourceAssetId: "ast_test_unknown" }, {}, inTest),
+    ];
+    for (const answer of answers) {
+      expect(outcome(answer)).toEqual([422, "validation_failed"]);
+      expect(answer.body.errors).toMatchObject(refusal);
+    }
+    expect((await get(draft.id, {}, inTest)).body.status).toBe("draft");
+    for (const method of ["GET", "DELETE"]) {
+      expect((await assets.call(method, "/ast_test_ready", undefined, {}, inTest)).status).toBe(404);
+    }
+  });
+});

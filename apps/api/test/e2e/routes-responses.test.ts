@@ -1,0 +1,139 @@
+/** Responses of every route under /api/v1, and of what is no route. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type Answer, readAnswer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
+
+import { allRoutesOf, expectProblem, unknownId, withId } from "../support/routes.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let everything: string;
+let nothing: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  everything = await api.key();
+  nothing = await api.key({ scopes: ["usage:read"] });
+});
+afterAll(() => api.close());
+
+const allRoutes = () => allRoutesOf(api);
+/** The one route without credentials is left out. */
+const routes = () => allRoutes().filter(({ scope }) => scope !== "none");
+const withBody = () =>
+  allRoutes().filter(
+    ({ method, isForm, isSigned }) => !isForm && !isSigned && ["POST", "PUT", "PATCH"].includes(method),
+  );
+
+describe("a route that is not there", () => {
+  test.each([
+    "/",
+    "/api",
+    "/api/v1",
+    "/api/v1/",
+    "/api/v2/avatars",
+    "/api/v1/nothing",
+    "/api/v1/avatars/",
+    "/api/v1//avatars",
+    "/API/V1/AVATARS",
+    "/api/v1/avatars/../../../etc/passwd",
+    "/%2e%2e/%2e%2e",
+    "/api/v1/%00",
+    "/%zz",
+  ])("%s is 404, for a stranger and for a key", async (path) => {
+    for (const key of [undefined, everything]) {
+      const answer = await api.call("POST", path, { ...(key === undefined ? {} : { key }), body: "{" });
+      expectProblem(answer, "not_found");
+    }
+  });
+
+  test.each(["a", "api", "localhost", "[::1]", "xn--bcher-kva.example", "api:3000"])(
+    "a route is found under the host %s",
+    async (host) => {
+      for (const { method, url } of routes()) {
+        const request = new Request(`http://${host}${url}?x=/y`, { method });
+        expectProblem(await readAnswer(await api.app.handle(request)), "missing_api_key");
+      }
+    },
+  );
+
+  test("another method is 405 with the methods that there are, before credentials are looked at", async () => {
+    for (const url of new Set(allRoutes().map((route) => route.url))) {
+      // `self` stands where an id may stand.
+      const isAt = (path: string): boolean =>
+        [
+          path,
+          path.replace(":token", "x"),
+          withId(path, unknownId(path)),
+          withId(path, url.split("/")[4] ?? ""),
+        ].includes(url);
+      const methods = new Set(allRoutes().flatMap(({ method, path }) => (isAt(path) ? [method] : [])));
+      if (methods.has("GET")) methods.add("HEAD");
+      for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PROPFIND"]) {
+        if (methods.has(method)) continue;
+        const answer = await api.call(method, url, method === "GET" ? {} : { body: "{" });
+        expectProblem(answer, "method_not_allowed");
+        expect(answer.headers.get("allow")).toBe([...methods].sort().join(", "));
+      }
+      if (!methods.has("HEAD")) {
+        const head = await api.call("HEAD", url);
+        expect([head.status, head.text, head.headers.get("allow")]).toEqual([405, "", [...methods].sort().join(", ")]);
+      }
+    }
+  });
+});
+
+describe("every answer", () => {
+  const everyKind = async (headers: Record<string, string> = {}): Promise<Answer[]> => {
+    const [route] = withBody();
+    if (!route) throw new Error("no route");
+    const { method, url } = route;
+    return Promise.all([
+      api.call("GET", "/healthz", { headers }),
+      api.call("GET", "/readyz", { headers }),
+      api.call("GET", "/nothing", { headers }),
+      api.call("PUT", url, { headers }),
+      api.call(method, url, { headers }),
+      api.call(method, url, { key: nothing, headers }),
+      api.call(method, url, { key: everything, body: "{", headers }),
+      api.call(method, url, { key: everything, body: {}, headers }),
+      api.call(method, url, { key: everything, body: { name: "x" }, headers }),
+    ]);
+  };
+
+  test("is not stored, not sniffed, and carries a request id of its own", async () => {
+    const answers = await everyKind();
+    for (const { headers } of answers) {
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+      expect(headers.get("x-request-id")).toMatch(UUID_V7);
+    }
+    expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(answers.length);
+  });
+
+  test("carries the caller's request id, if it is harmless", async () => {
+    for (const id of ["a", "trace-1.2_3", "x".repeat(128)]) {
+      for (const { headers } of await everyKind({ "x-request-id": id })) expect(headers.get("x-request-id")).toBe(id);
+    }
+    const key = everything;
+    for (const id of [
+      "",
+      "x".repeat(129),
+      "a b",
+      "é",
+      "a/b",
+      "<script>",
+      key,
+      `x.${key}`,
+      key.slice(0, 30),
+      key.slice(4),
+      key.toUpperCase(),
+    ]) {
+      const latin1 = Buffer.from(id).toString("latin1");
+      for (const { headers } of await everyKind({ "x-request-id": latin1 })) {
+        expect(headers.get("x-request-id")).toMatch(UUID_V7);
+      }
+    }
+  });
+});

@@ -1,0 +1,177 @@
+/**
+ * The service is killed at each step of an upload. Afterwards no row is ahead of its file, what is left without a row is what
+ * the sweeps remove, and the same request succeeds with the next process.
+ */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdir, rm } from "node:fs/promises";
+import { connect, type Socket } from "node:net";
+import { join } from "node:path";
+import { existingAssets } from "@realtime-avatar/db/statements/assets";
+import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
+import { openStorage } from "@realtime-avatar/storage/open";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import type { RunningProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { createSpool } from "../../src/assets/spool.ts";
+import { type Answer, readAnswer, requestInit } from "../support/api.ts";
+import { fileOf, filePart, formOf, md5Of, PNG, typeOf } from "../support/forms.ts";
+import { start } from "../support/process.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(300_000);
+
+/** How often the process is killed at a random moment. */
+const KILLS = process.env["LONG"] === "1" ? 60 : 4;
+
+let folder = "";
+let database: TestDatabase;
+let storage: Storage;
+let service: RunningProcess & { url: string };
+let key = "";
+
+const startService = () =>
+  start({ DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), REQUEST_TIMEOUT_MS: "60000" });
+const killService = async (): Promise<void> => {
+  service.kill("SIGKILL");
+  await service.exited;
+};
+
+beforeEach(async () => {
+  folder = await temporaryFolder();
+  database = await testDatabase();
+  service = await startService();
+  const directory = join(folder, "data", "assets");
+  storage = await openStorage({ kind: "disk", directory, signingSecret: null }, { origin: () => "" });
+  const tenantId = await seedTenant(database.db);
+  key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+});
+afterEach(async () => {
+  await killService();
+  await database.close();
+  await rm(folder, { recursive: true });
+});
+
+const call = async (method: string, path: string, body?: unknown, headers = {}): Promise<Answer> =>
+  readAnswer(await fetch(`${service.url}/api/v1/assets${path}`, requestInit(method, { key, body, headers })));
+const upload = (file: Uint8Array, idempotencyKey: string): Promise<Answer> =>
+  call("POST", "", formOf([filePart(file)]), { "content-type": typeOf(), "idempotency-key": idempotencyKey });
+
+const stored = async (): Promise<string[]> => (await Array.fromAsync(storage.list(""))).map((file) => file.key).sort();
+const spooled = (): Promise<string[]> => readdir(join(folder, "data", "uploads")).catch(() => []);
+const until = async (condition: () => Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await Bun.sleep(5);
+};
+
+/** Checks the rows, and returns the files that no row keeps. */
+const orphans = async (): Promise<string[]> => {
+  const rows = await database.db.client`select tenant_id, id, status from assets`;
+  const keys = await stored();
+  for (const { tenant_id, id, status } of rows) {
+    if (["uploaded", "processing", "ready"].includes(status)) expect(keys).toContain(`originals/${tenant_id}/${id}`);
+  }
+  const ids = keys.map((name) => {
+    const [, tenantId, id] = name.split("/");
+    return { tenantId: tenantId as TenantId, id: id as AssetId };
+  });
+  const kept = new Set((await existingAssets(database.db, ids)).map(({ id }) => id));
+  return keys.filter((_, at) => !kept.has(ids[at]?.id as AssetId));
+};
+
+/** Takes a lock for which a write of the service waits. Returns a function that ends the waiting write, and the lock. */
+const block = async (statement: string): Promise<() => Promise<void>> => {
+  const { client, close } = session(database.url);
+  await client.unsafe("begin");
+  await client.unsafe(statement);
+  return async () => {
+    // PostgreSQL does not notice that its client is gone while it waits for a lock: it would still write.
+    await client`select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    await client.unsafe("rollback");
+    await close();
+  };
+};
+
+describe("killed", () => {
+  test("while the file arrives: the spool has a part, the store nothing", async () => {
+    const { hostname, port } = new URL(service.url);
+    const socket: Socket = connect(Number(port), hostname);
+    socket.on("error", () => {});
+    const form = formOf([filePart(fileOf("image", 1_000_000))]);
+    const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: ${typeOf()}\r\nContent-Length: ${form.length}`;
+    socket.write(`POST /api/v1/assets HTTP/1.1\r\n${headers}\r\n\r\n`);
+    socket.write(form.subarray(0, 500_000));
+    await until(async () => (await spooled()).length === 1);
+    await killService();
+    socket.destroy();
+    expect([await stored(), (await spooled()).length]).toEqual([[], 1]);
+    service = await startService();
+    // Not before an hour has passed: another process may be writing it.
+    expect((await spooled()).length).toBe(1);
+    expect(await createSpool(join(folder, "data", "uploads")).sweep(new Date(Date.now() + 1000))).toBe(1);
+    expect(await spooled()).toEqual([]);
+  });
+
+  test("with the file stored and no row: the file is one that the sweep removes, and a repetition succeeds", async () => {
+    const release = await block("lock table assets in access exclusive mode");
+    const lost = upload(PNG, "step-2").catch(() => null);
+    await until(async () => (await stored()).length === 1);
+    // A write that reached the database later would find no lock.
+    await untilBlocked(database.db);
+    await killService();
+    expect(await lost).toBeNull();
+    await release();
+    expect(await orphans()).toEqual(await stored());
+    service = await startService();
+    const again = await upload(PNG, "step-2");
+    expect(again.status).toBe(201);
+    expect((await orphans()).length).toBe(1);
+    expect((await stored()).length).toBe(2);
+  });
+
+  test("with the row written: a repetition gets the first response, and stores nothing", async () => {
+    const first = await upload(PNG, "step-3");
+    await killService();
+    service = await startService();
+    const again = await upload(PNG, "step-3");
+    expect([again.status, again.headers.get("idempotent-replayed")]).toEqual([201, "true"]);
+    // The address in it is that of the process that wrote it.
+    expect(again.text).toBe(first.text);
+    expect([await orphans(), (await stored()).length]).toEqual([[], 1]);
+  });
+
+  test("between the copy of a signed upload and its row: completing it again succeeds", async () => {
+    const about = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Of(PNG) };
+    const { id, upload: target } = (await call("POST", "/uploads", about)).body;
+    expect((await fetch(target.url, { method: "PUT", headers: target.headers, body: PNG })).status).toBe(200);
+    const release = await block(`select from assets where id = '${id}' for update`);
+    const lost = call("POST", `/${id}/complete`).catch(() => null);
+    await until(async () => (await stored()).length === 2);
+    await untilBlocked(database.db);
+    await killService();
+    expect(await lost).toBeNull();
+    await release();
+    expect(await orphans()).toEqual([]);
+    service = await startService();
+    expect((await call("POST", `/${id}/complete`)).body).toMatchObject({ id, status: "uploaded" });
+    expect([await orphans(), (await stored()).length]).toEqual([[], 1]);
+  });
+
+  test("at random moments of ten uploads: no row is ahead of its file, and each request is executed once", async () => {
+    const file = fileOf("image", 300_000, true);
+    for (let kill = 0; kill < KILLS; kill++) {
+      const uploads = Array.from({ length: 10 }, (_, at) => upload(file, `${kill}-${at}`).catch(() => null));
+      await Bun.sleep(Math.random() * 120);
+      await killService();
+      await Promise.all(uploads);
+      await orphans();
+      service = await startService();
+      for (let at = 0; at < 10; at++) expect((await upload(file, `${kill}-${at}`)).status).toBe(201);
+      const [rows] = await database.db.client`select count(*)::integer as number from assets`;
+      expect(rows?.["number"]).toBe(10 * (kill + 1));
+      await orphans();
+    }
+  });
+});

@@ -1,0 +1,125 @@
+/** Uploads where files are kept elsewhere than in a roomy folder: in an S3, and on a disk without room. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { DRIVERS, type TestStore } from "@realtime-avatar/storage/testing";
+import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
+import { createSpool } from "../../src/assets/spool.ts";
+import { rowCounts, startApi, type TestApi, testStorage } from "../support/api.ts";
+import { assetCalls } from "../support/assets.ts";
+import { fileOf, md5Of, PNG } from "../support/forms.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(300_000);
+
+const S3 = DRIVERS.filter(({ name }) => name !== "disk");
+
+for (const driver of S3) {
+  describe.skipIf(driver.missing.length > 0)(`the service with its files in ${driver.name}`, () => {
+    let store: TestStore;
+    let api: TestApi;
+    let key = "";
+    beforeAll(async () => {
+      store = await driver.open();
+      api = await startApi(async (origin) => ({ ...(await testStorage(origin)), storage: store.storage }));
+      key = await api.key();
+    });
+    afterAll(async () => {
+      await api.close();
+      await store.close();
+    });
+    const { upload, call, stored } = assetCalls(
+      () => api,
+      () => key,
+    );
+    const bytesAt = async (name: string) => {
+      const file = await store.storage.open(name);
+      return Buffer.from(await new Response(file?.stream).arrayBuffer());
+    };
+
+    test("keeps the file of a form", async () => {
+      const { status, body } = await upload(PNG);
+      expect(status).toBe(201);
+      expect(await bytesAt(`originals/${body.tenantId}/${body.id}`)).toEqual(PNG);
+    });
+
+    test("lets a client put a file straight into the store, and completes it", async () => {
+      const request = { kind: "image", contentType: "image/png", sizeBytes: PNG.byteLength, md5: md5Of(PNG) };
+      const { body } = await call("POST", "/uploads", request);
+      expect(new URL(body.upload.url).origin).not.toBe(new URL(api.url).origin);
+      const other = await fetch(body.upload.url, {
+        method: "PUT",
+        headers: body.upload.headers,
+        body: PNG.subarray(1),
+      });
+      expect(other.status).toBeGreaterThanOrEqual(400);
+      expect((await call("POST", `/${body.id}/complete`)).status).toBe(409);
+      const put = await fetch(body.upload.url, { method: "PUT", headers: body.upload.headers, body: PNG });
+      expect(put.status).toBe(200);
+      const completed = await call("POST", `/${body.id}/complete`);
+      expect([completed.status, completed.body.status]).toEqual([200, "uploaded"]);
+      expect(await stored(`uploads/${body.tenantId}/${body.id}`)).toEqual([]);
+      expect(await bytesAt(`originals/${body.tenantId}/${body.id}`)).toEqual(PNG);
+    });
+
+    test("serves a public image and its ranges", async () => {
+      const { body } = await upload(PNG);
+      const image = Buffer.from("the re-encoded image");
+      const stream = new Blob([image]).stream();
+      const name = `public/${body.tenantId}/${body.id}`;
+      await store.storage.put(name, { stream, sizeBytes: image.byteLength }, "image/webp");
+      await api.database.db.client`
+        update assets set status = 'ready', public_type = 'image/webp' where id = ${body.id}`;
+      expect(await (await fetch(body.publicUrl)).text()).toBe("the re-encoded image");
+      const part = await fetch(body.publicUrl, { headers: { range: "bytes=4-13" } });
+      expect([part.status, await part.text()]).toEqual([206, "re-encoded"]);
+      expect((await call("DELETE", `/${body.id}`)).status).toBe(200);
+      expect((await fetch(body.publicUrl)).status).toBe(404);
+    });
+  });
+}
+
+describe.skipIf(!canMountDisk)("a disk without room (as root, who may mount a small file system)", () => {
+  let api: TestApi;
+  let key = "";
+  let unmount: () => void;
+  beforeAll(async () => {
+    api = await startApi(async (origin) => {
+      const files = await testStorage(origin);
+      unmount = await mountDisk(join(files.folder, "small"), "1m");
+      return { ...files, spool: createSpool(join(files.folder, "small/uploads")) };
+    });
+    key = await api.key();
+  });
+  afterAll(async () => {
+    await api.close();
+    unmount();
+  });
+  const { upload, stored } = assetCalls(
+    () => api,
+    () => key,
+  );
+
+  test("refuses a file that does not fit with 503, keeps nothing of it, and takes the next one", async () => {
+    const before = [await rowCounts(api.database), await stored()];
+    const headers = { "idempotency-key": "no-room" };
+    const refused = await upload(fileOf("image", 3_000_000), { headers });
+    expect([refused.status, refused.body]).toMatchObject([
+      503,
+      { code: "unavailable", retryable: true, detail: "There is no room for the file at present." },
+    ]);
+    expect(refused.headers.has("retry-after")).toBe(true);
+    expect([await rowCounts(api.database), await stored()]).toEqual(before);
+    expect(await readdir(join(api.files.folder, "small/uploads"))).toEqual([]);
+    expect((await upload(PNG, { headers })).status).toBe(201);
+  });
+
+  test("without room for the name of a file: the same", async () => {
+    const ballast = join(api.files.folder, "small/ballast");
+    await Bun.write(ballast, new Uint8Array(1024 * 1024)).catch(() => {});
+    const refused = await upload(PNG);
+    expect([refused.status, refused.body.code]).toEqual([503, "unavailable"]);
+    await rm(ballast);
+    expect((await upload(PNG)).status).toBe(201);
+  });
+});

@@ -1,0 +1,192 @@
+/**
+ * Request targets and hosts byte by byte, over a socket: an HTTP client would normalise them before it sends them.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { CLOSE, MALFORMED, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let api: TestApi;
+let key: string;
+let port: number;
+
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+  port = Number(new URL(api.url).port);
+});
+afterAll(() => api.close());
+
+const { exchange } = wireCalls(() => port);
+const bearer = (): string => `Authorization: Bearer ${key}\r\n`;
+
+describe("a path that is not in its normal form is 404", () => {
+  const send = async (method: string, target: string): Promise<unknown> =>
+    problemIn(await exchange(request(method, target, { headers: CLOSE + bearer() })));
+
+  test.each([
+    "/api/v1/%2e%2e/%2e%2e/readyz",
+    "/api/v1/../../readyz",
+    "/api/v1/..\\..\\readyz",
+    "/api\\v1\\api-keys\\self",
+    "\\api/v1/api-keys/self".replace("\\", "/\\"),
+    "/./api/v1/api-keys/self",
+    "/api/v1/api-keys/self/.",
+    "/api/v1/api-keys/x/../self",
+    "/api/v1/api-keys/%2e/self",
+    "/api/v1/api-keys/.%2E/api-keys/self",
+    "/api/v1/api-keys/sel%66",
+    "/%61pi/v1/api-keys/self",
+    "/api/v1/api-keys%2fself",
+    "/api/v1/api-keys%3fx",
+    "/api/v1/api-keys%5cself",
+    "//api/v1/api-keys/self",
+    "/api//v1/api-keys/self",
+    "/api/v1/api-keys/self/",
+    "/api/v1/api-keys/self#x",
+    "/api/v1/api-keys/self%00",
+    "/api/v1/api-keys/sel\u00e6",
+    "/api/v1/api-keys/%zz",
+    "/aaaaaaaaaa/api/v1/api-keys/self",
+    "http://elsewhere/api/v1/../v1/api-keys/self",
+    `/${"a/".repeat(40)}a`,
+    "/readyz/../readyz",
+    "/problems/%2e%2e/readyz",
+  ])("%s", async (target) => {
+    expect(await send("GET", target)).toEqual(NOT_FOUND);
+    expect(await send("GET", `${target}?limit=1`)).toEqual(NOT_FOUND);
+  });
+
+  test("on every route, with every method", async () => {
+    for (const { method, path } of api.app.routes) {
+      const target = path.replace(/:\w+/, "not_found");
+      const last = target.lastIndexOf("/") + 1;
+      const escaped = `${target.slice(0, last)}%${target.charCodeAt(last).toString(16)}${target.slice(last + 1)}`;
+      for (const other of [
+        escaped,
+        `/.${target}`,
+        `/x/..${target}`,
+        `/%2E${target}`,
+        `/${target}`,
+        `${target}/`,
+        // A target must begin with a slash: Bun refuses any other itself.
+        ...(last > 1 ? [`${target.slice(0, last - 1)}\\${target.slice(last)}`] : []),
+      ]) {
+        expect([method, other, await send(method, other)]).toEqual([method, other, NOT_FOUND]);
+      }
+    }
+  });
+
+  test("so an id has one spelling, and an Idempotency-Key applies to it once", async () => {
+    const { id } = (await api.call("POST", "/api/v1/api-keys", { key, body: { name: "x" } })).body;
+    const headers = `${CLOSE + bearer()}Idempotency-Key: one-spelling\r\n`;
+    const rotate = (spelling: string) =>
+      exchange(request("POST", `/api/v1/api-keys/${spelling}/rotate`, { headers, body: "{}" }));
+    expect(statusesOf(await rotate(id))).toEqual([200]);
+    const before = await rowCounts(api.database);
+    for (const spelling of [id.replace("_", "%5F"), id.replace("_", "%5f"), id.replace("k", "%6b")]) {
+      expect(problemIn(await rotate(spelling))).toEqual(NOT_FOUND);
+    }
+    expect(await rowCounts(api.database)).toEqual(before);
+  });
+
+  test("and one that is in its normal form is found, in the absolute form as well", async () => {
+    for (const target of [
+      "/api/v1/api-keys/self",
+      "/api/v1/api-keys/self?",
+      "http://elsewhere/api/v1/api-keys/self",
+      "HTTP://elsewhere:81/api/v1/api-keys/self",
+    ]) {
+      const text = await exchange(request("GET", target, { headers: CLOSE + bearer() }));
+      expect([target, statusesOf(text)]).toEqual([target, [200]]);
+    }
+  });
+});
+
+describe("Host", () => {
+  const self = (host: string | null, version = "1.1", target = "/api/v1/api-keys/self") =>
+    exchange(request("GET", target, { host, version, headers: CLOSE + bearer() }));
+
+  test.each([
+    "",
+    " ",
+    "a b",
+    "a/b",
+    "a\\b",
+    "a?b",
+    "a#b",
+    "user@a",
+    "http://a",
+    "a\tb",
+    "<a>",
+    "a%zz",
+    "\u00e9",
+    ":80",
+    "a:b",
+    "a:80:80",
+    "a:65536",
+    "a:123456",
+    "[::1",
+    "::1",
+    "[::1]x",
+    "[1.2.3.4]",
+    "[:::]",
+    "[v1.x]",
+    "a\r\nHost: b",
+    "a\r\nHost: a",
+  ])("%j is 400", async (host) => {
+    for (const version of ["1.0", "1.1"]) {
+      expect(problemIn(await self(host, version))).toEqual(MALFORMED);
+      // Where Bun gives only the path, Elysia would read it from the eleventh character on.
+      expect(problemIn(await self(host, version, "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(MALFORMED);
+    }
+  });
+
+  test.each([
+    "a",
+    "api",
+    "localhost:3000",
+    "A.Example.",
+    "a_b",
+    "xn--bcher-kva.example",
+    "127.0.0.1:1",
+    "256.1.1.1",
+    "1.2.3.4.5",
+    "a..b",
+    "[::1]",
+    "[::1]:3000",
+    "[::ffff:1.2.3.4]",
+    "a:",
+    "a:0",
+    "a:65535",
+    "a%41",
+    "a%2Fb",
+    "a,b",
+    "(a)!$&'*+;=~",
+    "a".repeat(300),
+  ])("%s is served", async (host) => {
+    expect(statusesOf(await self(host))).toEqual([200]);
+    expect(problemIn(await self(host, "1.1", "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(NOT_FOUND);
+    expect(problemIn(await self(host, "1.1", "/api/v1/api-keys/x/../self"))).toEqual(NOT_FOUND);
+  });
+
+  test("may be left out in HTTP/1.0, and the path is what was sent", async () => {
+    expect(statusesOf(await self(null, "1.0"))).toEqual([200]);
+    expect(statusesOf(await self(null, "1.0", "/api/v1/api-keys/self?"))).toEqual([200]);
+    expect(statusesOf(await self(null, "1.0", "/readyz"))).toEqual([200]);
+    for (const target of ["/aaaaaaaaaa/api/v1/api-keys/self", "/api/v1/../../readyz", "/api/v1/api-keys/x/../self"]) {
+      expect(problemIn(await self(null, "1.0", target))).toEqual(NOT_FOUND);
+    }
+    const body = '{"displayName":"Ada","sourceKind":"image"}';
+    const made = request("POST", "/api/v1/avatars", { version: "1.0", host: null, headers: bearer(), body });
+    expect(statusesOf(await exchange(made))).toEqual([201]);
+  });
+
+  test("may not be left out in HTTP/1.1: Bun answers that itself", async () => {
+    const text = await self(null);
+    expect(statusesOf(text)).toEqual([400]);
+    expect(text.toLowerCase()).not.toContain("x-request-id");
+  });
+});

@@ -1,0 +1,56 @@
+/** Faults of the database: stopped, cut off, frozen, or locked. */
+import { describe, expect, test } from "bun:test";
+import { client } from "@realtime-avatar/testing/database";
+import { CONNECTIONS, cluster, holdLock, under } from "./support/scene.ts";
+
+describe("the database", () => {
+  test("stopped at once, and started again", async () => {
+    const row = await under("database stopped at once, 3 times", async ({ load }) => {
+      for (let round = 0; round < 3; round++) {
+        await cluster.stopAtOnce();
+        await load.untilFailure();
+        await Bun.sleep(500);
+        await cluster.start();
+        load.healed();
+        await load.untilSuccesses(100);
+      }
+    });
+    // Without a server, it is certain that nothing was executed.
+    expect(row.refused).toBeGreaterThan(row.unknown);
+  });
+
+  test("its backends terminated one by one", async () => {
+    await under("backends terminated, one by one", async ({ load, databaseUrl }) => {
+      const sql = client(databaseUrl);
+      for (let round = 0; round < 100; round++) {
+        await sql`
+          select pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()
+          order by state = 'active' desc, random() limit 1`;
+        await Bun.sleep(10);
+      }
+      load.healed();
+      await sql.end();
+    });
+  });
+
+  test("frozen for longer than the deadline", async () => {
+    await under("database frozen for 5 s", async ({ load }) => {
+      await cluster.freeze();
+      await Bun.sleep(5000);
+      await cluster.thaw();
+      load.healed();
+    });
+  });
+});
+
+describe("a lock that another session holds", () => {
+  test("for longer than the deadline: what is given up is stopped at the server", async () => {
+    let most = 0;
+    await under("table locked for 6 s", async (scene) => {
+      most = await holdLock(scene);
+    });
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(2 * CONNECTIONS);
+  });
+});

@@ -1,0 +1,46 @@
+/** Faults of a service whose database lacks a migration. */
+import { describe, expect, test } from "bun:test";
+import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { client } from "@realtime-avatar/testing/database";
+import { bun, runToEnd } from "@realtime-avatar/testing/processes";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { readAnswer, requestInit } from "../support/api.ts";
+import { cluster, seedRoot, startService, under } from "./support/scene.ts";
+
+describe("a migration", () => {
+  test("not yet applied", async () => {
+    const row = await under("migration not yet applied", async ({ load, databaseUrl }) => {
+      const sql = client(databaseUrl);
+      await sql`alter table idempotency_keys rename to not_yet`;
+      await load.untilFailure();
+      await Bun.sleep(500);
+      await sql`alter table not_yet rename to idempotency_keys`;
+      load.healed();
+      await sql.end();
+    });
+    expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
+  });
+
+  test("of an empty database, with the service there already", async () => {
+    const empty = cluster.url("never_migrated");
+    const admin = client(cluster.url("postgres"));
+    await admin.unsafe("create database never_migrated encoding 'UTF8' locale 'C' template template0");
+    await admin.end();
+    const service = await startService(empty);
+    const ask = async (method: string, path: string, options: Parameters<typeof requestInit>[1]) =>
+      readAnswer(await fetch(service.url + path, requestInit(method, options)));
+    const key = generateApiKey("live", random).reveal();
+    const early = await ask("POST", "/api/v1/avatars", { key, body: { displayName: "x", sourceKind: "image" } });
+    expect([early.status, early.body.code, early.headers.get("retry-after")]).toEqual([503, "unavailable", "1"]);
+    const [unready, live] = [await ask("GET", "/readyz", {}), await ask("GET", "/healthz", {})];
+    expect([unready.status, unready.body.reason, live.status]).toEqual([503, "migrations_pending", 200]);
+    const { code } = await runToEnd(bun("apps/cli/src/main.ts", "migrate"), { DATABASE_URL: empty });
+    expect(code).toBe(0);
+    expect((await ask("GET", "/readyz", {})).status).toBe(200);
+    const late = await ask("POST", "/api/v1/avatars", {
+      key: await seedRoot(empty),
+      body: { displayName: "x", sourceKind: "image" },
+    });
+    expect(late.status).toBe(201);
+  });
+});

@@ -1,0 +1,116 @@
+/** Faults of the network to the database, and of the names of its hosts. */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { client } from "@realtime-avatar/testing/database";
+import { bun, runToEnd } from "@realtime-avatar/testing/processes";
+import { type Network, startNetwork } from "./support/proxy.ts";
+import { cluster, DEADLINE_MS, SLACK_MS, under } from "./support/scene.ts";
+
+describe("the network to the database", () => {
+  let network: Network;
+  beforeAll(async () => {
+    network = await startNetwork(cluster.port);
+  });
+  afterAll(() => network.close());
+  const reach = (url: string): string => url.replace(String(cluster.port), String(network.port));
+
+  test("delayed", async () => {
+    await under(
+      "network delayed by 100 ms",
+      async ({ load }) => {
+        network.delayMs = 100;
+        await load.untilSuccesses(100);
+        network.delayMs = 0;
+        load.healed();
+      },
+      { reach },
+    );
+  });
+
+  test("cut in the middle of answers", async () => {
+    const row = await under(
+      "network cut within answers, 20 times",
+      async ({ load }) => {
+        for (let round = 0; round < 20; round++) {
+          network.cutAnswers = true;
+          await load.untilFailure();
+          network.cutAnswers = false;
+          load.healed();
+          await load.untilSuccesses(10);
+        }
+      },
+      { reach },
+    );
+    expect(row.unknown).toBeGreaterThan(0);
+  });
+
+  test("half-open: connections that are there are lost without a word", async () => {
+    await under(
+      "network half-open",
+      async ({ load }) => {
+        network.loseThose();
+        load.healed();
+        await load.untilSuccesses(100);
+        network.forgetThose();
+      },
+      // All who ask may be in the batches that are lost, and wait for them until their deadline.
+      { reach, lanes: 40, backMs: DEADLINE_MS + SLACK_MS },
+    );
+  });
+
+  test("gone for longer than the deadline", async () => {
+    await under(
+      "network gone for 5 s",
+      async ({ load }) => {
+        network.isLost = true;
+        await Bun.sleep(5000);
+        network.isLost = false;
+        network.cut();
+        load.healed();
+      },
+      { reach },
+    );
+  });
+});
+
+describe("a list of hosts", () => {
+  // `.invalid` is no name anywhere (RFC 2606).
+  const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
+
+  test("whose first name cannot be resolved: each new connection goes to the next", async () => {
+    await under(
+      "first host unresolvable, connections lost 5 times",
+      async ({ load, databaseUrl }) => {
+        const sql = client(databaseUrl);
+        for (let round = 0; round < 5; round++) {
+          await sql`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and application_name = 'realtime-avatar' and pid <> pg_backend_pid()`;
+          load.healed();
+          await load.untilSuccesses(50);
+        }
+        await sql.end();
+        // The command line gets there as well.
+        const { code, stderr } = await runToEnd(bun("apps/cli/src/main.ts", "migrate"), {
+          DATABASE_URL: reach(databaseUrl),
+        });
+        expect([code, stderr]).toEqual([0, ""]);
+      },
+      { reach },
+    );
+  });
+
+  test("whose first name cannot be resolved, while the next host is down", async () => {
+    const row = await under(
+      "first host unresolvable, the next one stopped",
+      async ({ load }) => {
+        await cluster.stopAtOnce();
+        await load.untilFailure();
+        await Bun.sleep(500);
+        await cluster.start();
+        load.healed();
+      },
+      { reach },
+    );
+    expect(row.refused).toBeGreaterThan(0);
+  });
+});

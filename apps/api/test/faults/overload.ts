@@ -1,0 +1,36 @@
+/** More callers than the service can serve. */
+import { describe, expect, test } from "bun:test";
+import { startNetwork } from "./support/proxy.ts";
+import { cluster, under } from "./support/scene.ts";
+
+describe("too much load", () => {
+  test("is refused at once, beyond what can wait; liveness answers throughout", async () => {
+    const network = await startNetwork(cluster.port);
+    let slowestProbe = 0;
+    const row = await under(
+      "overload: 250 callers, 2 connections",
+      async ({ load, service }) => {
+        network.delayMs = 10;
+        const end = performance.now() + 4000;
+        while (performance.now() < end) {
+          const startedAt = performance.now();
+          expect((await fetch(`${service.url}/healthz`)).status).toBe(200);
+          slowestProbe = Math.max(slowestProbe, performance.now() - startedAt);
+          await Bun.sleep(20);
+        }
+        network.delayMs = 0;
+        load.healed();
+      },
+      {
+        reach: (url) => url.replace(String(cluster.port), String(network.port)),
+        variables: { DATABASE_CONNECTIONS: "2" },
+        lanes: 250,
+        // Reports and releases are not batched: more of them would take the two connections from the others.
+        creditLanes: 3,
+      },
+    );
+    network.close();
+    expect(row.refused).toBeGreaterThan(0);
+    expect(slowestProbe).toBeLessThan(1000);
+  });
+});

@@ -1,0 +1,109 @@
+/** Faults behind a pooler in transaction mode (PgBouncer). */
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { freePort } from "@realtime-avatar/testing/embedded";
+import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { cluster, holdLock, possible, under } from "./support/scene.ts";
+
+/** PgBouncer, where this machine has one: npm has none. */
+const PGBOUNCER = Bun.which("pgbouncer");
+const POOLED = 6;
+
+const hasPooler = possible("a pooler in transaction mode", PGBOUNCER !== null, "there is no pgbouncer");
+
+describe.skipIf(!hasPooler)("a pooler in transaction mode", () => {
+  let folder = "";
+  let port = 0;
+  let pooler: RunningProcess;
+  const start = async (): Promise<RunningProcess> => {
+    // It refuses to run as root, as PostgreSQL does.
+    const user = process.getuid?.() === 0 ? ["-u", "postgres"] : [];
+    const running = startProcess([PGBOUNCER ?? "", ...user, join(folder, "pgbouncer.ini")]);
+    await running.waitFor(/listening on 127/);
+    return running;
+  };
+  beforeAll(async () => {
+    folder = await temporaryFolder();
+    port = await freePort();
+    const { password } = new URL(cluster.url("postgres"));
+    // None of the parameters that a client may send at its start is ignored.
+    const ini = `
+[databases]
+* = host=127.0.0.1 port=${cluster.port} user=postgres password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${port}
+unix_socket_dir =
+auth_type = any
+pool_mode = transaction
+default_pool_size = ${POOLED}
+server_idle_timeout = 2
+max_client_conn = 200
+ignore_startup_parameters =
+`;
+    await writeFile(join(folder, "pgbouncer.ini"), ini);
+    pooler = await start();
+  });
+  afterAll(async () => {
+    pooler.kill("SIGKILL");
+    await pooler.exited;
+    await rm(folder, { recursive: true });
+  });
+
+  test("serves all that the API promises", async () => {
+    const files = [
+      "test/e2e/routes",
+      "src/http/authenticate",
+      "src/routes/api-keys",
+      "test/e2e/api-keys-read",
+      "test/e2e/api-keys-change",
+      "test/e2e/api-keys-revoke",
+      "test/e2e/api-keys-rotate",
+      "test/e2e/api-keys-quota",
+      "src/routes/avatars",
+      "test/e2e/avatars-read",
+      "test/e2e/avatars-change",
+      "test/e2e/avatars-concurrency",
+      "test/e2e/idempotency",
+      "src/routes/audit-events",
+    ];
+    const { code, stdout, stderr } = await runToEnd(
+      [process.execPath, "test", ...files.map((name) => `apps/api/${name}.test.ts`)],
+      { DATABASE_URL: cluster.url("postgres"), TEST_POOLER_PORT: String(port) },
+    );
+    expect([code, (stdout + stderr).match(/^\(fail\).*|^ *0 pass.*/gm)]).toEqual([0, null]);
+  });
+
+  test("has each statement stopped that is given up", async () => {
+    let most = 0;
+    await under(
+      "table locked for 6 s, behind a pooler",
+      async (scene) => {
+        most = await holdLock(scene);
+      },
+      { reach: (url) => url.replace(String(cluster.port), String(port)), variables: { PREPARED_STATEMENTS: "false" } },
+    );
+    // As many as the pooler has, and those that are being cancelled: not one more for each abandoned statement.
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(2 * POOLED);
+  });
+
+  test("killed and started again", async () => {
+    await under(
+      "pooler killed and started again",
+      async ({ load }) => {
+        pooler.kill("SIGKILL");
+        await pooler.exited;
+        await load.untilFailure();
+        pooler = await start();
+        load.healed();
+      },
+      {
+        reach: (url) => url.replace(String(cluster.port), String(port)),
+        variables: { PREPARED_STATEMENTS: "false" },
+      },
+    );
+  });
+});

@@ -1,0 +1,83 @@
+/** Faults of a server without room: on its disk, or for connections. */
+import { describe, test } from "bun:test";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { startCluster } from "@realtime-avatar/testing/cluster";
+import { client } from "@realtime-avatar/testing/database";
+import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { possible, under } from "./support/scene.ts";
+
+const fillDisk = async (disk: string): Promise<void> => {
+  const settings = { max_wal_size: "32MB", min_wal_size: "32MB" };
+  const small = await startCluster({ data: join(disk, "data"), settings });
+  const ballast = join(disk, "ballast");
+  await under(
+    "disk full",
+    async ({ load, databaseUrl }) => {
+      await Bun.$`dd if=/dev/zero of=${ballast} bs=64k`.quiet().nothrow();
+      await load.untilFailure();
+      // Without a next segment of its log, the server gives up, and with it every connection.
+      const sql = client(databaseUrl);
+      await sql`select pg_switch_wal()`.catch(() => {});
+      await Bun.sleep(1000);
+      await sql.end({ timeout: 0 });
+      await rm(ballast);
+      if (!(await small.isRunning())) await small.start();
+      const probe = client(small.url("postgres"));
+      while ((await probe`select 1`.catch(() => [])).length === 0) await Bun.sleep(10);
+      await probe.end();
+      load.healed();
+    },
+    { databaseUrl: await small.newDatabase() },
+  );
+  await small.close();
+};
+
+describe("a server without room", () => {
+  test.skipIf(!possible("disk full", canMountDisk, "this user may not mount a tmpfs"))("its disk full", async () => {
+    const disk = await temporaryFolder();
+    const unmount = await mountDisk(disk, "160m");
+    try {
+      await fillDisk(disk);
+    } finally {
+      unmount();
+      await rm(disk, { recursive: true });
+    }
+  });
+
+  test("too many connections", async () => {
+    const crowded = await startCluster({ settings: { max_connections: "20" } });
+    await under(
+      "too many connections",
+      async ({ load, databaseUrl }) => {
+        const admin = client(databaseUrl);
+        await admin`select 1`;
+        const hogs: ReturnType<typeof client>[] = [];
+        const pids: string[] = [];
+        // Each connection that the service loses is taken by another client, until the service has none.
+        for (let refused = 0; refused < 10; ) {
+          const hog = client(databaseUrl);
+          const [row] = await hog<{ pid: number }[]>`select pg_backend_pid() as pid`.catch(() => []);
+          if (row) {
+            refused = 0;
+            hogs.push(hog);
+            pids.push(String(row.pid));
+          } else {
+            refused++;
+            await hog.end({ timeout: 0 });
+            await admin`
+              select pg_terminate_backend(pid) from pg_stat_activity
+              where backend_type = 'client backend' and pid::text <> all(${pids}::text[]) and pid <> pg_backend_pid()`;
+          }
+        }
+        await load.untilFailure();
+        await Bun.sleep(1000);
+        await Promise.all([...hogs, admin].map((one) => one.end()));
+        load.healed();
+      },
+      { databaseUrl: await crowded.newDatabase() },
+    );
+    await crowded.close();
+  });
+});

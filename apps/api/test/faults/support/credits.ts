@@ -1,0 +1,280 @@
+/**
+ * The part of the load that works with credits: it opens usage sessions in a small tree of keys, reports their use and
+ * releases them. The caps and the balance are so small that sessions are refused, and some sessions are left to their
+ * lease. `credit-check.ts` compares what is recorded here with the tables.
+ */
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { seededNumbers } from "@realtime-avatar/testing/credits/load";
+import { session as connection } from "@realtime-avatar/testing/database";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Known, LoadRequest, Result, Sender } from "./sender.ts";
+
+/** The price of a second by default, in credit micros. */
+const SECOND = 1_000_000;
+const BALANCE_SECONDS = 70;
+const MAX_SECONDS = 6;
+/** For each key: the position of its parent, and its cap in seconds. The first one is the engine. */
+const TREE = [
+  [null, null],
+  [0, 40],
+  [1, 25],
+  // Its sessions are charged in full. Soon it has nothing left, and is refused for the rest of the run.
+  [0, 8],
+] as const;
+const SPENDER = 3;
+const PATH = "/api/v1/usage/sessions";
+
+/** How the service runs: leases are short, and it closes overdue sessions itself. */
+export const CREDIT_VARIABLES = { SWEEP_IN_API: "true", SESSION_START_SECONDS: "2", SESSION_LEASE_SECONDS: "2" };
+
+type CreditKey = { id: string; secret: string; cap: number | null };
+/** A tenant with live credits, and its keys in the order of `TREE`. */
+export type Credits = { tenantId: TenantId; keys: readonly CreditKey[] };
+
+/** Creates the tenant and its keys in the database itself. */
+export const seedCredits = async (databaseUrl: string): Promise<Credits> => {
+  const db = connection(databaseUrl);
+  const tenantId = await seedTenant(db, { live: BALANCE_SECONDS * SECOND });
+  const issued: Awaited<ReturnType<typeof seedKey>>[] = [];
+  for (const [parent, seconds] of TREE) {
+    const scopes = parent === null ? ["*" as const] : ["realtime:write" as const];
+    const spendLimitCreditMicros = seconds === null ? null : seconds * SECOND;
+    const request = { environment: "live" as const, scopes, spendLimitCreditMicros };
+    issued.push(await seedKey(db, tenantId, request, parent === null ? undefined : issued[parent]?.record));
+  }
+  await db.close();
+  const keys = issued.map(({ record, secret }) => ({
+    id: record.id,
+    secret: secret.reveal(),
+    cap: record.spendLimitCreditMicros,
+  }));
+  return { tenantId, keys };
+};
+
+/** A session that the load has tried to open. Amounts are in credit micros. */
+export type TriedSession = {
+  /** Its `user_id` and, if it was sent until it succeeded, its Idempotency-Key. No other session has it. */
+  name: string;
+  apiKeyId: string;
+  isRetried: boolean;
+  /** `declined`: 402, or 401 after the revocation of its key. */
+  known: Known | "declined";
+  /** Whether an attempt has had an unknown outcome, and may have opened it. */
+  wasUnknown: boolean;
+  /** Of the response: null without one. */
+  id: string | null;
+  reserved: number;
+  /** The highest report with a response, and the highest that may have been written. */
+  reported: number;
+  reportable: number;
+  /** The response to its release. */
+  released: { status: string; billedCreditMicros: number; endedAt: string } | null;
+  /** Whether its release was declined with 409: then the end of its lease has closed it. */
+  isReleaseDeclined: boolean;
+  /** Whether it was first sent after the response to the revocation of its key. */
+  isLate: boolean;
+};
+
+/** What the lanes share. */
+export class CreditLoad {
+  readonly sessions: TriedSession[] = [];
+
+  constructor(
+    readonly credits: Credits,
+    readonly sender: Sender,
+    /** The secrets of keys, which nothing but the response to their creation may hold. */
+    readonly secrets: Set<string>,
+  ) {
+    for (const { secret } of credits.keys) secrets.add(secret);
+  }
+
+  get engine(): CreditKey {
+    return this.credits.keys[0] as CreditKey;
+  }
+
+  /** Adds a violation unless `isRight`. */
+  expect(isRight: boolean, violation: string): void {
+    if (!isRight) this.sender.violations.push(violation);
+  }
+}
+
+/** One lane: does one session after the other. Its choices depend on its number alone. */
+export class CreditLane {
+  readonly #load: CreditLoad;
+  readonly #lane: number;
+  readonly #number: () => number;
+
+  constructor(load: CreditLoad, lane: number) {
+    this.#load = load;
+    this.#lane = lane;
+    this.#number = seededNumbers(lane);
+  }
+
+  #below(limit: number): number {
+    return Math.floor(this.#number() * limit);
+  }
+
+  #post(path: string, key: CreditKey, request: Partial<LoadRequest>): LoadRequest {
+    return { lane: this.#lane, method: "POST", path, key: key.secret, expected: [200], ...request };
+  }
+
+  async turn(number: number): Promise<void> {
+    if (number % 16 === 15) return this.#liveAndRevoke();
+    if (number % 4 === 3) await this.#readCounters();
+    const keyAt = this.#below(TREE.length);
+    const key = this.#load.credits.keys[keyAt] as CreditKey;
+    const session = await this.#open(key, this.#number() < 0.6);
+    if (session.id === null) return;
+    for (let reports = this.#below(4); reports > 0; reports--) await this.#report(session);
+    // More than it holds, which is cut.
+    const tooMuch = 2 * session.reserved;
+    if (keyAt === SPENDER && this.#number() < 0.5) await this.#report(session, tooMuch);
+    // One of ten is left to its lease.
+    if (this.#number() < 0.9) await this.#release(session, key, keyAt === SPENDER ? tooMuch : this.#below(500));
+  }
+
+  /** Opens a session; with `isRetried` again until there is a response, and then once more for the replay. */
+  async #open(key: CreditKey, isRetried: boolean, isLate = false): Promise<TriedSession> {
+    const { sender, sessions } = this.#load;
+    const session: TriedSession = {
+      ...{ name: `session-${sessions.length}`, apiKeyId: key.id, isRetried, known: "unknown", wasUnknown: false },
+      ...{ id: null, reserved: 0, reported: 0, reportable: 0, released: null, isReleaseDeclined: false, isLate },
+    };
+    sessions.push(session);
+    const maxSessionSeconds = 1 + this.#below(MAX_SECONDS);
+    const minSessionSeconds = 1 + this.#below(maxSessionSeconds);
+    const request = this.#post(PATH, key, {
+      body: { maxSessionSeconds, minSessionSeconds, metadata: { user_id: session.name } },
+      idempotencyKey: isRetried ? session.name : undefined,
+      expected: [201],
+      declined: isLate ? [401] : [402],
+    });
+    const result = isRetried ? await sender.sendUntilDone(request) : await sender.send(request);
+    this.#noteOpened(session, result, maxSessionSeconds * SECOND, minSessionSeconds * SECOND);
+    if (session.id !== null && isRetried && this.#number() < 0.3) {
+      const { body } = await sender.sendUntilDone(request);
+      this.#load.expect(Bun.deepEquals(body, result.body), `the replay of ${session.name} is another response`);
+    }
+    return session;
+  }
+
+  #noteOpened(session: TriedSession, { known, status, body, wasUnknown }: Result, most: number, least: number): void {
+    session.wasUnknown = wasUnknown;
+    session.known = known === "acknowledged" && status !== 201 ? "declined" : known;
+    if (status === 402) {
+      const isPromised = ["spend_limit_exceeded", "insufficient_credits"].includes(body.code) && !body.retryable;
+      this.#load.expect(isPromised, `${session.name} was declined with ${JSON.stringify(body)}`);
+    }
+    if (status !== 201) return;
+    session.id = body.sessionId;
+    session.reserved = body.reservedCreditMicros;
+    const isWithin = session.reserved >= least && session.reserved <= most;
+    this.#load.expect(isWithin, `${session.name} holds ${session.reserved}, of ${least} to ${most}`);
+  }
+
+  /** What a session has used so far: mostly more than before, sometimes the same or less. */
+  #usage({ reported, reportable }: TriedSession): number {
+    return this.#number() < 0.3 ? this.#below(reported + 1) : reportable + this.#below(200);
+  }
+
+  /** Reports the use of a session. Returns whether it must end; null without a response to tell. */
+  async #report(session: TriedSession, used = this.#usage(session)): Promise<boolean | null> {
+    const { engine, sender } = this.#load;
+    const isRetried = this.#number() < 0.5;
+    const request = this.#post(`${PATH}/${session.id}/usage`, engine, {
+      body: { usedCreditMicros: used },
+      idempotencyKey: isRetried ? `report-${this.#lane}-${sender.counts.requests}` : undefined,
+      declined: [409],
+    });
+    const { known, status, body } = isRetried ? await sender.sendUntilDone(request) : await sender.send(request);
+    if (known !== "refused") session.reportable = Math.max(session.reportable, Math.min(used, session.reserved));
+    if (status === 409) this.#expectClosed(session, body);
+    if (status !== 200) return null;
+    session.reported = Math.max(session.reported, Math.min(used, session.reserved));
+    const shown = body.usedCreditMicros;
+    this.#load.expect(
+      shown >= session.reported && shown <= session.reportable,
+      `${session.name} shows ${shown}, of ${session.reported} to ${session.reportable}`,
+    );
+    return body.mustEnd;
+  }
+
+  #expectClosed(session: TriedSession, body: Result["body"]): void {
+    this.#load.expect(body.code === "session_closed", `${session.name} was declined with ${body.code}`);
+  }
+
+  /**
+   * Releases a session with `figure`, with what was reported, or by the clock (by a key that may not write usage). Then again:
+   * with the same request, which has the same response, and with another figure, which is declined.
+   */
+  async #release(session: TriedSession, key: CreditKey, figure: number): Promise<void> {
+    const { engine, sender } = this.#load;
+    const path = `${PATH}/${session.id}/release`;
+    const way = this.#below(4);
+    const hasFigure = way < 2 || figure > session.reserved;
+    const request = this.#post(path, way === 3 && !hasFigure ? key : engine, {
+      body: hasFigure ? { usedCreditMicros: figure } : {},
+      idempotencyKey: this.#number() < 0.5 ? `${session.name}-release` : undefined,
+      declined: hasFigure ? [409] : [],
+    });
+    const { status, body } = await sender.sendUntilDone(request);
+    if (status === 409) this.#expectClosed(session, body);
+    session.isReleaseDeclined = status === 409;
+    if (status !== 200) return;
+    session.released = body;
+    const billed: number = body.billedCreditMicros;
+    const isRight = hasFigure ? billed === Math.min(figure, session.reserved) : billed >= session.reported;
+    this.#load.expect(isRight && billed <= session.reserved, `${session.name} is charged ${billed}`);
+    if (this.#number() < 0.3) {
+      const again = await sender.sendUntilDone(request);
+      this.#load.expect(Bun.deepEquals(again.body, body), `${session.name} has two responses to one release`);
+    }
+    if (this.#number() < 0.3) {
+      const other = this.#post(path, engine, { body: { usedCreditMicros: billed > 0 ? billed - 1 : 1 } });
+      await sender.sendUntilDone({ ...other, expected: [], declined: [409] });
+    }
+  }
+
+  /** At no moment has a key spent and reserved more than its cap, nor has the tenant less than nothing. */
+  async #readCounters(): Promise<void> {
+    const { credits, engine, sender } = this.#load;
+    const key = credits.keys[1 + this.#below(TREE.length - 1)] as CreditKey;
+    const read = { lane: this.#lane, method: "GET", expected: [200] };
+    const { status, body: own } = await sender.send({ ...read, path: "/api/v1/api-keys/self", key: key.secret });
+    const charged = own?.spentCreditMicros + own?.reservedCreditMicros;
+    if (status === 200) this.#load.expect(charged <= (key.cap ?? 0), `${charged} is above the cap ${key.cap}`);
+    const balance = await sender.send({ ...read, path: "/api/v1/credits/balance", key: engine.secret });
+    const { availableCreditMicros: available = 0 } = balance.body ?? {};
+    this.#load.expect(available >= 0 && available <= BALANCE_SECONDS * SECOND, `${available} is available`);
+  }
+
+  /** A key with a cap, whose session must end when the key is revoked, and which then opens none. */
+  async #liveAndRevoke(): Promise<void> {
+    const { engine, secrets, sender } = this.#load;
+    const name = `credit-key-${this.#lane}-${sender.counts.requests}`;
+    const create = this.#post("/api/v1/api-keys", engine, {
+      body: { name, environment: "live", scopes: ["realtime:write"], spendLimitCreditMicros: MAX_SECONDS * SECOND },
+      idempotencyKey: name,
+      expected: [201],
+    });
+    const { body: made } = await sender.sendUntilDone(create);
+    if (made.apiKey) secrets.add(made.apiKey);
+    const key: CreditKey = { id: made.id, secret: made.apiKey, cap: MAX_SECONDS * SECOND };
+    const session = await this.#open(key, true);
+    if (session.id !== null) {
+      const mustEnd = await this.#report(session);
+      this.#load.expect(
+        mustEnd !== true,
+        `${session.name} must end, although its keys are valid and within their caps`,
+      );
+    }
+    await sender.sendUntilDone({ ...this.#post(`/api/v1/api-keys/${key.id}`, engine, {}), method: "DELETE" });
+    if (session.id !== null) {
+      const mustEnd = await this.#report(session);
+      this.#load.expect(mustEnd !== false, `${session.name} may go on, although its key is revoked`);
+      await this.#release(session, engine, this.#below(500));
+    }
+    const late = await this.#open(key, false, true);
+    this.#load.expect(late.id === null, "a key opens a session after the response to its revocation");
+  }
+}

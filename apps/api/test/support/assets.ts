@@ -1,0 +1,54 @@
+/** Calls of the routes of assets, for end-to-end tests. */
+import type { Asset } from "@realtime-avatar/domain/assets/schemas";
+import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
+import { type Answer, readAnswer, requestInit, type TestApi } from "./api.ts";
+import { fieldPart, filePart, formOf, PNG, typeOf } from "./forms.ts";
+
+export const PATH = "/api/v1/assets";
+
+/** `api` returns the API once it has started, `key` the API key that calls by default. */
+export const assetCalls = (api: () => TestApi, key: () => string) => {
+  /** Uploads a form. */
+  const upload = async (
+    file: string | Uint8Array = PNG,
+    { kind, filename = "ada.png", headers = {}, boundary, by = key() }: UploadOptions = {},
+  ): Promise<Answer> => {
+    const fields = kind === undefined ? [] : [fieldPart("kind", kind)];
+    const form = formOf([filePart(file, filename), ...fields], boundary === undefined ? {} : { boundary });
+    const init = requestInit("POST", {
+      key: by,
+      body: form,
+      headers: { "content-type": typeOf(boundary), ...headers },
+    });
+    return readAnswer(await fetch(api().url + PATH, init));
+  };
+  const call = (method: string, path: string, body?: unknown, headers = {}, by = key()) =>
+    api().call(method, PATH + path, { key: by, headers, ...(body === undefined ? {} : { body }) });
+  return {
+    upload,
+    call,
+    /** A new asset, uploaded: a picture, or another file. */
+    make: async (options: UploadOptions = {}, file: Uint8Array = PNG): Promise<Asset> => {
+      const answer = await upload(file, options);
+      if (answer.status !== 201) throw new Error(`an asset was not created: ${answer.status} ${answer.text}`);
+      return answer.body;
+    },
+    /** Sets the status in the database, as the worker would. */
+    put: (id: string, status: AssetStatus) =>
+      api().database.db.client`update assets set status = ${status} where id = ${id}`,
+    /** The keys of the files in the store. */
+    stored: async (prefix = ""): Promise<string[]> =>
+      (await Array.fromAsync(api().files.storage.list(prefix))).map((file) => file.key).sort(),
+    trail: (id: string) => api().database.db.client`
+      select action, actor_key_id, changed_fields, environment, request_id from audit_events
+      where target_id = ${id} order by id`,
+  };
+};
+
+type UploadOptions = {
+  kind?: string;
+  filename?: string;
+  headers?: Record<string, string>;
+  boundary?: string;
+  by?: string;
+};

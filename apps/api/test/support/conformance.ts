@@ -1,0 +1,259 @@
+/**
+ * Requests made up from the OpenAPI document, and responses compared with it: status, headers and body. The document is
+ * that of the routes as they are.
+ */
+import { expect } from "bun:test";
+import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
+import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
+import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
+import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import fc from "fast-check";
+import { describeApi } from "../../src/openapi/write-file.ts";
+import type { createTestApp } from "./api.ts";
+import { fieldPart, fileOf, filePart, formOf, md5Of, PNG, typeOf } from "./forms.ts";
+import {
+  type Described,
+  documentJudge,
+  type OpenApi,
+  operationsOf,
+  type Parameter,
+  resolved,
+  type Schema,
+  valuesAround,
+  valuesOf,
+} from "./openapi.ts";
+
+export const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
+export const judge = documentJudge(document);
+/** Those of people have a test of their own: their requests need a browser's session. */
+const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities)(\/|$)/;
+/** Those of a provider need one, and lead to its pages: `routes/people/oidc-flow.test.ts` has them. */
+const OF_PROVIDER = /^\/api\/v1\/oidc\//;
+const all = operationsOf(document).filter(({ path }) => !OF_PROVIDER.test(path));
+export const operations = all.filter(({ path }) => !OF_PEOPLE.test(path));
+export const operationsOfPeople = all.filter(({ path }) => OF_PEOPLE.test(path));
+
+export type Sent = {
+  key?: string | null;
+  id?: string;
+  query?: string;
+  /** As JSON, or as it is. */
+  body?: unknown;
+  text?: string | Uint8Array;
+  headers?: Record<string, string>;
+};
+export type Answer = { status: number; headers: Headers; text: string; code: ProblemCode | null };
+
+/** What is sent where a form is expected, unless a test sends another. */
+const FORM = formOf([filePart(PNG)]);
+
+let clients = 0;
+/** Sends a request, and throws when the response is not as the document says. */
+export const sendTo = async (
+  app: ReturnType<typeof createTestApp>,
+  { method, path, operation }: Described,
+  { key = null, id = "", query = "", body, text: raw, headers = {} }: Sent,
+): Promise<Answer> => {
+  clients++;
+  const isForm = operation.requestBody?.content["multipart/form-data"] !== undefined;
+  const json = body === undefined ? undefined : JSON.stringify(body);
+  const sent = raw ?? (isForm ? FORM : json);
+  const url = `http://localhost${path.replace(/\{\w+\}/, id)}${query === "" ? "" : `?${query}`}`;
+  const response = await app.handle(
+    new Request(url, {
+      method,
+      headers: {
+        // Each is another client: what is limited by client is limited where a test wants it to be.
+        "x-forwarded-for": `10.${(clients >> 16) & 255}.${(clients >> 8) & 255}.${clients & 255}`,
+        ...(key === null || operation.security.length === 0 ? {} : { authorization: `Bearer ${key}` }),
+        ...(sent === undefined ? {} : { "content-type": isForm ? typeOf() : "application/json" }),
+        ...headers,
+      },
+      ...(sent === undefined ? {} : { body: sent }),
+    }),
+  );
+  const text = await response.text();
+  const { status } = response;
+  const differences = judge.differences(operation, { status, headers: response.headers, text });
+  if (differences.length > 0) {
+    throw new Error(
+      `${operation.operationId} ${status} ${query} ${JSON.stringify(body)}\n${differences.join("\n")}\n${text}`,
+    );
+  }
+  const code = status >= 400 ? (JSON.parse(text).code as ProblemCode) : null;
+  return { status, headers: response.headers, text, code };
+};
+
+export const one = (operationId: string): Described => {
+  const found = all.find(({ operation }) => operation.operationId === operationId);
+  if (!found) throw new Error(`no operation ${operationId}`);
+  return found;
+};
+
+export const parametersOf = ({ operation }: Described, where: Parameter["in"]): Parameter[] =>
+  operation.parameters.map((given) => resolved<Parameter>(document, given)).filter((given) => given.in === where);
+
+/** What is sent as a query parameter, as the schema of the document sees it: whole numbers are numbers. */
+export const decoded = (schema: Schema, text: string): unknown =>
+  schema["type"] === "integer" && /^(0|[1-9]\d{0,15})$/.test(text) ? Number(text) : text;
+
+const TEXTS = [
+  "",
+  "0",
+  "1",
+  "50",
+  "100",
+  "101",
+  "1.0",
+  "+5",
+  "x",
+  "live",
+  "ready",
+  "image",
+  "avatar.created",
+  "0123456789ABCDEF",
+  "x".repeat(64),
+  "x".repeat(65),
+];
+
+/** Values of headers at the edge of what is well-formed. */
+export const HEADER_EDGES: readonly string[] = [
+  "",
+  "*",
+  '"1"',
+  'W/"1"',
+  '"1", "2"',
+  '"999"',
+  "1",
+  "x".repeat(255),
+  "x".repeat(256),
+  `"${"1".repeat(1022)}"`,
+  `"${"1".repeat(1023)}"`,
+  "a b",
+];
+
+/** Query parameters: those that meet the document, and those near them. A cursor is opaque: only a page gives one. */
+export const queriesOf = (described: Described): fc.Arbitrary<[name: string, value: string][]> => {
+  const known = parametersOf(described, "query").filter(({ name }) => name !== "cursor");
+  const values = known.map(({ name, schema }) =>
+    fc
+      .oneof(valuesOf(document, schema).map(String), fc.constantFrom(...TEXTS))
+      .map((value): [string, string] => [name, value]),
+  );
+  const unknown = fc.tuple(fc.constantFrom("unknown", "Limit", "__proto__"), fc.constantFrom(...TEXTS));
+  return fc.array(
+    fc.oneof(...values.map((arbitrary) => ({ arbitrary, weight: 3 })), { arbitrary: unknown, weight: 1 }),
+    { maxLength: 3 },
+  );
+};
+
+/** Rules about assets, which the document has in words alone: the asset must exist, a file must fit its kind. */
+const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknown): boolean => {
+  const { sourceAssetId = null, remoteUrl } = Object(body);
+  if (operationId === "createAvatar" || operationId === "updateAvatar") return sourceAssetId === null;
+  if (operationId === "createRemoteAsset") return remoteUrlErrors(remoteUrl).length === 0;
+  return operationId !== "createUpload" || uploadErrors(body as CreateUpload).length === 0;
+};
+
+/** Rules between fields, which the document has in words alone. */
+export const meetsRules = (described: Described, body: unknown): boolean => {
+  if (described.operation.operationId !== "openUsageSession") return meetsAssetRules(described, body);
+  const { minSessionSeconds = 0, maxSessionSeconds } = body as Record<string, number>;
+  return minSessionSeconds <= (maxSessionSeconds ?? 0);
+};
+
+/** Bodies near those that meet the schema, and some that do. Those that only the rules about assets refuse are left out. */
+export const bodiesAround = (described: Described, schema: Schema): fc.Arbitrary<unknown> =>
+  fc.oneof(
+    {
+      weight: 2,
+      arbitrary: valuesAround(document, schema).filter(
+        (body) => judge.errors(schema, body).length > 0 || meetsAssetRules(described, body),
+      ),
+    },
+    { weight: 1, arbitrary: valuesOf(document, schema).filter((body) => meetsRules(described, body)) },
+  );
+
+/** The rule between `from` and `to`: a window is not empty and not longer than 90 days. */
+export const isWindow = (pairs: readonly [string, string][]): boolean => {
+  const { from, to } = Object.fromEntries(pairs);
+  if (from === undefined || (to === undefined && Date.parse(from) < Date.now())) return true;
+  const days = ((to === undefined ? Date.now() : Date.parse(to)) - Date.parse(from)) / 86_400_000;
+  return days > 0 && days <= 90;
+};
+
+type Send = (described: Described, sent: Sent) => Promise<Answer>;
+
+type Makers = { send: Send; newKey: () => Promise<string>; giveSource: (avatarId: string) => Promise<unknown> };
+
+/** The id of something new that an operation can work on; empty when its path takes none. */
+export const freshIdOf = async ({ path }: Described, { send, newKey, giveSource }: Makers): Promise<string> => {
+  if (path.startsWith("/problems/")) return "not_found";
+  if (!path.includes("{id}")) return "";
+  if (path.startsWith("/api/v1/api-keys")) return newKey();
+  if (path.startsWith("/api/v1/usage/sessions")) {
+    return JSON.parse((await send(one("openUsageSession"), { body: { maxSessionSeconds: 1800 } })).text).sessionId;
+  }
+  if (path.startsWith("/api/v1/assets")) return JSON.parse((await send(one("uploadAsset"), {})).text).id;
+  const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
+  const { id } = JSON.parse(made.text);
+  if (path.endsWith("/prepare")) await giveSource(id);
+  return id;
+};
+
+/** Expects every problem of a session: of a key with a tiny cap, of a tenant without credits, of avatars, and of one that ended. */
+export const expectSessionProblems = async (
+  send: Send,
+  { capped, poor }: { capped: string; poor: string },
+  openSession: () => Promise<string>,
+): Promise<void> => {
+  const open = one("openUsageSession");
+  const body = { maxSessionSeconds: 1 };
+  expect((await send(open, { key: capped, body })).code).toBe("spend_limit_exceeded");
+  expect((await send(open, { key: poor, body })).code).toBe("insufficient_credits");
+  const avatar = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
+  const { id: avatarId } = JSON.parse(avatar.text);
+  expect((await send(open, { body: { ...body, avatarId } })).code).toBe("avatar_not_ready");
+  expect((await send(open, { body: { ...body, avatarId: "ava_x" } })).code).toBe("not_found");
+  const id = await openSession();
+  await send(one("releaseSession"), { id, body: { usedCreditMicros: 1 } });
+  expect((await send(one("releaseSession"), { id, body: { usedCreditMicros: 2 } })).code).toBe("session_closed");
+  expect((await send(one("reportUsage"), { id, body: { usedCreditMicros: 2 } })).code).toBe("session_closed");
+};
+
+/** Expects every response of assets that takes more than one request, or a form, to come about. */
+export const expectAssetResponses = async (send: Send, sendFull: Send): Promise<void> => {
+  const upload = one("uploadAsset");
+  const create = async (): Promise<string> => JSON.parse((await send(upload, {})).text).id;
+  expect((await send(upload, { text: formOf([filePart("text")]) })).code).toBe("validation_failed");
+  expect((await send(upload, { text: "nonsense" })).code).toBe("malformed_request");
+  expect((await send(upload, { headers: { "content-type": "application/json" } })).status).toBe(415);
+  const large = formOf([filePart(fileOf("image", 16 * 1024 * 1024 + 1))]);
+  expect((await send(upload, { text: large })).code).toBe("body_too_large");
+
+  const remote = { kind: "image", remoteUrl: "https://example.com/a.jpg" };
+  const signed = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Of(PNG) };
+  const bodies = { createRemoteAsset: remote, createUpload: signed, uploadAsset: undefined };
+  const headers = { "idempotency-key": "assets" };
+  for (const [operationId, body] of Object.entries(bodies)) {
+    expect((await sendFull(one(operationId), { body })).code).toBe("quota_exceeded");
+    const first = await send(one(operationId), { body, headers });
+    const again = await send(one(operationId), { body, headers });
+    expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
+    const other = { ...body, originalFilename: "b" };
+    const text = formOf([filePart(PNG), fieldPart("kind", "image")]);
+    const reused = await send(one(operationId), { headers, ...(body === undefined ? { text } : { body: other }) });
+    expect(reused.code).toBe("idempotency_key_reused");
+  }
+
+  const pending = JSON.parse((await send(one("createUpload"), { body: signed })).text).id;
+  expect((await send(one("completeUpload"), { id: pending })).code).toBe("invalid_transition");
+  expect((await send(one("deleteAsset"), { id: pending, headers: { "if-match": '"9"' } })).status).toBe(412);
+  await send(one("deleteAsset"), { id: pending });
+  expect((await send(one("completeUpload"), { id: pending })).code).toBe("invalid_transition");
+
+  const id = await create();
+  expect((await send(one("getAsset"), { id, headers: { "if-none-match": '"1"' } })).status).toBe(304);
+  await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image", sourceAssetId: id } });
+  expect((await send(one("deleteAsset"), { id })).code).toBe("asset_in_use");
+};

@@ -1,0 +1,81 @@
+/** The examples of the documents: their commands, and their responses without what differs from run to run. */
+import { readFile } from "node:fs/promises";
+import { portraitPath } from "@realtime-avatar/testing/photos";
+
+/** A command, and the answer that the document gives. */
+export const examplesOf = (text = ""): [title: string, command: string, answer: string][] =>
+  [...text.matchAll(/<!-- example -->\n```sh\n(.*?)```\n\n```json\n(.*?)```/gs)].map(
+    ([, command = "", answer = ""]) => [command.replace(/\\\n\s*/g, "").split("\n")[0] ?? "", command, answer],
+  );
+
+/** The times of a session, made the same. */
+const settledSession = (json: string): string =>
+  json
+    .replace(/"(startedAt|endedAt|expiresAt)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+    .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":0');
+
+/** A JSON text in which what differs from run to run is the same. */
+const settledText = (json: string): string =>
+  (json.includes('"sessionId"') ? settledSession(json) : json)
+    .replace(/rta_(live|test)_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}/g, "rta_$1_<keyId>_<secret>")
+    .replace(/rta_(live|test)_[0-9A-Za-z]{16}_\*{4}/g, "rta_$1_<keyId>_****")
+    .replace(/"(keyId|actorKeyId)": ?"[0-9A-Za-z]{16}"/g, '"$1":"<keyId>"')
+    .replace(/"(ten|key|ava|aud|ses|ent|ast)_[0-9a-z]{26}"/g, '"$1_<id>"')
+    .replace(/"requestId": ?"[-0-9a-f]{36}"/g, '"requestId":"<uuid>"')
+    .replace(/"(createdAt|updatedAt|startedAt|endedAt|from|to)": ?"[-0-9T:.Z]+"/g, '"$1":"<time>"')
+    .replace(/"activeSeconds": ?\d+/g, '"activeSeconds":"<number>"')
+    // Of a file.
+    .replace(/"sizeBytes": ?\d+/g, '"sizeBytes":"<number>"')
+    .replace(/"sha256": ?"[0-9a-f]{64}"/g, '"sha256":"<hash>"')
+    .replace(/"man_(\d+)_[0-9a-f]{64}"/g, '"man_$1_<hash>"')
+    .replace(
+      /http:\/\/127\.0\.0\.1:\d+(\/[a-z0-9/]+\/)[-_0-9A-Za-z.]+"|http:\/\/127\.0\.0\.1:3000(\/api\/v1\/assets\/uploads\/)<token>"/g,
+      'http://<origin>$1$2<token>"',
+    )
+    // Of a session. Those of keys are far in the future.
+    .replace(/"expiresAt": ?"20[2-4][-0-9T:.Z]+"/g, '"expiresAt":"<time>"')
+    .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')
+    // It is noted a moment after the use.
+    .replace(/"lastUsedAt": ?(null|"[-0-9T:.Z]+")/g, '"lastUsedAt":"<time or null>"');
+
+/** What differs from run to run, made the same. */
+export const settled = (json: string): unknown => JSON.parse(settledText(json));
+
+/** `actual` as a document shows it: an array may end with "…" for the elements that are left out. */
+export const shortened = (actual: unknown, shown: unknown): unknown => {
+  if (Array.isArray(actual) && Array.isArray(shown)) {
+    const isShort = shown.at(-1) === "…" && actual.length >= shown.length;
+    const kept = isShort ? actual.slice(0, shown.length - 1) : actual;
+    return [...kept.map((element, at) => shortened(element, shown[at])), ...(isShort ? ["…"] : [])];
+  }
+  if (actual === null || typeof actual !== "object" || shown === null || typeof shown !== "object") return actual;
+  return Object.fromEntries(
+    Object.entries(actual).map(([name, value]) => [name, shortened(value, (shown as Record<string, unknown>)[name])]),
+  );
+};
+
+/** The photo that readers have: of one face. */
+export const PHOTO = await readFile(portraitPath());
+
+/** Waits until the worker has nothing to do for the tenant of `key`, so that the next example shows how it ended. */
+export const untilSettled = async (url: string, key: string): Promise<void> => {
+  const headers = { authorization: `Bearer ${key}` };
+  const isEmpty = async (list: string): Promise<boolean> => {
+    const response = await fetch(`${url}/api/v1/${list}`, { headers });
+    return ((await response.json()) as { data: unknown[] }).data.length === 0;
+  };
+  for (const list of ["assets?status=uploaded", "assets?status=processing", "avatars?status=preprocessing"]) {
+    while (!(await isEmpty(list))) await Bun.sleep(50);
+  }
+};
+
+/** Waits until a preparation of `avatar`, a response, in the background has ended: that is not in its status. */
+export const untilPrepared = async (url: string, key: string, avatar: string): Promise<void> => {
+  const { id, cacheVersion } = JSON.parse(avatar);
+  const headers = { authorization: `Bearer ${key}` };
+  const isPrepared = async (): Promise<boolean> => {
+    const response = await fetch(`${url}/api/v1/avatars/${id}`, { headers });
+    return ((await response.json()) as { cacheVersion: number }).cacheVersion > cacheVersion;
+  };
+  while (!(await isPrepared())) await Bun.sleep(50);
+};

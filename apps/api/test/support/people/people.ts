@@ -1,0 +1,112 @@
+/** People for tests: they register and sign in through the API, with an authenticator in software. */
+import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { newInvitation } from "@realtime-avatar/domain/people/people";
+import type { Role } from "@realtime-avatar/domain/people/roles";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { type Answer, PUBLIC_URL, type TestApi } from "../api.ts";
+import { type Authenticator, createAuthenticator } from "./authenticator.ts";
+
+export const COOKIE = "__Host-realtime-avatar-session";
+
+/** The headers that a page of the service sends. */
+export const pageHeaders = (cookie: string, environment: Environment = "live"): Record<string, string> => ({
+  cookie: `${COOKIE}=${cookie}`,
+  origin: PUBLIC_URL,
+  "sec-fetch-site": "same-origin",
+  "realtime-avatar-environment": environment,
+});
+
+/** The value of the cookie that a response sets. */
+export const cookieOf = ({ headers }: Answer): string =>
+  new RegExp(`^${COOKIE}=([^;]*);`).exec(headers.get("set-cookie") ?? "")?.[1] ?? "";
+
+export type Person = {
+  id: string;
+  tenantId: TenantId;
+  sessionId: string;
+  email: string;
+  cookie: string;
+  authenticator: Authenticator;
+  /** Sends a request as a page of the service does. */
+  call(
+    method: string,
+    path: string,
+    body?: unknown,
+    headers?: Record<string, string>,
+    environment?: Environment,
+  ): Promise<Answer>;
+};
+
+/** The token of a new invitation by the operator. */
+export const inviteByOperator = async (
+  { database, tenantId }: TestApi,
+  { email, role, tenant = tenantId }: { email: string; role: Role; tenant?: TenantId },
+): Promise<string> => {
+  const fields = { tenantId: tenant, email, role, userId: null, createdBy: null };
+  const created = newInvitation(fields, { now: new Date(), random });
+  const { kind } = await insertInvitation(database.db, created, null, operatorOrigin());
+  if (kind !== "written") throw new Error(`the invitation was not written: ${kind}`);
+  return created.token.reveal();
+};
+
+/** Accepts an invitation; the answer of the last request. */
+export const accept = async (
+  api: TestApi,
+  token: string,
+  authenticator: Authenticator,
+  name = "Ada",
+): Promise<Answer> => {
+  const options = await api.call("POST", "/api/v1/invitations/options", { body: { token } });
+  if (options.status !== 200) return options;
+  const credential = authenticator.create(options.body.publicKey);
+  return api.call("POST", "/api/v1/invitations/acceptance", { body: { token, name, credential } });
+};
+
+/** Signs in with a passkey; the answer of the last request. */
+export const signIn = async (api: TestApi, authenticator: Authenticator): Promise<Answer> => {
+  const options = await api.call("POST", "/api/v1/user-sessions/options", { body: {} });
+  const credential = authenticator.get(options.body.publicKey);
+  return api.call("POST", "/api/v1/user-sessions", { body: { credential } });
+};
+
+/** The person of an answer that signed in. */
+export const personOf = (api: TestApi, answer: Answer, authenticator: Authenticator): Person => {
+  if (answer.status !== 201) throw new Error(`not signed in: ${answer.text}`);
+  const { id: sessionId, user } = answer.body;
+  const cookie = cookieOf(answer);
+  return {
+    id: user.id,
+    tenantId: user.tenantId,
+    sessionId,
+    email: user.email,
+    cookie,
+    authenticator,
+    call: (method, path, body, headers = {}, environment = "live") =>
+      api.call(method, path, { body, headers: { ...pageHeaders(cookie, environment), ...headers } }),
+  };
+};
+
+let people = 0;
+/** A person of the tenant who has registered and is signed in. */
+export const seedPerson = async (api: TestApi, role: Role, tenant?: TenantId): Promise<Person> => {
+  people++;
+  const email = `person-${people}@example.com`;
+  const token = await inviteByOperator(api, { email, role, ...(tenant && { tenant }) });
+  const authenticator = createAuthenticator(PUBLIC_URL);
+  return personOf(api, await accept(api, token, authenticator), authenticator);
+};
+
+/** An account that is linked to a person; the id of the identity. */
+export const seedIdentity = async (
+  { database }: TestApi,
+  { id: userId, tenantId }: Pick<Person, "id" | "tenantId">,
+): Promise<string> => {
+  const id = newId("idn", new Date(), random);
+  await database.db.client`
+    insert into user_identities (tenant_id, id, user_id, issuer, subject, created_at)
+    values (${tenantId}, ${id}, ${userId}, 'https://login.example.com', ${id}, now())`;
+  return id;
+};

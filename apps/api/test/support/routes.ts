@@ -1,0 +1,128 @@
+/** Every route under /api/v1, for tests that hold for all of them. */
+import { expect } from "bun:test";
+import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
+import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import type { Answer, TestApi } from "./api.ts";
+
+export type RouteFacts = {
+  scope: Scope | "any" | "none" | "person";
+  body?: object;
+  isBodyOptional?: true;
+  /** Its body is a form with a file. */
+  isForm?: true;
+  /** Its URL is signed: it takes no key, and nothing but the bytes for which it was signed. */
+  isSigned?: true;
+  /** A browser comes from elsewhere, and is always led to a page. It may bring parameters of others. */
+  isRedirect?: true;
+};
+
+/** Every route there is, with the scope that it needs, and a body that it takes where it takes one. */
+export const ROUTES: Record<string, RouteFacts> = {
+  "GET /api/v1/api-keys": { scope: "api_keys:write" },
+  "POST /api/v1/api-keys": { scope: "api_keys:write", body: { name: "x" } },
+  "GET /api/v1/api-keys/self": { scope: "any" },
+  "GET /api/v1/api-keys/:id": { scope: "api_keys:write" },
+  "PATCH /api/v1/api-keys/:id": { scope: "api_keys:write", body: { name: "x" } },
+  "DELETE /api/v1/api-keys/:id": { scope: "api_keys:write" },
+  "POST /api/v1/api-keys/:id/rotate": { scope: "api_keys:write", body: {} },
+  "GET /api/v1/assets": { scope: "avatars:read" },
+  "POST /api/v1/assets": { scope: "avatars:write", isForm: true },
+  "POST /api/v1/assets/remote": {
+    scope: "avatars:write",
+    body: { kind: "image", remoteUrl: "https://example.com/ada.jpg" },
+  },
+  "POST /api/v1/assets/uploads": {
+    scope: "avatars:write",
+    body: { kind: "image", contentType: "image/png", sizeBytes: 1, md5: "1B2M2Y8AsgTpgAmY7PhCfg==" },
+  },
+  "PUT /api/v1/assets/uploads/:token": { scope: "none", isSigned: true },
+  "GET /api/v1/assets/:id": { scope: "avatars:read" },
+  "DELETE /api/v1/assets/:id": { scope: "avatars:write" },
+  "POST /api/v1/assets/:id/complete": { scope: "avatars:write", body: {}, isBodyOptional: true },
+  "GET /api/v1/audit-events": { scope: "api_keys:write" },
+  "GET /api/v1/avatars": { scope: "avatars:read" },
+  "POST /api/v1/avatars": { scope: "avatars:write", body: { displayName: "x", sourceKind: "image" } },
+  "GET /api/v1/avatars/:id": { scope: "avatars:read" },
+  "PATCH /api/v1/avatars/:id": { scope: "avatars:write", body: { displayName: "x" } },
+  "DELETE /api/v1/avatars/:id": { scope: "avatars:write" },
+  "POST /api/v1/avatars/:id/prepare": { scope: "avatars:write", body: {}, isBodyOptional: true },
+  "GET /api/v1/credits/balance": { scope: "credits:read" },
+  "GET /api/v1/credits/entries": { scope: "credits:read" },
+  "GET /api/v1/models": { scope: "avatars:read" },
+  "GET /api/v1/usage/sessions": { scope: "usage:read" },
+  "POST /api/v1/usage/sessions": { scope: "realtime:write", body: { maxSessionSeconds: 1 } },
+  "GET /api/v1/usage/sessions/:id": { scope: "usage:read" },
+  "POST /api/v1/usage/sessions/:id/usage": { scope: "usage:write", body: { usedCreditMicros: 0 } },
+  // With `usage:write` as well.
+  "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
+  "GET /api/v1/usage/summary": { scope: "usage:read" },
+  "POST /api/v1/invitations/options": { scope: "none", body: { token: "x" } },
+  "POST /api/v1/invitations/acceptance": { scope: "none", body: { token: "x", name: "x", credential: {} } },
+  "GET /api/v1/invitations": { scope: "person" },
+  "POST /api/v1/invitations": { scope: "person", body: { email: "new@example.com", role: "viewer" } },
+  "DELETE /api/v1/invitations/:id": { scope: "person" },
+  "POST /api/v1/user-sessions/options": { scope: "none", body: {}, isBodyOptional: true },
+  "POST /api/v1/user-sessions": { scope: "none", body: { credential: {} } },
+  "GET /api/v1/user-sessions/current": { scope: "person" },
+  "DELETE /api/v1/user-sessions/current": { scope: "person" },
+  "POST /api/v1/user-sessions/current/verification/options": { scope: "person", body: {}, isBodyOptional: true },
+  "POST /api/v1/user-sessions/current/verification": { scope: "person", body: { credential: {} } },
+  "GET /api/v1/user-sessions": { scope: "person" },
+  "DELETE /api/v1/user-sessions/:id": { scope: "person" },
+  "GET /api/v1/users": { scope: "person" },
+  "GET /api/v1/users/:id": { scope: "person" },
+  "PATCH /api/v1/users/:id": { scope: "person", body: { name: "x" } },
+  "DELETE /api/v1/users/:id": { scope: "person" },
+  "POST /api/v1/passkeys/invitations": { scope: "person", body: {}, isBodyOptional: true },
+  "GET /api/v1/passkeys": { scope: "person" },
+  "POST /api/v1/passkeys/options": { scope: "person", body: {}, isBodyOptional: true },
+  "POST /api/v1/passkeys": { scope: "person", body: { credential: {}, name: "x" } },
+  "PATCH /api/v1/passkeys/:id": { scope: "person", body: { name: "x" } },
+  "DELETE /api/v1/passkeys/:id": { scope: "person" },
+  "POST /api/v1/oidc/sign-in": { scope: "none", body: { tenantId: "ten_01h455vb4pex5vsknk084sn02q" } },
+  "POST /api/v1/oidc/acceptance": { scope: "none", body: { token: "x", name: "x" } },
+  "GET /api/v1/oidc/callback": { scope: "none", isRedirect: true },
+  "POST /api/v1/oidc/identity": { scope: "person", body: {}, isBodyOptional: true },
+  "POST /api/v1/oidc/verification": { scope: "person", body: { returnTo: "/keys" } },
+  "GET /api/v1/identities": { scope: "person" },
+  "DELETE /api/v1/identities/:id": { scope: "person" },
+  "POST /api/v1/leaked-keys": { scope: "none", body: { apiKey: "x" } },
+};
+
+/** Fills the parameter of a path. */
+export const withId = (path: string, id: string): string => path.replace(":id", id);
+const KINDS = [
+  ["assets", "ast"],
+  ["avatars", "ava"],
+  ["user-sessions", "uss"],
+  ["users", "usr"],
+  ["passkeys", "psk"],
+  ["identities", "idn"],
+  ["invitations", "inv"],
+  ["sessions", "ses"],
+] as const;
+/** The kind of the ids that a path takes. */
+export const kindOf = (path: string): (typeof KINDS)[number][1] | "key" =>
+  KINDS.find(([name]) => path.includes(name))?.[1] ?? "key";
+/** An id of the kind that a path asks for, and of nothing. */
+export const unknownId = (path: string): string => `${kindOf(path)}_01h455vb4pex5vsknk084sn02q`;
+/** Every route of the application. */
+export const allRoutesOf = ({ app }: TestApi) =>
+  app.routes
+    .filter(({ path }) => path.startsWith("/api/v1"))
+    .map(({ method, path }) => {
+      const facts: RouteFacts = ROUTES[`${method} ${path}`] ?? { scope: "any" };
+      const { scope, body, isBodyOptional, isForm, isSigned, isRedirect } = facts;
+      const url = withId(path, unknownId(path)).replace(":token", "x");
+      return { method, path, url, scope, body, isBodyOptional, isForm, isSigned, isRedirect };
+    });
+
+export const expectProblem = (answer: Answer, code: keyof typeof PROBLEMS): void => {
+  const { status, title } = PROBLEMS[code];
+  expect(answer.body).toMatchObject({ type: `/problems/${code}`, title, status, code });
+  expect(answer.status).toBe(status);
+  expect(answer.headers.get("content-type")).toBe("application/problem+json");
+  expect(answer.body.requestId).toBe(answer.headers.get("x-request-id"));
+  expect(typeof answer.body.detail).toBe("string");
+  expect(typeof answer.body.retryable).toBe("boolean");
+};

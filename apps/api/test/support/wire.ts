@@ -1,0 +1,81 @@
+/** Requests as bytes, over a socket, for end-to-end tests. */
+import { expect } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { UUID_V7 } from "./api.ts";
+
+type Wire = {
+  socket: Socket;
+  /** What has been received so far. */
+  text(): string;
+  /** Waits until `pattern` has been received, or the connection is closed. */
+  until(pattern: RegExp): Promise<string>;
+  /** Waits until the connection is closed; everything that has been received. */
+  whole(): Promise<string>;
+  closed: Promise<void>;
+};
+
+/** `port` returns the port of the service once it has started. */
+export const wireCalls = (port: () => number) => {
+  const dial = (): Wire => {
+    const socket = connect(port(), "127.0.0.1");
+    let received = "";
+    const changes = new Set<() => void>();
+    const changed = (): void => {
+      for (const change of changes) change();
+    };
+    socket.on("data", (chunk) => {
+      received += chunk.toString("latin1");
+      changed();
+    });
+    socket.on("error", () => {});
+    const closed = new Promise<void>((resolve) => socket.on("close", () => resolve()));
+    const until = (pattern: RegExp): Promise<string> =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!pattern.test(received)) return;
+          changes.delete(look);
+          resolve(received);
+        };
+        changes.add(look);
+        closed.then(() => resolve(received));
+        look();
+      });
+    return { socket, text: () => received, until, whole: () => closed.then(() => received), closed };
+  };
+
+  /** Everything that comes back for these bytes, until the connection is closed: one of the requests has to ask for it. */
+  const exchange = async (bytes: string): Promise<string> => {
+    const { socket, whole } = dial();
+    socket.write(bytes, "latin1");
+    return whole();
+  };
+  return { dial, exchange };
+};
+
+type Raw = { version?: string; host?: string | null; headers?: string; body?: string };
+/** A request as bytes. `host` is the value of its `Host` field; null leaves the field out. */
+export const request = (
+  method: string,
+  target: string,
+  { version = "1.1", host = "api", headers = "", body }: Raw = {},
+) =>
+  `${method} ${target} HTTP/${version}\r\n` +
+  (host === null ? "" : `Host: ${host}\r\n`) +
+  headers +
+  (body === undefined ? "" : `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n`) +
+  `\r\n${body ?? ""}`;
+export const CLOSE = "Connection: close\r\n";
+
+export const statusesOf = (text: string): number[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d+)/g)].map(([, code]) => Number(code));
+/** The only response, as a problem. */
+export const problemIn = (text: string) => {
+  const [head = "", body = ""] = text.split("\r\n\r\n");
+  expect(head).toMatch(/content-type: application\/problem\+json/i);
+  const problem = JSON.parse(body);
+  expect(head.toLowerCase()).toContain(`x-request-id: ${problem.requestId}`);
+  expect(problem.requestId).toMatch(UUID_V7);
+  return { status: statusesOf(head)[0], code: problem.code };
+};
+export const NOT_FOUND = { status: 404, code: "not_found" };
+export const MALFORMED = { status: 400, code: "malformed_request" };

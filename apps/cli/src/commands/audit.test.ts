@@ -1,0 +1,60 @@
+/** `audit tail`: the newest events, and new ones with `--follow`. */
+import { describe, expect, test } from "bun:test";
+import { AuditEvent } from "@realtime-avatar/domain/audit";
+import { validate } from "@realtime-avatar/domain/schema";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { cliTests, PROGRAM, seedAvatar } from "../../test/cli.ts";
+
+const tests = cliTests();
+const { cli, json } = tests;
+
+describe("audit tail", () => {
+  test("shows the newest events, the newest last, and of those that are asked for", async () => {
+    const { id } = await json("keys", "create", "--tenant", tests.tenantId, "--name", "audited");
+    await json("keys", "rotate", id, "--tenant", tests.tenantId);
+    await json("keys", "revoke", id, "--tenant", tests.tenantId);
+    const events = await json("audit", "tail", "--tenant", tests.tenantId, "--limit", "3");
+    expect(events.map(({ action, targetId }: AuditEvent) => `${action} ${targetId}`)).toEqual([
+      `api_key.created ${id}`,
+      `api_key.rotated ${id}`,
+      `api_key.revoked ${id}`,
+    ]);
+    for (const event of events) expect(validate(AuditEvent, event)).toEqual([]);
+    const some = await json("audit", "tail", "--tenant", tests.tenantId, "--target", id, "--action", "api_key.rotated");
+    expect(some).toEqual([events[1]]);
+    const { stdout } = await cli("audit", "tail", "--tenant", tests.tenantId, "--limit", "1");
+    const [head = "", row = ""] = stdout.split("\n");
+    expect(head.split(/ {2,}/)).toEqual(["TIME", "ACTION", "TARGET", "CHANGED", "ACTOR", "CREDENTIAL", "REQUEST"]);
+    expect(row.split(/ {2,}/).slice(1, 5)).toEqual(["api_key.revoked", id, "status", "-"]);
+    // The operator sees both environments.
+    for (const environment of ["live", "test"] as const) await seedAvatar(tests.db, tests.tenantId, environment);
+    const created = await json("audit", "tail", "--tenant", tests.tenantId, "--action", "avatar.created");
+    expect(created.map(({ environment }: AuditEvent) => environment).sort()).toEqual(["live", "test"]);
+    expect((await cli("audit", "tail", "--tenant", tests.tenantId, "--action", "avatar.deleted")).stdout).toBe(
+      "No matching events.\n",
+    );
+  });
+
+  test("--follow goes on with each event once, as it comes, until it is told to stop", async () => {
+    const args = ["audit", "tail", "--tenant", tests.tenantId, "--limit", "1", "--action", "api_key.created"];
+    const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), tests.variables);
+    await tail.waitFor(/\n/);
+    const ids: string[] = [];
+    for (let index = 0; index < 3; index++) {
+      const { record } = await seedKey(tests.db, tests.tenantId);
+      ids.push(record.id);
+      await tail.waitFor(new RegExp(record.id));
+    }
+    // More at once than one look shows.
+    const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(tests.db, tests.tenantId)));
+    for (const { record } of many) await tail.waitFor(new RegExp(record.id));
+    tail.kill("SIGINT");
+    expect(await tail.exited).toBe(0);
+    const lines = tail.stdout().trim().split("\n");
+    const shown: string[] = lines.map((line) => JSON.parse(line).targetId);
+    expect(shown).toHaveLength(1 + 3 + 150);
+    expect(shown.slice(1, 4)).toEqual(ids);
+    expect(new Set(shown).size).toBe(154);
+  });
+});

@@ -1,0 +1,85 @@
+/** `avatars`: listed, shown, and prepared again. */
+import { describe, expect, test } from "bun:test";
+import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
+
+const tests = cliTests();
+const { cli, json } = tests;
+
+describe("avatars", () => {
+  test("of both environments are listed and shown", async () => {
+    const ids: string[] = [];
+    for (const environment of ["live", "test", "live"] as const) {
+      ids.unshift(await seedAvatar(tests.db, tests.tenantId, environment));
+    }
+    const all = await json("avatars", "list", "--tenant", tests.tenantId);
+    expect(all.data.map(({ id }: { id: string }) => id)).toEqual(ids);
+    const first = await json("avatars", "list", "--tenant", tests.tenantId, "--limit", "2");
+    const second = await json("avatars", "list", "--tenant", tests.tenantId, "--cursor", first.nextCursor);
+    expect([...first.data, ...second.data]).toEqual(all.data);
+    expect(second.nextCursor).toBeNull();
+    for (const avatar of all.data) {
+      expect(await json("avatars", "show", avatar.id, "--tenant", tests.tenantId)).toEqual(avatar);
+    }
+    const { stdout } = await cli("avatars", "list", "--tenant", tests.tenantId, "--source-kind", "image");
+    expect(stdout.split("\n")).toHaveLength(5);
+    expect(stdout).toContain("a\\u{7}");
+    expect((await cli("avatars", "list", "--tenant", tests.tenantId, "--status", "deleted")).stdout).toBe(
+      "No matching avatars.\n",
+    );
+  });
+
+  /** Sets an avatar to `failed`, as the worker leaves it. */
+  const fail = (id: string) => tests.db.client`
+    update avatars set status = 'failed', source_asset_id = 'ast_test_no_face', error = 'No face was found.', generation = 1,
+      checks = ${JSON.stringify([
+        { code: "resolution", verdict: "pass", measured: 800, limit: 512, detail: "It has 800 px." },
+        { code: "face_count", verdict: "fail", measured: 0, limit: 1, detail: "No face was found." },
+        { code: "decodable", verdict: "pass", measured: null, limit: null, detail: "It could be decoded." },
+      ])}::text::json
+    where id = ${id}`;
+
+  test("that have failed are shown with the error and the checks", async () => {
+    const id = await seedAvatar(tests.db, tests.tenantId, "test");
+    await fail(id);
+    const listed = (await cli("avatars", "list", "--tenant", tests.tenantId, "--status", "failed")).stdout.split("\n");
+    expect([listed[0]?.split(/ {2,}/).at(-1), listed[1]?.split(/ {2,}/).at(-1)]).toEqual([
+      "ERROR",
+      "No face was found.",
+    ]);
+    const { code, stdout } = await cli("avatars", "show", id, "--tenant", tests.tenantId);
+    expect(code).toBe(0);
+    const [fields = "", checks = ""] = stdout.trim().split("\n\n");
+    expect(fields).toMatch(/^error +No face was found\.$/m);
+    expect(checks.split("\n").map((line) => line.split(/ {2,}/))).toEqual([
+      ["CHECK", "VERDICT", "MEASURED", "LIMIT", "DETAIL"],
+      ["resolution", "pass", "800", "512", "It has 800 px."],
+      ["face_count", "fail", "0", "1", "No face was found."],
+      ["decodable", "pass", "-", "-", "It could be decoded."],
+    ]);
+  });
+
+  test("are prepared again, once, as an event without a key", async () => {
+    const id = await seedAvatar(tests.db, tests.tenantId, "test");
+    const prepare = (of: string) => cli("avatars", "prepare", of, "--tenant", tests.tenantId);
+    expect(await prepare(id)).toMatchObject({ code: 1, stderr: "The avatar has no source. Set `sourceAssetId`.\n" });
+    await fail(id);
+    const shown = await json("avatars", "prepare", id, "--tenant", tests.tenantId);
+    expect(shown).toMatchObject({ id, status: "preprocessing", error: null, checks: [] });
+    expect(await json("avatars", "show", id, "--tenant", tests.tenantId)).toEqual(shown);
+    expect(await tests.db.client`select kind, generation from jobs where target_id = ${id}`).toMatchObject([
+      { kind: "prepare_avatar", generation: 2 },
+    ]);
+    const events = await tests.db.client`
+      select action, actor_id from audit_events where target_id = ${id} order by id desc limit 1`;
+    expect(events).toMatchObject([{ action: "avatar.updated", actor_id: null }]);
+    const again = await prepare(id);
+    expect([again.code, again.stderr]).toEqual([
+      1,
+      "The avatar is being prepared already. Its status becomes `ready` or `failed`.\n",
+    ]);
+    expect(await prepare(UNKNOWN_AVATAR)).toMatchObject({
+      code: 1,
+      stderr: "The tenant has no avatar with this id.\n",
+    });
+  });
+});

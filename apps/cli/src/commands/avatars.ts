@@ -1,0 +1,110 @@
+/** `avatars`: the avatars of a tenant, in both environments. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
+import { findAvatar, prepareAvatar } from "@realtime-avatar/db/statements/avatars";
+import { listAvatars } from "@realtime-avatar/db/statements/avatars/list";
+import { type AvatarRecord, preparedAgain, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
+import { type Id, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { secureRandom as random } from "@realtime-avatar/runtime/random";
+import type { Command } from "commander";
+import { operatorOrigin, withDatabase } from "../database.ts";
+import { idParser, type PageOptions, type TenantOptions, withPageOptions, withTenantOptions } from "../options.ts";
+import { mergePages, pageRequest, printPage } from "../pages.ts";
+import { type Columns, fields, print, table } from "../terminal.ts";
+
+/** The command line does not know the address of the service: a preview is shown as its path. */
+const NO_ORIGIN = "";
+
+const COLUMNS: Columns<Avatar> = {
+  ID: ({ id }) => id,
+  ENVIRONMENT: ({ environment }) => environment,
+  STATUS: ({ status }) => status,
+  SOURCE: ({ sourceKind }) => sourceKind,
+  MODEL: ({ modelId }) => modelId,
+  UPDATED: ({ updatedAt }) => updatedAt,
+  NAME: ({ displayName }) => displayName,
+  ERROR: ({ error }) => error,
+};
+
+const numberText = (value: number | null): string | null => (value === null ? null : String(value));
+
+const CHECKS: Columns<Check> = {
+  CHECK: ({ code }) => code,
+  VERDICT: ({ verdict }) => verdict,
+  MEASURED: ({ measured }) => numberText(measured),
+  LIMIT: ({ limit }) => numberText(limit),
+  DETAIL: ({ detail }) => detail,
+};
+
+const list = async (options: PageOptions & { status?: string; sourceKind?: string }): Promise<void> => {
+  const { tenant: tenantId, status, sourceKind, limit, cursor } = options;
+  const request = pageRequest(AVATAR_LIST, { status, sourceKind, limit, cursor });
+  await withDatabase(async ({ db }) => {
+    const pages = ENVIRONMENTS.map((environment) => listAvatars(db, { tenantId, environment }, request, NO_ORIGIN));
+    const written = mergePages(await Promise.all(pages), request.limit);
+    printPage(options, { list: AVATAR_LIST, request, written }, COLUMNS, "No matching avatars.");
+  });
+};
+
+/** The avatar, in whichever environment it is. Throws when the tenant has none of this id. */
+const find = async (db: Db, tenantId: TenantId, id: Id<"ava">): Promise<AvatarRecord> => {
+  const records = ENVIRONMENTS.map((environment) => findAvatar(db, { tenantId, environment }, id));
+  const record = (await Promise.all(records)).find((avatar) => avatar !== null);
+  if (!record) throw new Error("The tenant has no avatar with this id.");
+  return record;
+};
+
+/** Prints an avatar, and below it the checks of its latest preparation. */
+const printAvatar = (options: TenantOptions, record: AvatarRecord): void => {
+  const avatar = presentAvatar(record, NO_ORIGIN);
+  const { checks, ...others } = avatar;
+  print(options, avatar, [fields(others), ...(checks.length > 0 ? ["", table(CHECKS, checks)] : [])].join("\n"));
+};
+
+const show = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
+  withDatabase(async ({ db }) => printAvatar(options, await find(db, options.tenant, id)));
+
+const prepare = (id: Id<"ava">, options: TenantOptions): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const { tenant: tenantId } = options;
+    const { avatar } = await retryWhileStale(async () => {
+      const origin = operatorOrigin();
+      const before = await find(db, tenantId, id);
+      // Throws the problem that says why the avatar cannot be prepared.
+      preparedAgain(before, origin.now);
+      const outcome = await prepareAvatar(
+        db,
+        id,
+        before.version,
+        newId("job", origin.now, random),
+        { tenantId, environment: before.environment },
+        origin,
+      );
+      // Another write was first: the avatar is read again.
+      return outcome.kind === "written" ? outcome : ({ kind: "stale" } as const);
+    });
+    printAvatar(options, avatar);
+  });
+
+export const addAvatars = (program: Command): void => {
+  const avatars = program.command("avatars").description("inspect avatars, and prepare them again");
+
+  withPageOptions(avatars.command("list"))
+    .description("list the avatars of a tenant, newest first")
+    .option("--status <status>", "filter by status; deleted avatars are listed only with --status deleted")
+    .option("--source-kind <kind>", "image or video")
+    .action(list);
+
+  withTenantOptions(avatars.command("show"))
+    .description("show an avatar (ava_…), and the checks of its latest preparation")
+    .argument("<id>", "", idParser("ava", "<id>"))
+    .action(show);
+
+  withTenantOptions(avatars.command("prepare"))
+    .description("prepare an avatar (ava_…) again, from the same source")
+    .argument("<id>", "", idParser("ava", "<id>"))
+    .action(prepare);
+};

@@ -1,0 +1,127 @@
+/** `credits sessions` and `credits session`: what is open, for how long, what it holds, and by which key. */
+import { listCreditEntries } from "@realtime-avatar/db/statements/credits";
+import {
+  findUsageSession,
+  listOpenSessions,
+  listUsageSessions,
+} from "@realtime-avatar/db/statements/list-usage-sessions";
+import {
+  CREDIT_ENTRY_LIST,
+  type CreditEntry,
+  OPERATOR_SESSION_LIST,
+  type UsageSession,
+} from "@realtime-avatar/domain/credits/schemas";
+import { presentSession } from "@realtime-avatar/domain/credits/session";
+import { normalizeWindow, windowOf } from "@realtime-avatar/domain/credits/window";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { itemsOf } from "@realtime-avatar/domain/page";
+import type { Command } from "commander";
+import { withDatabase } from "../database.ts";
+import { idParser, type PageOptions, type TenantOptions, withPageOptions, withTenantOptions } from "../options.ts";
+import { mergePages, pageRequest, printPage } from "../pages.ts";
+import { type Columns, duration, fields, micros, print, table, UsageError } from "../terminal.ts";
+
+/** When the lease of an open session ends, or for how long it has been over; null for a session that has ended. */
+const leaseOf = ({ endedAt, expiresAt }: UsageSession, now: number): string | null => {
+  if (endedAt !== null) return null;
+  const left = Date.parse(expiresAt) - now;
+  return left > 0 ? `ends in ${duration(left)}` : `overdue for ${duration(-left)}`;
+};
+
+const sessionColumns = (now: number): Columns<UsageSession> => ({
+  ID: ({ sessionId }) => sessionId,
+  ENVIRONMENT: ({ environment }) => environment,
+  STATUS: ({ status }) => status,
+  // The clock of this machine may be behind that of the service.
+  AGE: ({ createdAt }) => duration(Math.max(0, now - Date.parse(createdAt))),
+  LEASE: (session) => leaseOf(session, now),
+  HELD: ({ endedAt, reservedCreditMicros }) => (endedAt === null ? micros(reservedCreditMicros) : null),
+  USED: ({ usedCreditMicros }) => micros(usedCreditMicros),
+  KEY: ({ apiKeyId }) => apiKeyId,
+});
+
+type ListOptions = PageOptions & {
+  environment?: string;
+  status?: string;
+  key?: string;
+  user?: string;
+  from?: string;
+  to?: string;
+};
+
+/** The open sessions have no window: the oldest matter most. */
+const checkOpen = ({ user, from, to }: ListOptions): void => {
+  if ((user ?? from ?? to) === undefined) return;
+  throw new UsageError("--status: open cannot be combined with --user, --from or --to.");
+};
+
+const list = async (options: ListOptions): Promise<void> => {
+  const { tenant: tenantId, environment, status, key: apiKeyId, user: endUserId, from, to, limit, cursor } = options;
+  const parameters = { environment, status, apiKeyId, endUserId, from, to, limit, cursor };
+  const { filters, ...page } = pageRequest(OPERATOR_SESSION_LIST, parameters);
+  const { environment: only, status: wanted, ...others } = filters;
+  const owners = ENVIRONMENTS.filter((known) => (only ?? known) === known).map((known) => ({
+    tenantId,
+    environment: known,
+  }));
+  const now = new Date();
+  const isOpen = wanted === "open";
+  if (isOpen) checkOpen(options);
+  const window = isOpen ? null : windowOf(normalizeWindow(others), now);
+  await withDatabase(async ({ db }) => {
+    const pages = owners.map((owner) => {
+      if (window === null || wanted === "open")
+        return listOpenSessions(db, owner, { ...page, apiKeyId: others.apiKeyId });
+      return listUsageSessions(db, owner, {
+        ...page,
+        filters: { ...others, ...window, ...(wanted && { status: wanted }) },
+      });
+    });
+    const written = mergePages(await Promise.all(pages), page.limit, "sessionId");
+    // The cursor keeps the window.
+    const request = { filters: { ...filters, ...window } };
+    const emptyText = isOpen ? "No open sessions." : "No matching sessions in this window: see --from and --to.";
+    printPage(options, { list: OPERATOR_SESSION_LIST, request, written }, sessionColumns(now.getTime()), emptyText);
+  });
+};
+
+const ENTRY: Columns<CreditEntry> = {
+  ENTRY: ({ id }) => id,
+  TIME: ({ createdAt }) => createdAt,
+  KIND: ({ kind }) => kind,
+  AMOUNT: ({ amountCreditMicros }) => micros(amountCreditMicros),
+  REFERENCE: ({ reference }) => reference,
+  REQUEST: ({ requestId }) => requestId,
+};
+
+const show = (id: SessionId, options: TenantOptions): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const owners = ENVIRONMENTS.map((environment) => ({ tenantId: options.tenant, environment }));
+    const found = await Promise.all(owners.map((owner) => findUsageSession(db, owner, id)));
+    const record = found.find((session) => session !== null);
+    if (!record) throw new Error("The tenant has no session with this id.");
+    const request = pageRequest(CREDIT_ENTRY_LIST, { sessionId: id, limit: 100 });
+    const owner = { tenantId: options.tenant, environment: record.environment };
+    const entries = itemsOf<CreditEntry>(await listCreditEntries(db, owner, request));
+    const session = presentSession(record);
+    const text = [fields(session), table(ENTRY, entries)].join("\n\n");
+    print(options, { ...session, entries }, text);
+  });
+
+export const addSessions = (credits: Command): void => {
+  withPageOptions(credits.command("sessions"))
+    .description("list the usage sessions of a tenant, newest first: their age, what they hold, and by which key")
+    .option("--environment <environment>", "live or test (default: both)")
+    .option("--status <status>", "open, which is reserved and started; reserved, started, released or failed")
+    .option("--key <id>", "filter by the key that opened the session")
+    .option("--user <id>", "filter by the user_id in the metadata")
+    .option("--from <time>", "created since this RFC 3339 date-time (default: 30 days before --to)")
+    .option("--to <time>", "created before this RFC 3339 date-time (default: now)")
+    .action(list);
+
+  withTenantOptions(credits.command("session"))
+    .description("show a usage session (ses_…) and its newest 100 entries")
+    .argument("<id>", "", idParser("ses", "<id>"))
+    .action(show);
+};

@@ -1,0 +1,102 @@
+/** `credits verify`: compares the counters of credits with the entries and the sessions. */
+import { rename, writeFile } from "node:fs/promises";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
+import { type CreditDrift, findCreditDrift, listTenantIds } from "@realtime-avatar/db/statements/credits/invariants";
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import type { Command } from "commander";
+import { withDatabase } from "../database.ts";
+import { idParser, type OutputOptions, withOutputOptions } from "../options.ts";
+import { type Columns, print, table } from "../terminal.ts";
+
+/** How many tenants are in memory at once. */
+const TENANTS = 1000;
+/** How many findings of one tenant, and of all, are in memory and printed. */
+const MAX_FINDINGS = 100;
+const MAX_SHOWN = 1000;
+
+type Finding = { tenantId: TenantId } & CreditDrift;
+/** `findings`: their number, of each tenant at most `MAX_FINDINGS`. `drift`: the first of them. */
+type Verified = { tenants: number; findings: number; drift: Finding[] };
+
+/** The ids of every tenant, in pages. */
+async function* allTenants(db: Db): AsyncGenerator<TenantId> {
+  for (let after: TenantId | null = null; ; ) {
+    const page: TenantId[] = await listTenantIds(db, after, TENANTS);
+    yield* page;
+    after = page.at(-1) ?? null;
+    if (page.length < TENANTS) return;
+  }
+}
+
+/** Whether the tenant exists: each has an account in both environments. */
+const isTenant = async (db: Db, tenantId: TenantId): Promise<boolean> => {
+  const balances = ENVIRONMENTS.map((environment) => findCreditBalance(db, tenantId, environment));
+  return (await Promise.all(balances)).some((balance) => balance !== null);
+};
+
+const verifyTenants = async (db: Db, ids: AsyncIterable<TenantId> | Iterable<TenantId>): Promise<Verified> => {
+  const verified: Verified = { tenants: 0, findings: 0, drift: [] };
+  for await (const tenantId of ids) {
+    const drift = await findCreditDrift(db, tenantId, MAX_FINDINGS);
+    verified.tenants++;
+    verified.findings += drift.length;
+    const shown = drift.slice(0, MAX_SHOWN - verified.drift.length);
+    verified.drift.push(...shown.map((finding) => ({ tenantId, ...finding })));
+  }
+  return verified;
+};
+
+const COLUMNS: Columns<Finding> = {
+  TENANT: ({ tenantId }) => tenantId,
+  INVARIANT: ({ invariant }) => invariant,
+  ENVIRONMENT: ({ environment }) => environment,
+  SUBJECT: ({ subject }) => subject,
+  COUNTER: ({ counter }) => counter,
+  EXPECTED: ({ expected }) => expected,
+  STORED: ({ actual }) => actual,
+};
+
+const textOf = ({ tenants, findings, drift }: Verified): string => {
+  if (findings === 0) return `No drift in ${tenants} ${tenants === 1 ? "tenant" : "tenants"}.`;
+  const rest = findings > drift.length ? `\n${findings - drift.length} more.` : "";
+  return `${table(COLUMNS, drift)}${rest}`;
+};
+
+/** Replaces `file` at once by what Prometheus reads of the result: a collector of text files reads it at any time. */
+const writeMetrics = async (file: string, { findings }: Verified): Promise<void> => {
+  const temporary = `${file}.${process.pid}.tmp`;
+  await writeFile(
+    temporary,
+    [
+      "# HELP realtime_avatar_credit_drift Counters that differed from the entries when credits were last verified.",
+      "# TYPE realtime_avatar_credit_drift gauge",
+      `realtime_avatar_credit_drift ${findings}`,
+      "# HELP realtime_avatar_credits_verified_timestamp_seconds When credits were last verified, since the epoch.",
+      "# TYPE realtime_avatar_credits_verified_timestamp_seconds gauge",
+      `realtime_avatar_credits_verified_timestamp_seconds ${Math.floor(Date.now() / 1000)}`,
+      "",
+    ].join("\n"),
+  );
+  await rename(temporary, file);
+};
+
+const verify = (options: OutputOptions & { tenant?: TenantId; metricsFile?: string }): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const { tenant } = options;
+    if (tenant && !(await isTenant(db, tenant))) throw new Error("No tenant has this id.");
+    const verified = await verifyTenants(db, tenant ? [tenant] : allTenants(db));
+    if (options.metricsFile !== undefined) await writeMetrics(options.metricsFile, verified);
+    print(options, verified, textOf(verified));
+    if (verified.findings > 0) process.exitCode = 1;
+  });
+
+export const addVerify = (credits: Command): void => {
+  const command = credits
+    .command("verify")
+    .description("recompute every counter from the entries; exit code 0 if all agree, 1 if not")
+    .option("--tenant <id>", "verify this tenant only (ten_…)", idParser("ten", "--tenant"))
+    .option("--metrics-file <file>", "also write the result for a Prometheus collector of text files");
+  withOutputOptions(command).action(verify);
+};

@@ -1,0 +1,226 @@
+/** `credits`: granted, voided and refunded once, shown, and verified. */
+import { describe, expect, test } from "bun:test";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { releaseSession } from "@realtime-avatar/db/statements/usage-sessions";
+import { isId } from "@realtime-avatar/domain/id";
+import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { cliTests } from "../../test/cli.ts";
+
+const tests = cliTests();
+const { cli, json } = tests;
+const UNKNOWN_TENANT = "ten_01h455vb4pex5vsknk084sn02q";
+const UNKNOWN_SESSION = "ses_01h455vb4pex5vsknk084sn02q";
+/** An hour in test, which every new tenant has. */
+const HOUR = 3_600_000_000;
+
+const credits = (command: string, tenant: string, amount: number | string, reference: string, ...more: string[]) => [
+  "credits",
+  command,
+  "--tenant",
+  tenant,
+  "--amount",
+  String(amount),
+  "--reference",
+  reference,
+  ...more,
+];
+/** The first line of a refusal, with its exit code. */
+const refusal = async (...args: string[]) => {
+  const { code, stdout, stderr } = await cli(...args);
+  return [code, stdout, stderr.trim()];
+};
+
+describe("a grant", () => {
+  test("is made once, and says so", async () => {
+    const tenant = await seedTenant(tests.db);
+    const granted = await json(...credits("grant", tenant, 5_000_000, "invoice 1", "--environment", "live"));
+    expect(granted).toEqual({
+      outcome: "written",
+      id: granted.id,
+      tenantId: tenant,
+      environment: "live",
+      kind: "grant",
+      amountCreditMicros: 5_000_000,
+      sessionId: null,
+      reference: "invoice 1",
+    });
+    expect(isId("ent", granted.id)).toBe(true);
+    const again = await json(...credits("grant", tenant, 5_000_000, "invoice 1", "--environment", "live"));
+    expect(again).toEqual({ ...granted, outcome: "repeated", id: null });
+    // The reference belongs to one environment: by default, test.
+    const { stdout } = await cli(...credits("grant", tenant, 7, "invoice 1"));
+    expect(stdout).toMatch(/^Granted 7 credit micros \(test\), entry ent_[0-9a-z]{26}\.\n$/);
+    expect((await cli(...credits("grant", tenant, 7, "invoice 1"))).stdout).toStartWith("Nothing to do: ");
+    expect(await json("credits", "balance", "--tenant", tenant)).toMatchObject([
+      { environment: "live", availableCreditMicros: 5_000_000, lifetimeGrantedCreditMicros: 5_000_000 },
+      { environment: "test", availableCreditMicros: HOUR + 7 },
+    ]);
+    const events = await json("audit", "tail", "--tenant", tenant, "--action", "credits.granted");
+    expect(events).toMatchObject([
+      { environment: "live", targetId: granted.id, actorId: null, actorKeyId: null },
+      { environment: "test" },
+    ]);
+  });
+
+  test("is refused with a reason", async () => {
+    const tenant = await seedTenant(tests.db);
+    await json(...credits("grant", tenant, 1, "a"));
+    expect(await refusal(...credits("grant", tenant, 2, "a"))).toEqual([
+      1,
+      "",
+      "Another movement has this reference, with another kind, amount or session. Use a reference once.",
+    ]);
+    expect(await refusal(...credits("grant", UNKNOWN_TENANT, 1, "a"))).toEqual([1, "", "No tenant has this id."]);
+    expect(await refusal(...credits("grant", tenant, Number.MAX_SAFE_INTEGER, "b"))).toEqual([
+      1,
+      "",
+      "A tenant can be granted at most 9,007,199,254,740,991 credit micros in all.",
+    ]);
+    expect(await json("credits", "balance", "--tenant", tenant)).toMatchObject([
+      { availableCreditMicros: 0 },
+      { availableCreditMicros: HOUR + 1 },
+    ]);
+  });
+
+  test.each([
+    ["0", "x", "test", "--amount: Must be from 1 to 9007199254740991."],
+    ["9007199254740992", "x", "test", "--amount: Must be from 1 to 9007199254740991."],
+    ["1.5", "x", "test", "--amount: "],
+    ["-1", "x", "test", "--amount"],
+    ["1", "", "test", "--reference: Must have 1 to 160 characters."],
+    ["1", "x", "prod", "--environment: "],
+  ])("of %s with the reference %p in %s is a bad argument", async (amount, reference, environment, message) => {
+    const [code, stdout, stderr] = await refusal(
+      ...credits("grant", UNKNOWN_TENANT, amount, reference, "--environment", environment),
+    );
+    expect([code, stdout]).toEqual([2, ""]);
+    expect(stderr).toContain(message);
+  });
+
+  test("needs a reference", async () => {
+    const [code, , stderr] = await refusal("credits", "grant", "--tenant", UNKNOWN_TENANT, "--amount", "1");
+    expect([code, stderr]).toEqual([2, expect.stringContaining("--reference")]);
+  });
+});
+
+describe("a void", () => {
+  test("takes what is available, once, and not what is held", async () => {
+    const tenant = await seedTenant(tests.db);
+    const { caller } = await seedCaller(tests.db, tenant, { environment: "test" });
+    await seedSession(tests.db, caller);
+    const most = HOUR - 10 * PRICE;
+    expect(await refusal(...credits("void", tenant, most + 1, "v"))).toEqual([
+      1,
+      "",
+      "The tenant has less available than this amount. What open sessions hold cannot be voided.",
+    ]);
+    expect((await json(...credits("void", tenant, most, "v"))).outcome).toBe("written");
+    expect((await json(...credits("void", tenant, most, "v"))).outcome).toBe("repeated");
+    const [, balance] = await json("credits", "balance", "--tenant", tenant);
+    expect(balance).toMatchObject({ availableCreditMicros: 0, reservedCreditMicros: 10 * PRICE });
+    expect(await json("audit", "tail", "--tenant", tenant, "--action", "credits.voided")).toHaveLength(1);
+  });
+});
+
+describe("a refund", () => {
+  test("gives back at most the charge, to the account and to every key of the session", async () => {
+    const tenant = await seedTenant(tests.db);
+    await seedMovement(tests.db, tenant);
+    const root = await seedCaller(tests.db, tenant);
+    const child = await seedCaller(tests.db, tenant, {}, root.record);
+    const session = await seedSession(tests.db, child.caller);
+    const adjust = (amount: number, reference: string) =>
+      credits("adjust", tenant, amount, reference, "--session", session);
+    const tooMuch =
+      "The session was charged less than this amount, refunds deducted. An open session was not charged yet.";
+    expect(await refusal(...adjust(1, "r1"))).toEqual([1, "", tooMuch]);
+    const release = { isEngine: true, used: 4 * PRICE, reason: null };
+    await releaseSession(tests.db, session, release, child.caller, operatorOrigin());
+    expect(await json(...adjust(3 * PRICE, "r1"))).toMatchObject({ environment: "live", sessionId: session });
+    expect((await json(...adjust(3 * PRICE, "r1"))).outcome).toBe("repeated");
+    expect(await refusal(...adjust(PRICE + 1, "r2"))).toEqual([1, "", tooMuch]);
+    expect((await json(...adjust(PRICE, "r2"))).outcome).toBe("written");
+    const [balance] = await json("credits", "balance", "--tenant", tenant);
+    expect(balance).toMatchObject({ availableCreditMicros: 100 * PRICE, lifetimeUsedCreditMicros: 0 });
+    const meters = await tests.db.client`select settled from api_key_meters where tenant_id = ${tenant}`;
+    expect(meters.map(({ settled }) => Number(settled))).toEqual([0, 0]);
+    expect(await json("audit", "tail", "--tenant", tenant, "--action", "credits.adjusted")).toHaveLength(2);
+    expect(await refusal(...credits("adjust", tenant, 1, "x", "--session", UNKNOWN_SESSION))).toEqual([
+      1,
+      "",
+      "The tenant has no session with this id.",
+    ]);
+    expect((await json("credits", "verify", "--tenant", tenant)).findings).toBe(0);
+  });
+});
+
+describe("entries", () => {
+  test("of both environments are listed, newest first, filtered and paged", async () => {
+    const tenant = await seedTenant(tests.db);
+    await json(...credits("grant", tenant, 20 * PRICE, "a\u0007", "--environment", "live"));
+    const { caller } = await seedCaller(tests.db, tenant);
+    const session = await seedSession(tests.db, caller);
+    const list = (...args: string[]) => json("credits", "entries", "--tenant", tenant, ...args);
+    const kinds = ({ data }: { data: { kind: string }[] }) => data.map(({ kind }) => kind);
+    const all = await list();
+    expect(kinds(all)).toEqual(["hold", "grant", "grant"]);
+    const first = await list("--limit", "2");
+    expect([...first.data, ...(await list("--cursor", first.nextCursor)).data]).toEqual(all.data);
+    expect(kinds(await list("--session", session))).toEqual(["hold"]);
+    expect(kinds(await list("--key", caller.id))).toEqual(["hold"]);
+    expect(kinds(await list("--kind", "grant"))).toEqual(["grant", "grant"]);
+    const { stdout } = await cli("credits", "entries", "--tenant", tenant);
+    expect(stdout).toContain("20,000,000 credit micros");
+    expect(stdout).toContain("a\\u{7}");
+    expect((await refusal("credits", "entries", "--tenant", tenant, "--kind", "x"))[0]).toBe(2);
+  });
+});
+
+describe("a balance", () => {
+  test("is shown with its unit, and needs a tenant", async () => {
+    const tenant = await seedTenant(tests.db);
+    const { stdout } = await cli("credits", "balance", "--tenant", tenant);
+    expect(stdout).toMatch(/^test +3,600,000,000 credit micros/m);
+    expect(await refusal("credits", "balance", "--tenant", UNKNOWN_TENANT)).toEqual([1, "", "No tenant has this id."]);
+  });
+});
+
+describe("verify", () => {
+  test("finds nothing, then a counter that was changed, and writes both for Prometheus", async () => {
+    const folder = await temporaryFolder();
+    const file = join(folder, "credits.prom");
+    const good = await json("credits", "verify", "--metrics-file", file);
+    expect(good).toMatchObject({ findings: 0, drift: [] });
+    expect(good.tenants).toBeGreaterThan(3);
+    expect(await readFile(file, "utf8")).toContain("\nrealtime_avatar_credit_drift 0\n");
+    expect((await cli("credits", "verify")).stdout).toMatch(/^No drift in \d+ tenants\.\n$/);
+
+    const tenant = await seedTenant(tests.db);
+    await tests.db.client`update credit_accounts set settled = 5 where tenant_id = ${tenant} and environment = 'test'`;
+    const { code, stdout } = await cli("credits", "verify", "--json", "--metrics-file", file);
+    expect(code).toBe(1);
+    expect(JSON.parse(stdout)).toMatchObject({
+      tenants: good.tenants + 1,
+      findings: 1,
+      drift: [
+        {
+          tenantId: tenant,
+          invariant: "account_replay",
+          subject: "test",
+          counter: "settled",
+          expected: "0",
+          actual: "5",
+        },
+      ],
+    });
+    expect(await readFile(file, "utf8")).toContain("\nrealtime_avatar_credit_drift 1\n");
+    expect(await readdir(folder)).toEqual(["credits.prom"]);
+    expect(await refusal("credits", "verify", "--tenant", UNKNOWN_TENANT)).toEqual([1, "", "No tenant has this id."]);
+    expect((await cli("credits", "verify", "--tenant", tenant)).stdout).toContain("account_replay");
+    await tests.db.client`update credit_accounts set settled = 0 where tenant_id = ${tenant}`;
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,183 @@
+/** `credits`: the credits of a tenant. Amounts are in credit micros. */
+import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
+import {
+  type CreditMovement,
+  findCreditBalance,
+  listCreditEntries,
+  type MoveOutcome,
+  moveCredits,
+} from "@realtime-avatar/db/statements/credits";
+import {
+  CREDIT_ENTRY_LIST,
+  type CreditBalance,
+  type CreditEntry,
+  MoveCredits,
+} from "@realtime-avatar/domain/credits/schemas";
+import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
+import { secureRandom as random } from "@realtime-avatar/runtime/random";
+import type { Command } from "commander";
+import { operatorOrigin, withDatabase } from "../database.ts";
+import {
+  idParser,
+  type PageOptions,
+  parseInteger,
+  type TenantOptions,
+  withPageOptions,
+  withTenantOptions,
+} from "../options.ts";
+import { mergePages, pageRequest, printPage } from "../pages.ts";
+import { type Columns, micros, print, printable, table, usageError } from "../terminal.ts";
+import { addSessions } from "./credits-sessions.ts";
+import { addVerify } from "./credits-verify.ts";
+
+type Kind = CreditMovement["kind"];
+type MoveOptions = TenantOptions & {
+  amount: number | string;
+  environment?: string;
+  reference: string;
+  session?: SessionId;
+};
+
+const ACTIONS = { grant: "credits.granted", void: "credits.voided", adjust: "credits.adjusted" } as const;
+const DONE: Record<Kind, string> = { grant: "Granted", void: "Voided", adjust: "Refunded" };
+const INSUFFICIENT: Record<Kind, string> = {
+  grant: "The tenant has fewer credits.",
+  void: "The tenant has less available than this amount. What open sessions hold cannot be voided.",
+  adjust: "The session was charged less than this amount, refunds deducted. An open session was not charged yet.",
+};
+
+/** Throws the reason for which nothing was written. */
+const expectWritten = ({ kind: outcome }: MoveOutcome, kind: Kind): "written" | "repeated" => {
+  switch (outcome) {
+    case "written":
+    case "repeated":
+      return outcome;
+    case "reference_used":
+      throw new Error(
+        "Another movement has this reference, with another kind, amount or session. Use a reference once.",
+      );
+    case "insufficient":
+      throw new Error(INSUFFICIENT[kind]);
+    case "too_large":
+      throw new Error(`A tenant can be granted at most ${micros(Number.MAX_SAFE_INTEGER)} in all.`);
+    case "not_found":
+      throw new Error(kind === "adjust" ? "The tenant has no session with this id." : "No tenant has this id.");
+  }
+};
+
+/** Makes a movement. A session is looked for in each of `environments`; a movement that finds none writes nothing. */
+const move =
+  (kind: Kind) =>
+  async ({ tenant: tenantId, session: sessionId, ...options }: MoveOptions): Promise<void> => {
+    const { amount, reference, environment } = options;
+    const request = { amountCreditMicros: amount, reference, ...(environment === undefined ? {} : { environment }) };
+    const errors = validate(MoveCredits, request);
+    if (errors.length > 0) throw usageError(errors);
+    const environments = sessionId ? ENVIRONMENTS : [(environment ?? "test") as Environment];
+    await withDatabase(async ({ db }) => {
+      const origin = operatorOrigin();
+      const { now: createdAt, requestId } = origin;
+      const id = newId("ent", createdAt, random);
+      let outcome: MoveOutcome = { kind: "not_found" };
+      let entry = { tenantId, id, kind, amount: amount as number, reference, requestId, createdAt } as CreditMovement;
+      for (const environment of environments) {
+        entry = { ...entry, environment, sessionId: sessionId ?? null };
+        outcome = await moveCredits(db, entry, auditEvent(ACTIONS[kind], entry, origin));
+        if (outcome.kind !== "not_found") break;
+      }
+      const written = expectWritten(outcome, kind);
+      const shown = {
+        outcome: written,
+        id: written === "written" ? id : null,
+        tenantId,
+        environment: entry.environment,
+        kind,
+        amountCreditMicros: entry.amount,
+        sessionId: entry.sessionId,
+        reference,
+      };
+      const text =
+        written === "written"
+          ? `${DONE[kind]} ${micros(entry.amount)} (${entry.environment}), entry ${id}.`
+          : `Nothing to do: the entry with the reference ${printable(reference)} exists already, with the same amount.`;
+      print(options, shown, text);
+    });
+  };
+
+const BALANCE: Columns<CreditBalance> = {
+  ENVIRONMENT: ({ environment }) => environment,
+  AVAILABLE: ({ availableCreditMicros }) => micros(availableCreditMicros),
+  HELD: ({ reservedCreditMicros }) => micros(reservedCreditMicros),
+  SPENT: ({ lifetimeUsedCreditMicros }) => micros(lifetimeUsedCreditMicros),
+  GRANTED: ({ lifetimeGrantedCreditMicros }) => micros(lifetimeGrantedCreditMicros),
+  UPDATED: ({ updatedAt }) => updatedAt,
+};
+
+const balance = (options: TenantOptions): Promise<void> =>
+  withDatabase(async ({ db }) => {
+    const found = ENVIRONMENTS.map((environment) => findCreditBalance(db, options.tenant, environment));
+    const balances = (await Promise.all(found)).filter((one) => one !== null);
+    if (balances.length === 0) throw new Error("No tenant has this id.");
+    print(options, balances, table(BALANCE, balances));
+  });
+
+const ENTRY: Columns<CreditEntry> = {
+  ID: ({ id }) => id,
+  TIME: ({ createdAt }) => createdAt,
+  ENVIRONMENT: ({ environment }) => environment,
+  KIND: ({ kind }) => kind,
+  AMOUNT: ({ amountCreditMicros }) => micros(amountCreditMicros),
+  SESSION: ({ sessionId }) => sessionId,
+  KEY: ({ apiKeyId }) => apiKeyId,
+  REFERENCE: ({ reference }) => reference,
+};
+
+const entries = async (options: PageOptions & { kind?: string; key?: string; session?: string }): Promise<void> => {
+  const { tenant: tenantId, kind, key: apiKeyId, session: sessionId, limit, cursor } = options;
+  const request = pageRequest(CREDIT_ENTRY_LIST, { kind, apiKeyId, sessionId, limit, cursor });
+  await withDatabase(async ({ db }) => {
+    const pages = ENVIRONMENTS.map((environment) => listCreditEntries(db, { tenantId, environment }, request));
+    const written = mergePages(await Promise.all(pages), request.limit);
+    printPage(options, { list: CREDIT_ENTRY_LIST, request, written }, ENTRY, "No matching entries.");
+  });
+};
+
+/** The options that every movement has. */
+const withMoveOptions = (command: Command): Command =>
+  withTenantOptions(command)
+    .requiredOption("--amount <micros>", "amount in credit micros", parseInteger)
+    .requiredOption("--reference <text>", "your own reference; a movement with the same one is made once");
+
+export const addCredits = (program: Command): void => {
+  const credits = program.command("credits").description("grant, refund and verify credits");
+  const environment = ["--environment <environment>", "live or test (default: test)"] as const;
+
+  withMoveOptions(credits.command("grant"))
+    .description("give credits to a tenant")
+    .option(...environment)
+    .action(move("grant"));
+
+  withMoveOptions(credits.command("void"))
+    .description("take available credits back from a tenant")
+    .option(...environment)
+    .action(move("void"));
+
+  withMoveOptions(credits.command("adjust"))
+    .description("refund what a closed session was charged, to the tenant and to the keys of the session")
+    .requiredOption("--session <id>", "session id (ses_…)", idParser("ses", "--session"))
+    .action(move("adjust"));
+
+  withTenantOptions(credits.command("balance")).description("show the balances of a tenant").action(balance);
+
+  withPageOptions(credits.command("entries"))
+    .description("list every movement of credits of a tenant, newest first")
+    .option("--kind <kind>", "grant, hold, settle, release, expire, void or adjust")
+    .option("--key <id>", "filter by the key of the session")
+    .option("--session <id>", "filter by session")
+    .action(entries);
+
+  addSessions(credits);
+  addVerify(credits);
+};

@@ -1,0 +1,59 @@
+/** `health`, of the API, of the worker, and of servers that are not the service. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { run } from "../../test/cli.ts";
+
+// No test asserts a duration: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+describe("health", () => {
+  const health = (variables: Record<string, string>, ...args: string[]) => run(variables, "health", ...args);
+  const unreachable = { status: "unavailable", reason: "unreachable" };
+  /** Runs `work` with a server that responds to each request with `answer`, or never if it is null. */
+  const serving = async (answer: (() => Response) | null, work: (port: string) => Promise<void>): Promise<void> => {
+    const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: answer ?? (() => new Promise(() => {})) });
+    await work(String(server.port));
+    await server.stop(true);
+  };
+
+  test.each([
+    ["the API", "apps/api/src/main.ts", "PORT", []],
+    ["the worker", "apps/worker/src/main.ts", "WORKER_PORT", ["--worker"]],
+  ] as const)("asks %s whether it is ready, for a person and for a program", async (_, program, variable, args) => {
+    const empty = await testDatabase({ migrated: false });
+    const running = startProcess(bun(program), { [variable]: "0", DATABASE_URL: empty.url });
+    const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
+    // A proxy of the environment is not used.
+    const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
+    const pending = await health(variables, ...args);
+    expect([pending.code, pending.stdout, pending.stderr]).toEqual([1, "not ready: migrations_pending\n", ""]);
+    const unready = await health(variables, ...args, "--json");
+    expect([unready.code, JSON.parse(unready.stdout)]).toEqual([
+      1,
+      { status: "unavailable", reason: "migrations_pending" },
+    ]);
+    await run({ DATABASE_URL: empty.url }, "migrate");
+    const ready = await health(variables, ...args);
+    expect([ready.code, ready.stdout, ready.stderr]).toEqual([0, "ready\n", ""]);
+    const named = await health({}, "--url", `http://127.0.0.1:${port}`, "--json");
+    expect([named.code, JSON.parse(named.stdout)]).toEqual([0, { status: "ok" }]);
+    running.kill("SIGTERM");
+    await running.exited;
+    const gone = await health(variables, ...args, "--json");
+    expect([gone.code, JSON.parse(gone.stdout)]).toEqual([1, unreachable]);
+    await empty.close();
+  });
+
+  test.each<[string, (() => Response) | null]>([
+    ["never answers", null],
+    ["is not ours", () => new Response("<html>", { status: 200 })],
+    ["says two things at once", () => Response.json({ status: "ok" }, { status: 503 })],
+    ["sends it elsewhere", () => Response.redirect("http://127.0.0.1:1/")],
+  ])("does not believe one that %s", async (_, answer) => {
+    await serving(answer, async (PORT) => {
+      const { code, stdout, stderr } = await health({ PORT });
+      expect([code, stdout, stderr]).toEqual([1, "not ready: unreachable\n", ""]);
+    });
+  });
+});

@@ -1,0 +1,53 @@
+/** `health`: asks a running process whether it is ready. */
+import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
+import type { Health } from "@realtime-avatar/runtime/health";
+import type { Command } from "commander";
+import { type OutputOptions, withOutputOptions } from "../options.ts";
+import { print, printable, UsageError } from "../terminal.ts";
+
+/** Timeout of a health check. */
+const HEALTH_DEADLINE_MS = 2000;
+
+/** The URL of the API or the worker on this machine, from the same variables that they read. */
+const localUrl = (isWorker: boolean): string => {
+  const { host } = readCommonConfig(process.env);
+  const port = isWorker ? readPort(process.env, "WORKER_PORT", 3001) : readPort(process.env, "PORT", 3000);
+  // A process that listens on every address is reached on loopback.
+  const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
+  return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
+};
+
+type HealthResult = Health | { status: "unavailable"; reason: "unreachable" };
+
+const checkReadiness = async (url: string): Promise<HealthResult> => {
+  try {
+    const response = await fetch(new URL("/readyz", url), {
+      signal: AbortSignal.timeout(HEALTH_DEADLINE_MS),
+      redirect: "error",
+    });
+    const health = (await response.json()) as Health;
+    if (response.ok === (health.status === "ok")) return health;
+  } catch {
+    // No response in time, or not from this service.
+  }
+  return { status: "unavailable", reason: "unreachable" };
+};
+
+const check = async (options: OutputOptions & { url?: string; worker?: boolean }): Promise<void> => {
+  const url = options.url ?? localUrl(options.worker === true);
+  if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError("--url: Must be an http:// URL.");
+  // Connect directly, even if the environment (of a container, for example) sets a proxy.
+  process.env["NO_PROXY"] = "*";
+  const health = await checkReadiness(url);
+  print(options, health, printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`));
+  if (health.status !== "ok") process.exitCode = 1;
+};
+
+export const addHealth = (program: Command): void => {
+  const health = program
+    .command("health")
+    .description("check whether a running process is ready; exit code 0 if it is, 1 if not")
+    .option("--url <url>", "URL of the process (default: from HOST and PORT)")
+    .option("--worker", "check the worker instead of the API (HOST and WORKER_PORT)");
+  withOutputOptions(health).action(check);
+};

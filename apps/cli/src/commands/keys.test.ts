@@ -1,0 +1,135 @@
+/** `keys`: created, listed, shown, rotated and revoked. */
+import { describe, expect, test } from "bun:test";
+import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { ApiKeyPage, ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
+import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { validate } from "@realtime-avatar/domain/schema";
+import { cliTests } from "../../test/cli.ts";
+
+const tests = cliTests();
+const { cli, json } = tests;
+
+describe("keys create", () => {
+  test("prints the key as the API returns it", async () => {
+    const args = ["--environment", "live", "--scopes", "avatars:read, avatars:write", "--spend-limit", "5000000"];
+    const key = await json(
+      "keys",
+      "create",
+      "--tenant",
+      tests.tenantId,
+      "--name",
+      "ops",
+      ...args,
+      "--expires-at",
+      "2090-01-01T00:00:00Z",
+    );
+    expect(validate(ApiKeyWithSecret, key)).toEqual([]);
+    expect(key).toMatchObject({
+      tenantId: tests.tenantId,
+      name: "ops",
+      environment: "live",
+      scopes: ["avatars:read", "avatars:write"],
+      spendLimitCreditMicros: 5_000_000,
+      expiresAt: "2090-01-01T00:00:00.000Z",
+      status: "active",
+    });
+    expect(parseApiKey(key.apiKey)?.keyId).toBe(key.keyId);
+    expect((await findCredential(tests.db, key.keyId))?.caller.lineage).toEqual([]);
+    expect(await tests.db.client`select * from audit_events where target_id = ${key.id}`).toMatchObject([
+      { action: "api_key.created", actor_id: null, actor_key_id: null, environment: "live" },
+    ]);
+  });
+
+  test("has the defaults of the API, and shows a person the secret once", async () => {
+    const { code, stdout, stderr } = await cli("keys", "create", "--tenant", tests.tenantId, "--name", "plain");
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(stdout).toContain("environment  test");
+    expect(stdout).toContain("scopes       realtime:write, credits:read, avatars:read");
+    expect(stdout).toContain("spend cap    none");
+    expect(stdout).toContain("expires      never");
+    expect(parseApiKey(stdout.trim().split(/\s+/).at(-1) ?? "")?.environment).toBe("test");
+  });
+});
+
+describe("a key and its life", () => {
+  const tenant = () => ["--tenant", tests.tenantId];
+  const create = (...args: string[]) => json("keys", "create", ...tenant(), "--name", "life", ...args);
+  const credential = async (apiKey: string) => findCredential(tests.db, parseApiKey(apiKey)?.keyId ?? "");
+
+  test("is listed and shown as the API shows it, to a program and to a person", async () => {
+    const { apiKey, ...key } = await create("--environment", "live", "--expires-at", "2090-01-01T00:00:00Z");
+    expect(await json("keys", "show", key.id, ...tenant())).toEqual(key);
+    const page = await json("keys", "list", ...tenant(), "--limit", "1");
+    expect(page).toEqual({ data: [key], nextCursor: page.nextCursor });
+    expect(validate(ApiKeyPage, page)).toEqual([]);
+    const next = await json("keys", "list", ...tenant(), "--cursor", page.nextCursor);
+    expect(next.data.map(({ id }: { id: string }) => id)).not.toContain(key.id);
+
+    const { stdout } = await cli("keys", "list", ...tenant(), "--environment", "live", "--limit", "1");
+    const [head = "", row = "", more = ""] = stdout.split("\n");
+    expect(head.split(/ {2,}/)).toEqual(["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "PARENT", "NAME"]);
+    expect(row.split(/ {2,}/)).toEqual([
+      key.id,
+      key.redactedKey,
+      "active",
+      "realtime:write,credits:read,avatars:read",
+      "-",
+      "2090-01-01T00:00:00.000Z",
+      "-",
+      "life",
+    ]);
+    expect(more).toMatch(/^Next page: --cursor /);
+    // The columns stand under one another.
+    expect(row.indexOf("active")).toBe(head.indexOf("STATUS"));
+    const shown = (await cli("keys", "show", key.id, ...tenant())).stdout;
+    expect(shown).toMatch(/^name {2,}life$/m);
+    expect(shown).toMatch(/^scopes {2,}\["realtime:write",/m);
+    expect(shown + stdout).not.toContain(apiKey);
+  });
+
+  test("a name that would drive a terminal is shown harmless in every table", async () => {
+    const { id } = await json("keys", "create", ...tenant(), "--name", "漢\u2028a\u001b[2J\u202e");
+    for (const args of [["list"], ["show", id], ["rotate", id]]) {
+      const { code, stdout } = await cli("keys", ...args, ...tenant());
+      expect(code).toBe(0);
+      expect(stdout).toContain("漢\\u{2028}a\\u{1b}[2J\\u{202e}");
+      expect(stdout).not.toContain("\u001b");
+    }
+  });
+
+  test("is rotated, at once or with an overlap", async () => {
+    const first = await create();
+    const second = await json("keys", "rotate", first.id, ...tenant(), "--overlap", "600");
+    expect(validate(ApiKeyWithSecret, second)).toEqual([]);
+    expect(second).toMatchObject({ id: first.id, name: "life" });
+    expect([(await credential(first.apiKey))?.retired, (await credential(second.apiKey))?.retired]).toEqual([
+      false,
+      false,
+    ]);
+    const { stdout } = await cli("keys", "rotate", first.id, ...tenant());
+    const third = stdout.trim().split(/\s+/).at(-1) ?? "";
+    expect(stdout).toStartWith(`Rotated ${first.id}`);
+    expect((await credential(third))?.caller.id).toBe(first.id);
+    // A log line has the credential: any of them leads to the key.
+    for (const apiKey of [first.apiKey, second.apiKey, third]) {
+      const shown = await json("keys", "show", parseApiKey(apiKey)?.keyId ?? "", ...tenant());
+      expect([shown.id, shown.keyId]).toEqual([first.id, parseApiKey(third)?.keyId]);
+    }
+    expect([(await credential(first.apiKey))?.retired, (await credential(second.apiKey))?.retired]).toEqual([
+      true,
+      true,
+    ]);
+  });
+
+  test("is revoked, and stays so", async () => {
+    const { id, apiKey } = await create();
+    expect((await cli("keys", "revoke", id, ...tenant())).stdout).toBe(`${id} is revoked.\n`);
+    expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });
+    expect((await credential(apiKey))?.caller.status).toBe("revoked");
+    const { code, stdout, stderr } = await cli("keys", "rotate", id, ...tenant());
+    expect([code, stdout, stderr]).toEqual([1, "", "Status is `revoked`; allowed transitions: none.\n"]);
+    expect((await json("keys", "list", ...tenant(), "--status", "revoked")).data).toMatchObject([{ id }]);
+    const none = await cli("keys", "list", ...tenant(), "--status", "expired");
+    expect(none.stdout).toBe("No matching keys.\n");
+  });
+});

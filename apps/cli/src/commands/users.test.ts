@@ -1,0 +1,94 @@
+/** `users`: invited, listed and removed by the operator. */
+import { describe, expect, test } from "bun:test";
+import { findInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { newId } from "@realtime-avatar/domain/id";
+import { parseToken } from "@realtime-avatar/domain/people/tokens";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { cliTests, run } from "../../test/cli.ts";
+
+const tests = cliTests();
+
+/** Writes a user as a registration does. */
+const seedUser = async (email: string, role = "developer"): Promise<string> => {
+  const id = newId("usr", new Date(), random);
+  await tests.db.run(
+    "insert into users (tenant_id, id, email, name, role, version, created_at) values ($1, $2, $3, $4, $5, 1, now())",
+    [tests.tenantId, id, email, "Ada\u0007", role],
+  );
+  return id;
+};
+const invitationOf = async (url: string) => {
+  const token = parseToken("invitation", url.split("#")[1] ?? "");
+  return token && findInvitation(tests.db, token);
+};
+const invite = (...args: string[]) => tests.json("users", "invite", "--tenant", tests.tenantId, ...args);
+
+describe("users invite", () => {
+  test("prints a link for a new user, and nothing else", async () => {
+    const printed = await invite("--email", "New@Example.com", "--role", "owner");
+    expect(Object.keys(printed)).toEqual(["url"]);
+    expect(printed.url).toStartWith("http://localhost:3000/dashboard/register#rta_invitation_");
+    const invitation = { email: "new@example.com", role: "owner", userId: null, createdBy: null, isValid: true };
+    expect(await invitationOf(printed.url)).toMatchObject(invitation);
+  });
+
+  test("begins with PUBLIC_URL, or with PORT", async () => {
+    const link = async (variables: Record<string, string>) => {
+      const args = ["users", "invite", "--tenant", tests.tenantId, "--email", "a@b.c", "--role", "viewer", "--json"];
+      return JSON.parse((await run({ ...tests.variables, ...variables }, ...args)).stdout).url;
+    };
+    expect(await link({ PUBLIC_URL: "https://avatars.example.com/" })).toStartWith(
+      "https://avatars.example.com/dashboard/",
+    );
+    expect(await link({ PORT: "3100" })).toStartWith("http://localhost:3100/dashboard/");
+  });
+
+  test("for the address of a user adds a passkey to that user, whose role stays", async () => {
+    const id = await seedUser("known@example.com");
+    const { url } = await invite("--email", "KNOWN@example.com");
+    expect(await invitationOf(url)).toMatchObject({ userId: id, role: "developer", isValid: true });
+    const raised = await tests.cli(
+      "users",
+      "invite",
+      "--tenant",
+      tests.tenantId,
+      "--email",
+      "known@example.com",
+      "--role",
+      "owner",
+    );
+    expect([raised.code, raised.stdout]).toEqual([2, ""]);
+  });
+
+  test("refuses what is not valid", async () => {
+    const attempts = [
+      ["--email", "x", "--role", "owner"],
+      ["--email", "a@b.c", "--role", "admin"],
+      ["--email", "nobody@example.com"],
+    ];
+    for (const args of attempts) {
+      const { code, stdout } = await tests.cli("users", "invite", "--tenant", tests.tenantId, ...args);
+      expect([code, stdout]).toEqual([2, ""]);
+    }
+    const unknown = ["--tenant", "ten_01h455vb4pex5vsknk084sn02q", "--email", "a@b.c", "--role", "owner"];
+    expect((await tests.cli("users", "invite", ...unknown)).code).toBe(1);
+  });
+});
+
+describe("users list and remove", () => {
+  test("show people safely, and remove one by the id or the address", async () => {
+    const [first, second] = [await seedUser("first@example.com"), await seedUser("second@example.com", "owner")];
+    const { stdout } = await tests.cli("users", "list", "--tenant", tests.tenantId);
+    expect(stdout).toContain("first@example.com");
+    expect(stdout).not.toContain("\u0007");
+    const removed = await tests.json("users", "remove", first, "--tenant", tests.tenantId);
+    expect(removed).toMatchObject({ id: first, email: "first@example.com" });
+    // The operator may remove the last owner.
+    const byEmail = await tests.json("users", "remove", "Second@example.com", "--tenant", tests.tenantId);
+    expect(byEmail.id).toBe(second);
+    expect((await tests.cli("users", "remove", first, "--tenant", tests.tenantId)).code).toBe(1);
+    expect((await tests.cli("users", "remove", "x", "--tenant", tests.tenantId)).code).toBe(2);
+    const { data } = await tests.json("users", "list", "--tenant", tests.tenantId);
+    expect(data.map(({ id }: { id: string }) => id)).not.toContain(first);
+  });
+});

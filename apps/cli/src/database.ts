@@ -1,0 +1,32 @@
+/** The database of a command. */
+import { isMigrated } from "@realtime-avatar/db/migrate";
+import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
+import type { Origin } from "@realtime-avatar/db/statements/audit-events";
+import { newRequestId } from "@realtime-avatar/domain/id";
+import { readCommonConfig } from "@realtime-avatar/runtime/config";
+import { secureRandom as random } from "@realtime-avatar/runtime/random";
+
+/** Runs `work` with an open database. Throws when migrations are pending and `needsSchema` is true. */
+export const withDatabase = async (
+  work: (database: OpenDatabase) => Promise<void>,
+  needsSchema = true,
+): Promise<void> => {
+  const config = readCommonConfig(process.env);
+  const database = await openDatabase(config.database, { notify: (message) => console.error(message) });
+  try {
+    if (needsSchema && !(await isMigrated(database.db))) {
+      throw new Error(
+        "Database migrations are pending. First run `realtime-avatar migrate` (`bun run migrate` in the repository).",
+      );
+    }
+    await work(database);
+  } finally {
+    await database.close();
+  }
+};
+
+/** The origin of a write by the operator, for the audit trail. */
+export const operatorOrigin = (): Origin & { actor: null } => {
+  const now = new Date();
+  return { actor: null, requestId: newRequestId(now, random), now, random };
+};

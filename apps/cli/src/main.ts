@@ -1,0 +1,34 @@
+/** The operator's command line: migrations, health, tenants, users, API keys, avatars, credits and the audit trail. */
+import { Command, CommanderError } from "commander";
+import { addAudit } from "./commands/audit.ts";
+import { addAvatars } from "./commands/avatars.ts";
+import { addCredits } from "./commands/credits.ts";
+import { addHealth } from "./commands/health.ts";
+import { addKeys } from "./commands/keys.ts";
+import { addMigrate } from "./commands/migrate.ts";
+import { addTenants } from "./commands/tenants.ts";
+import { addUsers } from "./commands/users.ts";
+import { explain } from "./terminal.ts";
+
+const program = new Command("realtime-avatar")
+  .description(
+    "Operates the Realtime Avatar Service: migrations, health, tenants, users, API keys, avatars, credits, audit trail.",
+  )
+  .showHelpAfterError("(use --help for usage)")
+  .exitOverride();
+
+for (const add of [addMigrate, addHealth, addTenants, addUsers, addKeys, addAvatars, addCredits, addAudit])
+  add(program);
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (error instanceof CommanderError) {
+    // Commander has already printed the error. --help is not an error.
+    process.exitCode = error.exitCode === 0 ? 0 : 2;
+  } else {
+    const { message, code } = explain(error);
+    console.error(message);
+    process.exitCode = code;
+  }
+}

@@ -1,0 +1,96 @@
+/** The client of the API, as the person who has signed in. */
+import {
+  ApiProblem,
+  createClient,
+  NoResponse,
+  type ProblemCode,
+  type RealtimeAvatarClient,
+} from "@realtime-avatar/client";
+
+export const ENVIRONMENTS = ["live", "test"] as const;
+export type Environment = (typeof ENVIRONMENTS)[number];
+
+const clients = new Map<Environment, RealtimeAvatarClient>();
+
+const newClient = (environment: Environment, maxAttempts: number): RealtimeAvatarClient =>
+  createClient({ baseUrl: location.origin, cookieEnvironment: environment, maxAttempts, timeoutMs: 20_000 });
+
+/** The client that works in this environment. */
+export const clientFor = (environment: Environment): RealtimeAvatarClient => {
+  const known = clients.get(environment);
+  if (known) return known;
+  const client = newClient(environment, 3);
+  clients.set(environment, client);
+  return client;
+};
+
+/** A client that does not try again by itself: the person waits, and may have another way. */
+export const impatientClient = (environment: Environment): RealtimeAvatarClient => newClient(environment, 1);
+
+/** The first `limit` items of a list, and whether there are more. */
+export const takeFrom = async <Item>(
+  items: AsyncIterable<Item>,
+  limit: number,
+): Promise<{ items: Item[]; hasMore: boolean }> => {
+  const taken: Item[] = [];
+  for await (const item of items) {
+    if (taken.length === limit) return { items: taken, hasMore: true };
+    taken.push(item);
+  }
+  return { items: taken, hasMore: false };
+};
+
+export const isProblem = (error: unknown, code: ProblemCode): error is ApiProblem =>
+  error instanceof ApiProblem && error.code === code;
+
+/** Whether the session has ended or never was. */
+export const isSignedOut = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
+
+/** What an error tells the person: the problem's own words, and the id of the request. */
+export type Told = {
+  title: string;
+  detail: string;
+  requestId: string | null;
+  fields: { name: string; detail: string }[];
+};
+
+/** `#/scopes/2` is the field `scopes`. */
+const fieldOf = (pointer: string | undefined): string => pointer?.split("/")[1] ?? "";
+
+/** Whether the device has a connection, and whether the request was a read, which the page repeats by itself. */
+type Circumstances = { isOnline: boolean; isRead: boolean };
+
+const noResponse = ({ isOnline, isRead }: Circumstances): string => {
+  if (isOnline) return "The service did not respond. Try again. If this goes on, check that the service runs.";
+  return isRead
+    ? "This device is offline. The page is read again when the connection is back."
+    : "This device is offline. Try again when the connection is back.";
+};
+
+export const tell = (
+  error: unknown,
+  circumstances: Circumstances = { isOnline: navigator.onLine, isRead: false },
+): Told => {
+  if (error instanceof ApiProblem) {
+    const errors = "errors" in error ? (error.errors as { pointer?: string; detail: string }[] | undefined) : undefined;
+    return {
+      title: error.title,
+      detail: error.detail,
+      requestId: error.requestId,
+      fields: (errors ?? []).map(({ pointer, detail }) => ({ name: fieldOf(pointer), detail })),
+    };
+  }
+  if (error instanceof NoResponse) {
+    return { title: "No response", detail: noResponse(circumstances), requestId: error.requestId, fields: [] };
+  }
+  if (error instanceof Error && error.name === "NotAllowedError") {
+    const detail = "The passkey was not used: the request was cancelled, or it took too long. Try again.";
+    return { title: "No passkey", detail, requestId: null, fields: [] };
+  }
+  if (error instanceof Error && error.name === "InvalidStateError") {
+    const detail = "This device has a passkey of this account already. Use it to sign in.";
+    return { title: "Already registered", detail, requestId: null, fields: [] };
+  }
+  const detail = error instanceof Error ? error.message : String(error);
+  return { title: "Something went wrong", detail, requestId: null, fields: [] };
+};

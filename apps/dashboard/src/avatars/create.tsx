@@ -1,0 +1,95 @@
+import type { Avatar } from "@realtime-avatar/client";
+import { type FormEvent, useEffect, useId, useState } from "react";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { TextField } from "../components/field.tsx";
+import { Progress } from "../components/progress.tsx";
+import { useAccount } from "../layout/context.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { SourceDrop } from "./drop.tsx";
+import type { SourceKind } from "./source.ts";
+import { useSource, useUpload } from "./use-source.ts";
+
+const KINDS: readonly SourceKind[] = ["image", "video"];
+
+/** `ada-lovelace.jpg` as `ada lovelace`. */
+const nameOf = (file: File): string =>
+  file.name
+    .replace(/\.[^.]*$/, "")
+    .replaceAll(/[-_]+/g, " ")
+    .slice(0, 160);
+
+export const CreateAvatarDialog = ({
+  first,
+  onClose,
+  onCreated,
+}: {
+  /** A file that was dropped on the page. */
+  first: File | null;
+  onClose: () => void;
+  onCreated: (avatar: Avatar) => void;
+}) => {
+  const { client, environment } = useAccount();
+  const formId = useId();
+  const source = useSource(KINDS);
+  const { usable, choose } = source;
+  // Null until the person types one: until then, the name is that of the file.
+  const [typed, setTyped] = useState<string | null>(null);
+  const name = typed ?? (usable ? nameOf(usable.file) : "");
+  const { step, setStep, upload } = useUpload();
+  const [isCreating, setCreating] = useState(false);
+  useEffect(() => {
+    if (first) choose(first);
+  }, []);
+  const create = useAction(
+    async (chosen: NonNullable<typeof usable>, displayName: string): Promise<Avatar> => {
+      const sourceAssetId = await upload(chosen);
+      setStep({ text: "Creating the avatar", share: null });
+      setCreating(true);
+      try {
+        const body = { displayName, sourceKind: chosen.kind, sourceAssetId };
+        return (await client.POST("/api/v1/avatars", { body })).data;
+      } finally {
+        setCreating(false);
+      }
+    },
+    ["avatars", "audit"],
+    onCreated,
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (usable) create.run(usable, name.trim());
+  };
+  return (
+    <Dialog
+      title={`Create a ${environment} avatar`}
+      onClose={onClose}
+      // Until then, to close it stops the upload, and nothing is created.
+      isBusy={isCreating}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={isCreating}>
+            {create.isBusy ? "Stop the upload" : "Cancel"}
+          </Button>
+          <Button kind="primary" type="submit" form={formId} isBusy={create.isBusy} disabled={usable === null}>
+            Create the avatar
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit}>
+        <fieldset disabled={create.isBusy} className="contents">
+          <SourceDrop source={source} kinds={KINDS} error={create.error} isBusy={create.isBusy} />
+          <TextField
+            label="Name"
+            value={name}
+            onChange={(event) => setTyped(event.target.value)}
+            maxLength={160}
+            required
+          />
+        </fieldset>
+      </form>
+      {create.isBusy && step && <Progress {...step} />}
+    </Dialog>
+  );
+};

@@ -1,0 +1,104 @@
+/** Avatars and their preparation. */
+import type { Avatar } from "@realtime-avatar/client";
+import { type InfiniteData, useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import type { Tone } from "../components/text.tsx";
+import { useAccount } from "../layout/context.tsx";
+
+/** How many avatars are loaded at a time, newest first. */
+const PAGE = 100;
+const POLL_MS = 1500;
+const IDLE_POLL_MS = 20_000;
+
+export type Check = Avatar["checks"][number];
+
+export const STATUS_TONES: Record<Avatar["status"], Tone> = {
+  draft: "plain",
+  preprocessing: "warn",
+  ready: "good",
+  failed: "bad",
+  disabled: "plain",
+  deleted: "plain",
+};
+export const STATUS_NAMES: Record<Avatar["status"], string> = {
+  draft: "draft",
+  preprocessing: "preparing",
+  ready: "ready",
+  failed: "failed",
+  disabled: "disabled",
+  deleted: "deleted",
+};
+
+export const isPreparing = ({ status, pendingSourceAssetId }: Avatar): boolean =>
+  status === "preprocessing" || (pendingSourceAssetId !== null && status !== "deleted");
+
+type AvatarPage = { data: Avatar[]; nextCursor: string | null };
+export type Avatars = {
+  avatars: Avatar[];
+  /** Whether there are older avatars, which are not loaded. */
+  hasMore: boolean;
+};
+
+const fromPages = ({ pages }: InfiniteData<AvatarPage>): Avatars => ({
+  avatars: pages.flatMap(({ data }) => data),
+  hasMore: pages.at(-1)?.nextCursor !== null,
+});
+
+const withAvatar = (list: InfiniteData<AvatarPage>, avatar: Avatar): InfiniteData<AvatarPage> => ({
+  ...list,
+  pages: list.pages.map((page) => ({
+    ...page,
+    data: page.data.map((each) => (each.id === avatar.id ? avatar : each)),
+  })),
+});
+
+/** The avatars of the environment. While one is being prepared, the list is read again every 1.5 seconds for each page. */
+export const useAvatars = () => {
+  const { client, environment } = useAccount();
+  return useInfiniteQuery({
+    queryKey: ["avatars", environment],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam }) => {
+      const query = { limit: PAGE, ...(pageParam !== undefined && { cursor: pageParam }) };
+      return (await client.GET("/api/v1/avatars", { params: { query } })).data;
+    },
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    select: fromPages,
+    refetchInterval: ({ state }) => {
+      const pages = state.data?.pages ?? [];
+      const isWaiting = pages.some(({ data }) => data.some(isPreparing));
+      return (isWaiting ? POLL_MS : IDLE_POLL_MS) * Math.max(1, pages.length);
+    },
+  });
+};
+
+/** An avatar in any status, also one that is not among the loaded ones. `listed`: as the list has it. */
+export const useAvatar = (id: string, listed: Avatar | undefined) => {
+  const { client, environment } = useAccount();
+  const queries = useQueryClient();
+  return useQuery({
+    queryKey: ["avatars", environment, id],
+    queryFn: async () => {
+      const avatar = (await client.GET("/api/v1/avatars/{id}", { params: { path: { id } } })).data;
+      // The card behind the details shows the same.
+      queries.setQueryData<InfiniteData<AvatarPage>>(
+        ["avatars", environment],
+        (list) => list && withAvatar(list, avatar),
+      );
+      return avatar;
+    },
+    ...(listed && { placeholderData: listed }),
+    refetchInterval: ({ state }) => (state.data && isPreparing(state.data) ? POLL_MS : IDLE_POLL_MS),
+  });
+};
+
+/** Where the source of an avatar is shown, if it is an image that could be decoded; else null. */
+export const useSourceUrl = ({ sourceAssetId, sourceKind }: Avatar, isEnabled: boolean): string | null => {
+  const { client, environment } = useAccount();
+  const id = sourceAssetId ?? "";
+  const { data } = useQuery({
+    queryKey: ["asset", environment, id],
+    queryFn: async () => (await client.GET("/api/v1/assets/{id}", { params: { path: { id } } })).data,
+    enabled: isEnabled && sourceKind === "image" && /^ast_[0-9a-z]{26}$/.test(id),
+  });
+  return data?.status === "ready" ? data.publicUrl : null;
+};

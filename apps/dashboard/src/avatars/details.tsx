@@ -1,0 +1,231 @@
+import type { Avatar } from "@realtime-avatar/client";
+import { type FormEvent, useId, useState } from "react";
+import { Button } from "../components/button.tsx";
+import { CopyText, Id } from "../components/copy.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { TextField } from "../components/field.tsx";
+import { Progress } from "../components/progress.tsx";
+import { Failure, Loaded, Skeleton } from "../components/state.tsx";
+import { Badge, Item, Time } from "../components/text.tsx";
+import { useAccount, useHasRole } from "../layout/context.tsx";
+import { useNotify } from "../layout/notices.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { Checks } from "./checks.tsx";
+import { isPreparing, STATUS_NAMES, STATUS_TONES, useAvatar, useSourceUrl } from "./data.ts";
+import { Portrait } from "./portrait.tsx";
+import { ReplaceSourceDialog } from "./replace.tsx";
+import { KIND_NAMES } from "./source.ts";
+
+const REFRESHES = ["avatars", "audit"];
+
+/** A dialog above the details. */
+type Above = "replace" | "rename" | "delete";
+
+/** A check that has failed would fail again: then another source is what helps. */
+const hasFailedCheck = ({ checks }: Avatar): boolean => checks.some(({ verdict }) => verdict === "fail");
+
+const Actions = ({ avatar, onOpen }: { avatar: Avatar; onOpen: (above: Above) => void }) => {
+  const { client } = useAccount();
+  const params = { path: { id: avatar.id } };
+  const retry = useAction(() => client.POST("/api/v1/avatars/{id}/prepare", { params }), REFRESHES);
+  const enable = useAction(
+    (status: "ready" | "disabled") => client.PATCH("/api/v1/avatars/{id}", { params, body: { status } }),
+    REFRESHES,
+  );
+  const error = retry.error ?? enable.error;
+  const { status, sourceAssetId } = avatar;
+  const canRetry = sourceAssetId !== null && status === "failed" && !hasFailedCheck(avatar);
+  return (
+    <>
+      {error ? (
+        <div className="w-full">
+          <Failure error={error} />
+        </div>
+      ) : null}
+      <Button onClick={() => onOpen("delete")}>Delete</Button>
+      <Button onClick={() => onOpen("rename")}>Rename</Button>
+      {status === "ready" && (
+        <Button isBusy={enable.isBusy} onClick={() => enable.run("disabled")}>
+          Disable
+        </Button>
+      )}
+      {status === "disabled" && (
+        <Button isBusy={enable.isBusy} onClick={() => enable.run("ready")}>
+          Enable
+        </Button>
+      )}
+      <Button kind={status === "failed" && !canRetry ? "primary" : "plain"} onClick={() => onOpen("replace")}>
+        {sourceAssetId === null ? "Add a" : "Another"} {KIND_NAMES[avatar.sourceKind]}
+      </Button>
+      {canRetry && (
+        <Button kind="primary" isBusy={retry.isBusy} onClick={() => retry.run()}>
+          Try again
+        </Button>
+      )}
+    </>
+  );
+};
+
+type AboveProps = { avatar: Avatar; onClose: () => void };
+
+const RenameDialog = ({ avatar, onClose }: AboveProps) => {
+  const { client } = useAccount();
+  const formId = useId();
+  const [name, setName] = useState(avatar.displayName);
+  const save = useAction(
+    (displayName: string) =>
+      client.PATCH("/api/v1/avatars/{id}", { params: { path: { id: avatar.id } }, body: { displayName } }),
+    REFRESHES,
+    onClose,
+  );
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.run(name.trim());
+  };
+  return (
+    <Dialog
+      title="Rename the avatar"
+      onClose={onClose}
+      isBusy={save.isBusy}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={save.isBusy}>
+            Cancel
+          </Button>
+          <Button kind="primary" type="submit" form={formId} isBusy={save.isBusy}>
+            Save the name
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit}>
+        {save.error ? <Failure error={save.error} /> : null}
+        <TextField
+          label="Name"
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+          maxLength={160}
+          required
+          data-focus
+        />
+      </form>
+    </Dialog>
+  );
+};
+
+const DeleteDialog = ({ avatar, onClose, onDeleted }: AboveProps & { onDeleted: () => void }) => {
+  const { client } = useAccount();
+  const notify = useNotify();
+  const remove = useAction(
+    () => client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id } } }),
+    REFRESHES,
+    () => {
+      onDeleted();
+      notify(`${avatar.displayName} is deleted.`, { takesFocus: true });
+    },
+  );
+  return (
+    <Dialog
+      title={`Delete ${avatar.displayName}`}
+      onClose={onClose}
+      isBusy={remove.isBusy}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={remove.isBusy} data-focus>
+            Keep it
+          </Button>
+          <Button kind="danger" isBusy={remove.isBusy} onClick={() => remove.run()}>
+            Delete it for good
+          </Button>
+        </>
+      }
+    >
+      {remove.error ? <Failure error={remove.error} /> : null}
+      <p>No new call can use the avatar, and its picture goes. It cannot be brought back.</p>
+    </Dialog>
+  );
+};
+
+/** An application opens a call with its own key: see the page of keys. */
+const callLine = ({ id }: Avatar): string =>
+  `curl -sS ${location.origin}/api/v1/usage/sessions -H "Authorization: Bearer $API_KEY" ` +
+  `-H "Content-Type: application/json" -d '{"avatarId": "${id}", "maxSessionSeconds": 60}'`;
+
+const Facts = ({ avatar }: { avatar: Avatar }) => {
+  const { error, checks, status } = avatar;
+  const kind = KIND_NAMES[avatar.sourceKind];
+  const sourceUrl = useSourceUrl(avatar, status === "failed");
+  return (
+    <>
+      <div className="grid gap-5 sm:grid-cols-[11rem_minmax(0,1fr)]">
+        <div className="aspect-square w-44 overflow-hidden rounded-xl bg-raised">
+          {avatar.previewUrl === null && sourceUrl ? (
+            <img src={sourceUrl} alt="The one that was refused" className="size-full object-contain" />
+          ) : (
+            <Portrait avatar={avatar} />
+          )}
+        </div>
+        <dl className="grid content-start gap-3">
+          <Item name="Status">
+            <Badge tone={STATUS_TONES[status]}>{STATUS_NAMES[status]}</Badge>
+          </Item>
+          <Item name="Id, for calls">
+            <Id id={avatar.id} />
+          </Item>
+          <Item name="Built from">a {kind}</Item>
+          <Item name="Model">{avatar.modelId}</Item>
+          <Item name="Created">
+            <Time at={avatar.createdAt} />
+          </Item>
+        </dl>
+      </div>
+      {isPreparing(avatar) && (
+        <div className="mt-4">
+          <Progress
+            text={`${avatar.pendingSourceAssetId === null ? `The ${kind}` : `A new ${kind}`} is being prepared. It usually takes a few seconds.`}
+            share={null}
+          />
+        </div>
+      )}
+      {/* The failed checks say the same, each with what was measured. */}
+      {error && !hasFailedCheck(avatar) && <p className="mt-4 rounded-lg bg-bad-soft px-3 py-2 text-bad">{error}</p>}
+      {checks.length > 0 && (
+        <section className="mt-5">
+          <h3 className="mb-2 font-semibold">Checks of the {kind}</h3>
+          <Checks checks={checks} />
+        </section>
+      )}
+      {status === "ready" && (
+        <div className="mt-5">
+          <CopyText
+            label={`Open a call of up to a minute with it. API_KEY is a ${avatar.environment} key with realtime:write.`}
+            text={callLine(avatar)}
+          />
+        </div>
+      )}
+    </>
+  );
+};
+
+type Props = { id: string; listed: Avatar | undefined; onClose: () => void };
+
+export const AvatarDetails = ({ id, listed, onClose }: Props) => {
+  const canWrite = useHasRole("developer");
+  const query = useAvatar(id, listed);
+  const [above, setAbove] = useState<Above | null>(null);
+  const close = () => setAbove(null);
+  const avatar = query.data;
+  const actions = avatar && canWrite && avatar.status !== "deleted" && <Actions avatar={avatar} onOpen={setAbove} />;
+  return (
+    <>
+      <Dialog title={avatar?.displayName ?? "Avatar"} onClose={onClose} isWide isTall actions={actions}>
+        <Loaded query={query} skeleton={<Skeleton label="the avatar" rows={3} />}>
+          {(data) => <Facts avatar={data} />}
+        </Loaded>
+      </Dialog>
+      {avatar && above === "replace" && <ReplaceSourceDialog avatar={avatar} onClose={close} />}
+      {avatar && above === "rename" && <RenameDialog avatar={avatar} onClose={close} />}
+      {avatar && above === "delete" && <DeleteDialog avatar={avatar} onClose={close} onDeleted={onClose} />}
+    </>
+  );
+};

@@ -1,0 +1,52 @@
+/** Reads from a file what its checks need. The browser decodes it, from the disk: nothing is sent. */
+import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import type { Source } from "./source.ts";
+
+type Picture = Source["picture"];
+
+const measureImage = async (file: Blob): Promise<Picture> => {
+  try {
+    const bitmap = await createImageBitmap(file);
+    const { width, height } = bitmap;
+    bitmap.close();
+    return { width, height, seconds: null };
+  } catch {
+    return null;
+  }
+};
+
+const measureVideo = (file: Blob): Promise<Picture> =>
+  new Promise((resolve) => {
+    const video = document.createElement("video");
+    const url = URL.createObjectURL(file);
+    const finish = (picture: Picture): void => {
+      video.onloadedmetadata = null;
+      video.onerror = null;
+      // An element that is not in the page plays on, and holds the file, until it has no source.
+      video.removeAttribute("src");
+      video.load();
+      URL.revokeObjectURL(url);
+      resolve(picture);
+    };
+    video.onloadedmetadata = () => {
+      const { videoWidth: width, videoHeight: height, duration } = video;
+      // A file with sound alone has no picture. A recording of a browser can lack its duration.
+      finish(width === 0 ? null : { width, height, seconds: Number.isFinite(duration) ? duration : null });
+    };
+    video.onerror = () => finish(null);
+    video.muted = true;
+    video.preload = "metadata";
+    video.src = url;
+  });
+
+/** What the file is. A file that cannot be read, such as a folder that was dropped, is of no type. */
+export const measureSource = async (file: Blob): Promise<Source> => {
+  const firstBytes = await file
+    .slice(0, MAGIC_BYTES)
+    .arrayBuffer()
+    .catch(() => new ArrayBuffer(0));
+  const magic = contentTypeOf(new Uint8Array(firstBytes));
+  const type = magic?.kind === "image" || magic?.kind === "video" ? magic : null;
+  const picture = type && (await (type.kind === "image" ? measureImage(file) : measureVideo(file)));
+  return { type, sizeBytes: file.size, picture };
+};

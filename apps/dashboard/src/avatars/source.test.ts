@@ -1,0 +1,82 @@
+/** The checks of a file before its upload, with the requirements that the service has. */
+import { expect, test } from "bun:test";
+import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { modelsOf } from "@realtime-avatar/domain/avatars/models";
+import { checkSource, hintsOf, type Requirements, type Source } from "./source.ts";
+
+const [model] = modelsOf("m");
+if (!model) throw new Error("there is no model");
+const requirements = model.requirements as Requirements;
+const BOTH = ["image", "video"] as const;
+
+const IMAGE: Source = {
+  type: { kind: "image", contentType: "image/jpeg" },
+  sizeBytes: 500_000,
+  picture: { width: 1024, height: 768, seconds: null },
+};
+const VIDEO: Source = {
+  type: { kind: "video", contentType: "video/mp4" },
+  sizeBytes: 5_000_000,
+  picture: { width: 1080, height: 1920, seconds: 10 },
+};
+const image = (width: number, height: number): Source => ({ ...IMAGE, picture: { width, height, seconds: null } });
+const video = (width: number, height: number, seconds: number | null = 10): Source => ({
+  ...VIDEO,
+  picture: { width, height, seconds },
+});
+/** The checks that do not pass. */
+const refused = (
+  source: Source,
+  of: Requirements | undefined = requirements,
+  kinds: readonly ("image" | "video")[] = BOTH,
+) =>
+  checkSource(source, of, kinds)
+    .filter(({ verdict }) => verdict !== "pass")
+    .map(({ name, verdict }) => `${name} ${verdict}`);
+
+test.each([
+  ["a good photo", IMAGE, []],
+  ["the smallest", image(512, 512), []],
+  ["one pixel less", image(511, 4000), ["Dimensions fail"]],
+  ["too many pixels", image(8000, 8000), ["Dimensions fail"]],
+  ["a damaged photo", { ...IMAGE, picture: null }, ["Dimensions fail"]],
+  ["the largest photo", { ...IMAGE, sizeBytes: ASSET_LIMITS.image.maxBytes }, []],
+  ["one byte more", { ...IMAGE, sizeBytes: ASSET_LIMITS.image.maxBytes + 1 }, ["Size fail"]],
+  ["a text", { ...IMAGE, type: null, picture: null }, ["Type fail"]],
+  ["a good video", VIDEO, []],
+  ["a video lying down", video(1920, 1080), []],
+  ["too long a side", video(1921, 1080), ["Dimensions fail"]],
+  ["too wide", video(1200, 1200), ["Dimensions fail"]],
+  ["too small", video(1920, 511), ["Dimensions fail"]],
+  ["the shortest video", video(640, 640, 1), []],
+  ["too short", video(640, 640, 0.96), ["Length fail"]],
+  ["the longest video", video(640, 640, 120), []],
+  ["too long", video(640, 640, 120.1), ["Length fail"]],
+  ["a recording without a length", video(640, 640, null), ["Length unknown"]],
+  ["a codec that this browser lacks", { ...VIDEO, picture: null }, ["Dimensions unknown"]],
+  ["the largest video", { ...VIDEO, sizeBytes: ASSET_LIMITS.video.maxBytes }, []],
+  ["one byte more than a video may have", { ...VIDEO, sizeBytes: ASSET_LIMITS.video.maxBytes + 1 }, ["Size fail"]],
+] as const)("%s", (_, source, checks) => expect(refused(source)).toEqual([...checks]));
+
+test("a source is replaced by one of its kind", () => {
+  expect(refused(VIDEO, requirements, ["image"])).toEqual(["Type fail"]);
+  expect(checkSource(VIDEO, requirements, ["image"])[0]?.detail).toBe("Must be a photo (JPEG, PNG or WebP).");
+  expect(refused(IMAGE, requirements, ["video"])).toEqual(["Type fail"]);
+});
+
+test("the bounds are those of the service: with others others pass, and without them it decides", () => {
+  const changed = (kind: "image" | "video", code: string, required: { min: number | null; max: number | null }) => ({
+    ...requirements,
+    [kind]: requirements[kind].map((each) => (each.code === code ? { ...each, required } : each)),
+  });
+  expect(refused(image(600, 600), changed("image", "resolution", { min: 601, max: null }))).toEqual([
+    "Dimensions fail",
+  ]);
+  expect(refused(video(640, 640, 5), changed("video", "duration", { min: 6, max: 8 }))).toEqual(["Length fail"]);
+  expect(checkSource(image(10, 10), undefined, BOTH).every(({ verdict }) => verdict === "pass")).toBe(true);
+  expect(hintsOf(requirements, BOTH)).toEqual([
+    "A photo: JPEG, PNG or WebP, at most 16 MiB, each side at least 512 pixels.",
+    "A video of 1 to 120 seconds: MP4, MOV or WebM, at most 200 MiB, each side at least 512 pixels.",
+  ]);
+  expect(hintsOf(undefined, ["image"])).toEqual(["A photo: JPEG, PNG or WebP, at most 16 MiB."]);
+});

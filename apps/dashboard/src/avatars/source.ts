@@ -1,0 +1,117 @@
+/**
+ * Checks a photo or a video in the browser before it is uploaded. Types and sizes are the limits of files, which the service
+ * has as well; what an avatar requires comes from `GET /models`. The service checks everything again.
+ */
+import type { components } from "@realtime-avatar/client";
+import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
+import { bytes, duration } from "../format.ts";
+
+export type Requirements = components["schemas"]["Model"]["requirements"];
+export type SourceKind = keyof Requirements;
+
+/** What a file is, as far as the browser can tell. */
+export type Source = {
+  /** By the first bytes, as the service decides it; null when they are of no accepted type. */
+  type: { kind: SourceKind; contentType: ContentType<SourceKind> } | null;
+  sizeBytes: number;
+  /** Null when the browser cannot decode the file. `seconds`: of a video, null where the file does not say it. */
+  picture: { width: number; height: number; seconds: number | null } | null;
+};
+
+export type SourceCheck = {
+  name: string;
+  /** `unknown`: only the service can tell. */
+  verdict: "pass" | "fail" | "unknown";
+  detail: string;
+};
+
+const TYPE_NAMES: Record<ContentType<SourceKind>, string> = {
+  "image/jpeg": "JPEG",
+  "image/png": "PNG",
+  "image/webp": "WebP",
+  "video/mp4": "MP4",
+  "video/quicktime": "MOV",
+  "video/webm": "WebM",
+};
+export const KIND_NAMES: Record<SourceKind, string> = { image: "photo", video: "video" };
+
+/** `JPEG, PNG or WebP` */
+const typesOf = (kind: SourceKind): string => {
+  const names = ASSET_LIMITS[kind].contentTypes.map((type) => TYPE_NAMES[type]);
+  return `${names.slice(0, -1).join(", ")} or ${names.at(-1)}`;
+};
+
+/** The value of `accept` of a file input. */
+export const acceptOf = (kinds: readonly SourceKind[]): string =>
+  kinds.flatMap((kind) => ASSET_LIMITS[kind].contentTypes).join(",");
+
+type Bounds = { min: number | null; max: number | null };
+
+const boundsOf = (requirements: Requirements | undefined, kind: SourceKind, code: string): Bounds =>
+  requirements?.[kind].find((requirement) => requirement.code === code)?.required ?? { min: null, max: null };
+
+/** What a source must be, for a person, in a sentence for each kind. Without `requirements`, only the types. */
+export const hintsOf = (requirements: Requirements | undefined, kinds: readonly SourceKind[]): string[] =>
+  kinds.map((kind) => {
+    const side = boundsOf(requirements, kind, "resolution").min;
+    const length = boundsOf(requirements, kind, "duration");
+    const lasting = length.min !== null && length.max !== null ? ` of ${length.min} to ${length.max} seconds` : "";
+    const sides = side === null ? "" : `, each side at least ${side} pixels`;
+    return `A ${KIND_NAMES[kind]}${lasting}: ${typesOf(kind)}, at most ${bytes(ASSET_LIMITS[kind].maxBytes)}${sides}.`;
+  });
+
+const check = (name: string, refusal: string | null, measured: string): SourceCheck => ({
+  name,
+  verdict: refusal === null ? "pass" : "fail",
+  detail: refusal === null ? measured : `${measured}; ${refusal}.`,
+});
+
+/** Why the service takes no file of this size; null when it does. */
+const pixelRefusal = (kind: SourceKind, width: number, height: number, { min }: Bounds): string | null => {
+  if (min !== null && Math.min(width, height) < min) return `each side at least ${min}`;
+  if (kind === "image") {
+    const { maxPixels } = ASSET_LIMITS.image;
+    return width * height > maxPixels ? `at most ${maxPixels / 1_000_000} megapixels` : null;
+  }
+  const { maxLongSide, maxShortSide } = ASSET_LIMITS.video;
+  const isTooLarge = Math.max(width, height) > maxLongSide || Math.min(width, height) > maxShortSide;
+  return isTooLarge ? `at most ${maxLongSide} × ${maxShortSide}` : null;
+};
+
+const lengthCheck = (seconds: number | null, { min, max }: Bounds): SourceCheck => {
+  if (seconds === null) {
+    return { name: "Length", verdict: "unknown", detail: "The file does not say it. The service will measure it." };
+  }
+  const isTooShort = min !== null && seconds < min;
+  const refusal = isTooShort ? `at least ${min} s` : max !== null && seconds > max ? `at most ${max} s` : null;
+  return check("Length", refusal, seconds < 60 ? `${Math.round(seconds * 10) / 10} s` : duration(seconds));
+};
+
+/** The checks of a file that is to be a source of one of these kinds. */
+export const checkSource = (
+  { type, sizeBytes, picture }: Source,
+  requirements: Requirements | undefined,
+  kinds: readonly SourceKind[],
+): SourceCheck[] => {
+  if (type === null || !kinds.includes(type.kind)) {
+    const accepted = kinds.map((kind) => `a ${KIND_NAMES[kind]} (${typesOf(kind)})`).join(" or ");
+    return [{ name: "Type", verdict: "fail", detail: `Must be ${accepted}.` }];
+  }
+  const { kind, contentType } = type;
+  const { maxBytes } = ASSET_LIMITS[kind];
+  const checks = [
+    check("Type", null, TYPE_NAMES[contentType]),
+    check("Size", sizeBytes > maxBytes ? `at most ${bytes(maxBytes)}` : null, bytes(sizeBytes)),
+  ];
+  if (picture === null) {
+    // Browsers decode every accepted type of image, but not every codec of the accepted videos.
+    const detail = "This browser cannot open the video. The service will check it.";
+    const damaged = { name: "Dimensions", verdict: "fail" as const, detail: "The file is damaged." };
+    return [...checks, kind === "image" ? damaged : { name: "Dimensions", verdict: "unknown", detail }];
+  }
+  const { width, height, seconds } = picture;
+  const refusal = pixelRefusal(kind, width, height, boundsOf(requirements, kind, "resolution"));
+  checks.push(check("Dimensions", refusal, `${width} × ${height} pixels`));
+  if (kind === "video") checks.push(lengthCheck(seconds, boundsOf(requirements, kind, "duration")));
+  return checks;
+};

@@ -1,0 +1,90 @@
+import { type ComponentProps, type ReactNode, useId } from "react";
+
+const CONTROL =
+  "w-full min-h-9 rounded-lg border border-field bg-surface px-3 py-1.5 text-text placeholder:text-muted aria-invalid:border-bad";
+
+type Shared = { label: string; hint?: ReactNode; error?: string | undefined };
+
+const describe = (id: string, { hint, error }: Pick<Shared, "hint" | "error">): string | undefined =>
+  [hint && `${id}-hint`, error && `${id}-error`].filter(Boolean).join(" ") || undefined;
+
+const Frame = ({ id, label, hint, error, children }: Shared & { id: string; children: ReactNode }) => (
+  <div className="mb-4">
+    <label htmlFor={id} className="mb-1 block text-sm font-medium">
+      {label}
+    </label>
+    {children}
+    {hint && (
+      <p id={`${id}-hint`} className="mt-1 text-sm text-muted">
+        {hint}
+      </p>
+    )}
+    {error && (
+      <p id={`${id}-error`} className="mt-1 text-sm text-bad">
+        {error}
+      </p>
+    )}
+  </div>
+);
+
+export const TextField = ({ label, hint, error, ...rest }: Shared & ComponentProps<"input">) => {
+  const id = useId();
+  return (
+    <Frame id={id} label={label} hint={hint} error={error}>
+      <input
+        {...rest}
+        id={id}
+        className={CONTROL}
+        aria-invalid={error ? true : undefined}
+        aria-describedby={describe(id, { hint, error })}
+      />
+    </Frame>
+  );
+};
+
+export const SelectField = ({ label, hint, error, children, ...rest }: Shared & ComponentProps<"select">) => {
+  const id = useId();
+  return (
+    <Frame id={id} label={label} hint={hint} error={error}>
+      <select {...rest} id={id} className={CONTROL} aria-describedby={describe(id, { hint, error })}>
+        {children}
+      </select>
+    </Frame>
+  );
+};
+
+/** A select within a row or above a list; its label is not shown. */
+export const InlineSelect = ({
+  label,
+  children,
+  className = "",
+  ...rest
+}: { label: string } & ComponentProps<"select">) => (
+  <select
+    {...rest}
+    aria-label={label}
+    className={`min-h-9 rounded-lg border border-field bg-surface px-2 py-1 text-sm text-text ${className}`}
+  >
+    {children}
+  </select>
+);
+
+/** Filters the list below it, as it is typed. */
+export const FilterField = ({
+  label,
+  value,
+  onChange,
+}: {
+  label: string;
+  value: string;
+  onChange: (value: string) => void;
+}) => (
+  <input
+    type="search"
+    aria-label={label}
+    placeholder={label}
+    value={value}
+    onChange={({ target }) => onChange(target.value)}
+    className="min-h-9 w-full max-w-xs rounded-lg border border-field bg-surface px-3 py-1.5 text-sm text-text placeholder:text-muted"
+  />
+);

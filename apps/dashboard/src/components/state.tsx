@@ -1,0 +1,111 @@
+/** What a page shows when it has no data: not yet, none, or an error. */
+import { type ReactNode, type RefObject, useEffect, useRef, useSyncExternalStore } from "react";
+import { tell } from "../api/client.ts";
+import { Button } from "./button.tsx";
+
+/** Rows of the same height as those of the list that is loading. */
+export const Skeleton = ({ label, rows = 4, height = "h-14" }: { label: string; rows?: number; height?: string }) => (
+  <div role="status" className="grid gap-2">
+    <span className="sr-only">Loading {label}</span>
+    {Array.from({ length: rows }, (_, row) => (
+      <div key={row} aria-hidden="true" className={`shimmer ${height}`} />
+    ))}
+  </div>
+);
+
+export const Empty = ({ title, children, action }: { title: string; children: ReactNode; action?: ReactNode }) => (
+  <div className="grid justify-items-center gap-3 rounded-2xl border border-dashed border-line px-6 py-12 text-center">
+    <h2 className="text-lg font-semibold">{title}</h2>
+    <p className="max-w-md text-muted">{children}</p>
+    {action}
+  </div>
+);
+
+/**
+ * A reference for an element that is to be seen when it appears in a dialog, and when `content` changes: what led to it can be
+ * at the end of a long form, and the element at the beginning.
+ */
+export const useInView = <Shown extends HTMLElement>(content?: unknown): RefObject<Shown | null> => {
+  const ref = useRef<Shown>(null);
+  useEffect(() => {
+    if (ref.current?.closest("dialog")) ref.current.scrollIntoView({ block: "nearest" });
+  }, [content]);
+  return ref;
+};
+
+const watchOnline = (notify: () => void): (() => void) => {
+  addEventListener("online", notify);
+  addEventListener("offline", notify);
+  return () => {
+    removeEventListener("online", notify);
+    removeEventListener("offline", notify);
+  };
+};
+
+const useOnline = (): boolean => useSyncExternalStore(watchOnline, () => navigator.onLine);
+
+/**
+ * The problem's own words, and the id by which the operator finds the request in the log. `onRetry`: reads the page again.
+ * Without it, the person repeats an action.
+ */
+export const Failure = ({ error, onRetry }: { error: unknown; onRetry?: () => void }) => {
+  const isOnline = useOnline();
+  const ref = useInView<HTMLDivElement>(error);
+  const { title, detail, requestId, fields } = tell(error, { isOnline, isRead: onRetry !== undefined });
+  return (
+    <div ref={ref} role="alert" className="mb-4 scroll-mt-4 rounded-xl border border-bad bg-bad-soft px-4 py-3 text-sm">
+      <p className="font-semibold text-bad">{title}</p>
+      <p className="mt-1 break-words">{detail}</p>
+      {fields.length > 0 && (
+        <ul className="mt-1 list-disc pl-5">
+          {fields.map(({ name, detail: text }) => (
+            <li key={`${name} ${text}`}>{name ? `${name}: ${text}` : text}</li>
+          ))}
+        </ul>
+      )}
+      {requestId && (
+        <p className="mt-2 text-muted">
+          Request <code className="break-all">{requestId}</code>
+        </p>
+      )}
+      {onRetry && (
+        <Button className="mt-3" onClick={onRetry}>
+          Try again
+        </Button>
+      )}
+    </div>
+  );
+};
+
+export const OfflineNotice = () => {
+  const isOnline = useOnline();
+  return (
+    <div role="status">
+      {!isOnline && (
+        <p className="bg-warn-soft px-4 py-2 text-center text-sm text-warn">
+          This device is offline. What you see may be old.
+        </p>
+      )}
+    </div>
+  );
+};
+
+type Query<Data> = { data: Data | undefined; error: unknown; isPending: boolean; refetch: () => unknown };
+
+/** Shows `children` for the data of a query; before it, the skeleton; after a failure, the problem above older data. */
+export function Loaded<Data>({
+  query,
+  skeleton,
+  children,
+}: {
+  query: Query<Data>;
+  skeleton: ReactNode;
+  children: (data: Data) => ReactNode;
+}) {
+  return (
+    <>
+      {query.error ? <Failure error={query.error} onRetry={() => query.refetch()} /> : null}
+      {query.data !== undefined ? children(query.data) : query.isPending ? skeleton : null}
+    </>
+  );
+}

@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { bytes, creditsText, parseCredits } from "./format.ts";
+
+test.each([
+  ["12.5", 12_500_000],
+  [" 3 ", 3_000_000],
+  [".5", 500_000],
+  ["0", 0],
+  ["0.000001", 1],
+  ["0.0000001", null],
+  ["1,5", null],
+  ["-1", null],
+  ["1e3", null],
+  ["", null],
+  ["99999999999999", null],
+])("the amount %p", (text, micros) => expect(parseCredits(text)).toBe(micros));
+
+test.each([0, 1, 1_000_000, 12_500_000, 10_000_000, 999_999_999_999])("%p micros survive being edited", (micros) =>
+  expect(parseCredits(creditsText(micros))).toBe(micros),
+);
+
+test.each([
+  [1, "1 byte"],
+  [1023, "1023 bytes"],
+  [1024, "1 KiB"],
+  [16 * 1024 * 1024, "16 MiB"],
+])("%p bytes", (count, text) => expect(bytes(count)).toBe(text));

@@ -1,0 +1,143 @@
+/** The dialog that changes a key. It says what becomes wider and what narrower before it saves. */
+import type { ApiKey } from "@realtime-avatar/client";
+import { type FormEvent, useId, useState } from "react";
+import { isProblem, tell } from "../api/client.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { Failure, Loaded, Skeleton, useInView } from "../components/state.tsx";
+import { Badge } from "../components/text.tsx";
+import { creditsText } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
+import { useAction } from "../layout/use-action.ts";
+import {
+  type Difference,
+  descendantsText,
+  differencesOf,
+  effectText,
+  type Fields,
+  inheritedOf,
+  requestOf,
+} from "./changes.ts";
+import { descendantsOf, type Keys, useKeyVersion } from "./data.ts";
+import { fieldsOf, KeyFields, type Values } from "./fields.tsx";
+
+const valuesOf = (key: ApiKey): Values => ({
+  name: key.name,
+  scopes: key.scopes,
+  cap: key.spendLimitCreditMicros === null ? "" : creditsText(key.spendLimitCreditMicros),
+  expiry: { choice: key.expiresAt === null ? "never" : "kept", chosenAt: 0, date: "" },
+});
+
+/** Beside the button that saves, so that it is in view. */
+const Differences = ({ differences, descendants }: { differences: readonly Difference[]; descendants: number }) => {
+  const isWider = differences.some(({ direction }) => direction === "wider");
+  return (
+    <section aria-label="What changes" className="w-full text-sm">
+      {differences.length === 0 ? (
+        <p className="text-muted">Nothing has been changed yet.</p>
+      ) : (
+        <ul className="grid gap-1">
+          {differences.map(({ field, direction, text }) => (
+            <li key={`${field} ${direction}`} className="flex items-baseline gap-2">
+              {direction && <Badge tone={direction === "wider" ? "warn" : "plain"}>{direction}</Badge>}
+              <span className="min-w-0 break-words">{text}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+      {isWider && <p className="mt-1 text-muted">The key will be able to do more: this can ask for your passkey.</p>}
+      {differences.length > 0 && descendants > 0 && <p className="mt-1 text-muted">{descendantsText(descendants)}</p>}
+    </section>
+  );
+};
+
+const Changed = () => (
+  <p
+    ref={useInView<HTMLParagraphElement>()}
+    role="alert"
+    className="mb-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn"
+  >
+    The key was changed meanwhile, so nothing was saved. The form has its present values and what you entered: look at
+    what changes, and save again.
+  </p>
+);
+
+/** The key as the service has it, with what the person has entered, and how the two differ. */
+const useChange = (presented: ApiKey | undefined, keys: Keys) => {
+  // Only what was entered: when the key has changed meanwhile, the rest of the form follows it.
+  const [edits, setEdits] = useState<Partial<Values>>({});
+  if (!presented) return null;
+  const values = { ...valuesOf(presented), ...edits };
+  const after = fieldsOf(values, presented.expiresAt);
+  const differences = after ? differencesOf(presented, after) : [];
+  const inherited = inheritedOf(presented, keys.byId.get(presented.parentId ?? ""));
+  return {
+    values,
+    kept: presented.expiresAt,
+    differences,
+    effects: effectText(after ?? presented, inherited),
+    request: after && differences.length > 0 ? requestOf(after, differences) : null,
+    onChange: (change: Partial<Values>) => setEdits((present) => ({ ...present, ...change })),
+  };
+};
+
+export const ChangeKeyDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: Keys; onClose: () => void }) => {
+  const { client } = useAccount();
+  const formId = useId();
+  const query = useKeyVersion(apiKey.id);
+  const change = useChange(query.data?.key, keys);
+  const [isChanged, setChanged] = useState(false);
+  const save = useAction(
+    async (body: Partial<Fields>): Promise<"saved" | "changed"> => {
+      const params = { path: { id: apiKey.id }, header: { "If-Match": query.data?.etag ?? "" } };
+      try {
+        await client.PATCH("/api/v1/api-keys/{id}", { params, body });
+        return "saved";
+      } catch (error) {
+        if (!isProblem(error, "precondition_failed")) throw error;
+        await query.refetch();
+        return "changed";
+      }
+    },
+    ["keys", "audit"],
+    (outcome) => (outcome === "saved" ? onClose() : setChanged(true)),
+  );
+  const fields = save.error ? tell(save.error).fields : [];
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    if (change?.request) save.run(change.request);
+  };
+  return (
+    <Dialog
+      title={`Change ${apiKey.name}`}
+      onClose={onClose}
+      isBusy={save.isBusy}
+      isWide
+      actions={
+        <>
+          {change && (
+            <Differences differences={change.differences} descendants={descendantsOf(keys, apiKey.id).length} />
+          )}
+          <Button onClick={onClose} disabled={save.isBusy}>
+            Cancel
+          </Button>
+          <Button kind="primary" type="submit" form={formId} isBusy={save.isBusy} disabled={!change?.request}>
+            Save the changes
+          </Button>
+        </>
+      }
+    >
+      <Loaded query={query} skeleton={<Skeleton label="the key" rows={6} />}>
+        {() =>
+          change && (
+            <form id={formId} onSubmit={submit}>
+              {isChanged && <Changed />}
+              {save.error ? <Failure error={save.error} /> : null}
+              <KeyFields {...change} errors={(name) => fields.find((field) => field.name === name)?.detail} />
+            </form>
+          )
+        }
+      </Loaded>
+    </Dialog>
+  );
+};

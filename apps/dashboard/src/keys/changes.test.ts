@@ -1,0 +1,95 @@
+/** What the dialog says of a change is what the service decides. */
+import { expect, test } from "bun:test";
+import type { ApiKey } from "@realtime-avatar/client";
+import { isWider } from "@realtime-avatar/domain/api-keys/reach";
+import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
+import fc from "fast-check";
+import { differencesOf, effectText, type Fields, inheritedOf, requestOf } from "./changes.ts";
+
+const key = (fields: Partial<ApiKey>): ApiKey => {
+  const own = { name: "n", scopes: ["*" as const], spendLimitCreditMicros: null, expiresAt: null, ...fields };
+  return {
+    ...{ id: "key_1", keyId: "k", tenantId: "ten_1", parentId: null, environment: "live", redactedKey: "r" },
+    ...{ status: "active", spentCreditMicros: 0, reservedCreditMicros: 0, lastUsedAt: null, createdAt: "" },
+    ...own,
+    effectiveSpendLimitCreditMicros: own.spendLimitCreditMicros,
+    effectiveExpiresAt: own.expiresAt,
+    ...fields,
+  } as ApiKey;
+};
+
+const fields: fc.Arbitrary<Fields> = fc.record({
+  name: fc.constantFrom("a", "b"),
+  scopes: fc.uniqueArray(fc.constantFrom(...SCOPES), { minLength: 1 }),
+  spendLimitCreditMicros: fc.option(fc.nat({ max: 4 })),
+  expiresAt: fc.option(fc.constantFrom("2030-01-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z")),
+});
+const grantOf = ({ scopes, spendLimitCreditMicros, expiresAt }: Fields) => ({
+  environment: "live" as const,
+  scopes,
+  spendLimitCreditMicros,
+  expiresAt: expiresAt === null ? null : new Date(expiresAt),
+});
+
+test("a change is wider and narrower where the domain says so, and the request has what differs", () => {
+  fc.assert(
+    fc.property(fields, fields, (before, after) => {
+      const differences = differencesOf(before, after);
+      const has = (direction: string) => differences.some((difference) => difference.direction === direction);
+      expect(has("wider")).toBe(isWider(grantOf(before), grantOf(after)));
+      expect(has("narrower")).toBe(isWider(grantOf(after), grantOf(before)));
+      expect(differencesOf({ ...before, ...requestOf(after, differences) }, after)).toEqual([]);
+      expect(differencesOf(before, before)).toEqual([]);
+    }),
+  );
+});
+
+test("says what changes in words", () => {
+  const before = key({ name: "Shop", scopes: ["avatars:read", "usage:read"], spendLimitCreditMicros: 5_000_000 });
+  const after = { ...before, name: "Store", scopes: ["*" as const], spendLimitCreditMicros: null };
+  expect(differencesOf(before, after).map(({ text, direction }) => [direction, text])).toEqual([
+    [null, "Name: Shop → Store"],
+    ["wider", "May also do: everything"],
+    ["wider", "Spend cap: 5 credits → no cap"],
+  ]);
+  expect(differencesOf(after, before).map(({ text }) => text)).toEqual([
+    "Name: Store → Shop",
+    "May only do: avatars:read, usage:read",
+    "Spend cap: no cap → 5 credits",
+  ]);
+});
+
+const UNTIL = "2030-01-01T00:00:00.000Z";
+
+test.each([
+  ["a root key has none", key({}), undefined, { spendLimitCreditMicros: null, expiresAt: null }],
+  [
+    "those of the parent in effect",
+    key({ spendLimitCreditMicros: 5 }),
+    key({ effectiveSpendLimitCreditMicros: 7, effectiveExpiresAt: UNTIL }),
+    { spendLimitCreditMicros: 7, expiresAt: UNTIL },
+  ],
+  [
+    "a cap of the other environment does not count",
+    key({ environment: "test" }),
+    key({ spendLimitCreditMicros: 5, expiresAt: UNTIL }),
+    { spendLimitCreditMicros: null, expiresAt: UNTIL },
+  ],
+  [
+    "without the parent, what is in effect and not the key's own",
+    key({ effectiveSpendLimitCreditMicros: 5, expiresAt: UNTIL }),
+    undefined,
+    { spendLimitCreditMicros: 5, expiresAt: null },
+  ],
+] as const)("inherited limits: %s", (_, child, parent, limits) => {
+  expect(inheritedOf(child, parent)).toEqual({ ...limits });
+});
+
+test("a limit in effect is told only where it is not the key's own", () => {
+  const inherited = { spendLimitCreditMicros: 5_000_000, expiresAt: UNTIL };
+  const told = (own: Partial<Fields>) => Object.values(effectText(key(own), inherited)).map((text) => text !== null);
+  expect(told({})).toEqual([true, true]);
+  expect(told({ spendLimitCreditMicros: 5_000_000, expiresAt: UNTIL })).toEqual([false, false]);
+  expect(told({ spendLimitCreditMicros: 6_000_000, expiresAt: "2029-01-01T00:00:00.000Z" })).toEqual([true, false]);
+  expect(effectText(key({}), inherited).cap).toBe("In effect: 5 credits, the cap of a key above it.");
+});

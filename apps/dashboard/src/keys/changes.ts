@@ -1,0 +1,87 @@
+/** What a change of a key makes wider or narrower, before it is saved. The service decides by the same comparison. */
+import type { ApiKey } from "@realtime-avatar/client";
+import { permits } from "@realtime-avatar/domain/api-keys/scope";
+import { counted, credits, dateTime } from "../format.ts";
+
+/** The fields of a key that can be changed. */
+export type Fields = Pick<ApiKey, "name" | "scopes" | "spendLimitCreditMicros" | "expiresAt">;
+export type Limits = Pick<Fields, "spendLimitCreditMicros" | "expiresAt">;
+
+export type Difference = {
+  field: keyof Fields;
+  /** Null for a name, which limits nothing. */
+  direction: "wider" | "narrower" | null;
+  text: string;
+};
+
+const capText = (cap: number | null): string => (cap === null ? "no cap" : `${credits(cap)} credits`);
+const expiryText = (expiresAt: string | null): string => (expiresAt === null ? "never" : dateTime(expiresAt));
+
+/** Whether a limit is above another; null is no limit. */
+const isAbove = (a: number | null, b: number | null): boolean => b !== null && (a === null || a > b);
+const timeOf = (expiresAt: string | null): number | null => (expiresAt === null ? null : new Date(expiresAt).getTime());
+
+const list = (scopes: readonly string[]): string =>
+  scopes.map((scope) => (scope === "*" ? "everything" : scope)).join(", ");
+
+/** How `after` differs from `before`. */
+export const differencesOf = (before: Fields, after: Fields): Difference[] => {
+  const differences: Difference[] = [];
+  const limit = (field: keyof Limits, from: number | null, to: number | null, text: string): void => {
+    if (from !== to) differences.push({ field, direction: isAbove(to, from) ? "wider" : "narrower", text });
+  };
+  if (before.name.trim() !== after.name) {
+    differences.push({ field: "name", direction: null, text: `Name: ${before.name} → ${after.name}` });
+  }
+  const added = after.scopes.filter((scope) => !permits(before.scopes, scope));
+  const removed = before.scopes.filter((scope) => !permits(after.scopes, scope));
+  if (added.length > 0) differences.push({ field: "scopes", direction: "wider", text: `May also do: ${list(added)}` });
+  if (removed.length > 0) {
+    const text = removed.includes("*") ? `May only do: ${list(after.scopes)}` : `May no longer do: ${list(removed)}`;
+    differences.push({ field: "scopes", direction: "narrower", text });
+  }
+  const [oldCap, newCap] = [before.spendLimitCreditMicros, after.spendLimitCreditMicros];
+  limit("spendLimitCreditMicros", oldCap, newCap, `Spend cap: ${capText(oldCap)} → ${capText(newCap)}`);
+  const [oldExpiry, newExpiry] = [before.expiresAt, after.expiresAt];
+  const expiries = `Expires: ${expiryText(oldExpiry)} → ${expiryText(newExpiry)}`;
+  limit("expiresAt", timeOf(oldExpiry), timeOf(newExpiry), expiries);
+  return differences;
+};
+
+/** The body of the request: only what differs, so that nothing else of the key is written. */
+export const requestOf = (after: Fields, differences: readonly Difference[]): Partial<Fields> =>
+  Object.fromEntries(differences.map(({ field }) => [field, after[field]]));
+
+/**
+ * The limits that a key has from its ancestors, as far as the page knows them. Those of the parent in effect are all of them.
+ * A spend cap counts in its own environment alone. Without the parent, a limit in effect that is not the key's own is theirs.
+ */
+export const inheritedOf = (key: ApiKey, parent: ApiKey | undefined): Limits => {
+  const known = <Limit>(own: Limit, effective: Limit): Limit | null => (own === effective ? null : effective);
+  const cap = known(key.spendLimitCreditMicros, key.effectiveSpendLimitCreditMicros);
+  const isSameEnvironment = parent?.environment === key.environment;
+  return {
+    spendLimitCreditMicros: isSameEnvironment ? parent.effectiveSpendLimitCreditMicros : cap,
+    expiresAt: parent ? parent.effectiveExpiresAt : known(key.expiresAt, key.effectiveExpiresAt),
+  };
+};
+
+/** What is in effect instead of a key's own limits, in words; null where its own ones are. */
+export const effectText = (own: Limits, inherited: Limits): { cap: string | null; expiry: string | null } => {
+  const { spendLimitCreditMicros: cap, expiresAt } = inherited;
+  return {
+    cap:
+      cap !== null && isAbove(own.spendLimitCreditMicros, cap)
+        ? `In effect: ${credits(cap)} credits, the cap of a key above it.`
+        : null,
+    expiry:
+      expiresAt !== null && isAbove(timeOf(own.expiresAt), timeOf(expiresAt))
+        ? `In effect: ${dateTime(expiresAt)}, when a key above it expires.`
+        : null,
+  };
+};
+
+/** What a change of a key means for the keys below it. */
+export const descendantsText = (count: number): string =>
+  `${counted(count, "active key")} below it ${count === 1 ? "keeps its" : "keep their"} own scopes, cap and expiry. ` +
+  `The cap and the expiry of this key bind ${count === 1 ? "it" : "them"} as well; its scopes do not.`;

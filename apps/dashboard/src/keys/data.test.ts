@@ -1,0 +1,69 @@
+/** The tree of keys. */
+import { expect, test } from "bun:test";
+import type { ApiKey } from "@realtime-avatar/client";
+import { creatorText, descendantsOf, keysOf, treeOf } from "./data.ts";
+
+const key = (id: string, parentId: string | null, fields: Partial<ApiKey> = {}): ApiKey =>
+  ({
+    id,
+    parentId,
+    name: `name of ${id}`,
+    environment: "live",
+    status: "active",
+    redactedKey: id,
+    ...fields,
+  }) as ApiKey;
+
+/** Newest first, as the API lists them. */
+const ALL = [
+  key("t2", "t1", { environment: "test" }),
+  key("t1", "a", { environment: "test" }),
+  key("a21", "a2", { status: "revoked" }),
+  key("a2", "a", { status: "revoked" }),
+  key("b1", "b"),
+  key("a1", "a"),
+  key("b", null),
+  key("a", null),
+];
+const rows = (all: ApiKey[], options: Partial<Parameters<typeof treeOf>[1]> = {}) =>
+  treeOf(keysOf(all, false), { environment: "live", withEnded: false, filter: "", ...options }).map(
+    ({ key: { id }, depth }) => `${id} ${depth}`,
+  );
+
+test("each key is behind its parent, and ended keys are left out", () => {
+  expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "a1 1"]);
+  expect(rows(ALL, { withEnded: true })).toEqual(["b 0", "b1 1", "a 0", "a2 1", "a21 2", "a1 1"]);
+});
+
+test("a key whose parent is not loaded, or is of the other environment, is a root, with its creator in words", () => {
+  expect(rows(ALL.slice(0, 6))).toEqual(["b1 0", "a1 0"]);
+  expect(rows(ALL, { environment: "test" })).toEqual(["t1 0", "t2 1"]);
+  const find = (id: string) => ALL.find((each) => each.id === id) as ApiKey;
+  expect(creatorText(keysOf(ALL, false), find("a"))).toBeNull();
+  expect(creatorText(keysOf(ALL, false), find("t1"))).toBe("Created by the live key name of a");
+  expect(creatorText(keysOf(ALL.slice(0, 6), true), find("a1"))).toBe("Created by an older key, which is not loaded");
+  // What a test session sees: the keys of live are not there.
+  const ofTest = ALL.filter(({ environment }) => environment === "test");
+  expect(creatorText(keysOf(ofTest, false), find("t1"))).toBe("Created by a live key");
+});
+
+test("a filter lists what matches by name, id or public part, whatever its letter case", () => {
+  expect(rows(ALL, { filter: " NAME OF A1 " })).toEqual(["a1 0"]);
+  expect(rows(ALL, { filter: "b1" })).toEqual(["b1 0"]);
+  expect(rows(ALL, { filter: "nothing" })).toEqual([]);
+});
+
+test("the descendants of a key are in both environments, and active", () => {
+  const ids = (id: string) => descendantsOf(keysOf(ALL, false), id).map((each) => each.id);
+  expect(ids("a")).toEqual(["t2", "t1", "a1"]);
+  expect(ids("b")).toEqual(["b1"]);
+  expect(ids("b1")).toEqual([]);
+});
+
+test("nine levels and 5,000 keys", () => {
+  const line = Array.from({ length: 9 }, (_, depth) => key(`l${depth}`, depth === 0 ? null : `l${depth - 1}`));
+  const others = Array.from({ length: 5000 }, (_, index) => key(`o${index}`, index % 2 ? `o${index - 1}` : null));
+  const listed = rows([...others.toReversed(), ...line.toReversed()]);
+  expect(listed).toHaveLength(5009);
+  expect(listed.slice(-9)).toEqual(line.map(({ id }, depth) => `${id} ${depth}`));
+});

@@ -1,0 +1,150 @@
+/** The dialogs that end secrets: rotation and revocation. Each says what ends before it does. */
+import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
+import { useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { SelectField } from "../components/field.tsx";
+import { Failure } from "../components/state.tsx";
+import { Badge } from "../components/text.tsx";
+import { counted } from "../format.ts";
+import { useAccount } from "../layout/context.tsx";
+import { useNotify } from "../layout/notices.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { useStay } from "../layout/use-stay.ts";
+import { descendantsOf, type Keys } from "./data.ts";
+
+const OVERLAPS = [
+  [0, "At once"],
+  [3600, "After an hour"],
+  [86_400, "After a day"],
+  [604_800, "After a week"],
+] as const;
+
+export const RotateDialog = ({
+  apiKey,
+  onClose,
+  onRotated,
+}: {
+  apiKey: ApiKey;
+  onClose: () => void;
+  onRotated: (issued: ApiKeyWithSecret) => void;
+}) => {
+  const { client } = useAccount();
+  const [overlapSeconds, setOverlap] = useState<number>(86_400);
+  const rotate = useAction(
+    async () =>
+      (
+        await client.POST("/api/v1/api-keys/{id}/rotate", {
+          params: { path: { id: apiKey.id } },
+          body: { overlapSeconds },
+        })
+      ).data as ApiKeyWithSecret,
+    ["keys", "audit"],
+    onRotated,
+  );
+  // Its outcome is a secret.
+  useStay(rotate.isBusy);
+  return (
+    <Dialog
+      title={`Rotate ${apiKey.name}`}
+      onClose={onClose}
+      isBusy={rotate.isBusy}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={rotate.isBusy}>
+            Cancel
+          </Button>
+          <Button kind="primary" isBusy={rotate.isBusy} onClick={() => rotate.run()}>
+            Rotate
+          </Button>
+        </>
+      }
+    >
+      {rotate.error ? <Failure error={rotate.error} /> : null}
+      <p className="mb-4">The key gets a new secret. Its id, its limits and the keys that it created stay.</p>
+      <SelectField
+        label="The present secret ends"
+        value={overlapSeconds}
+        onChange={(event) => setOverlap(Number(event.target.value))}
+        hint={
+          overlapSeconds === 0
+            ? "What uses the present secret fails until it has the new one. For a secret that has leaked."
+            : "Both secrets work until then: give the new one to everything that uses the key."
+        }
+      >
+        {OVERLAPS.map(([seconds, text]) => (
+          <option key={seconds} value={seconds}>
+            {text}
+          </option>
+        ))}
+      </SelectField>
+    </Dialog>
+  );
+};
+
+export const RevokeDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: Keys; onClose: () => void }) => {
+  const { client } = useAccount();
+  const queries = useQueryClient();
+  const notify = useNotify();
+  // Keys that were created since the list was read are to be named as well.
+  useEffect(() => void queries.invalidateQueries({ queryKey: ["keys"] }), [queries]);
+  const descendants = descendantsOf(keys, apiKey.id);
+  const revoke = useAction(
+    () => client.DELETE("/api/v1/api-keys/{id}", { params: { path: { id: apiKey.id } } }),
+    ["keys", "audit"],
+    () => {
+      onClose();
+      const others = descendants.length === 0 ? "is" : `and ${counted(descendants.length, "key")} below it are`;
+      notify(`${apiKey.name} ${others} revoked.`, { takesFocus: true });
+    },
+  );
+  return (
+    <Dialog
+      title={`Revoke ${apiKey.name}`}
+      onClose={onClose}
+      isBusy={revoke.isBusy}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={revoke.isBusy} data-focus>
+            Keep it
+          </Button>
+          <Button kind="danger" isBusy={revoke.isBusy} onClick={() => revoke.run()}>
+            Revoke {descendants.length === 0 ? "the key" : counted(descendants.length + 1, "key")}
+          </Button>
+        </>
+      }
+    >
+      {revoke.error ? <Failure error={revoke.error} /> : null}
+      <p className="mb-3">
+        The key <code className="text-sm break-all">{apiKey.redactedKey}</code> ends at once and for good, and opens no
+        more calls.
+      </p>
+      <p className="mb-3">
+        Calls that it has opened are not cut off: the engine is told to end them when it reports their use next. They
+        are charged for what they have used.
+      </p>
+      {descendants.length === 0 ? (
+        <p className="text-muted">It has created no other active key.</p>
+      ) : (
+        <>
+          <p className="mb-2 font-medium text-bad">
+            {counted(descendants.length, "key")} that it created, directly or not,{" "}
+            {descendants.length === 1 ? "ends" : "end"} with it:
+          </p>
+          <ul className="max-h-56 overflow-y-auto rounded-lg border border-line">
+            {descendants.map((key) => (
+              <li
+                key={key.id}
+                className="flex items-center justify-between gap-3 border-b border-line px-3 py-2 last:border-0"
+              >
+                <span className="min-w-0 truncate">{key.name}</span>
+                <Badge tone={key.environment === "live" ? "good" : "warn"}>{key.environment}</Badge>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+    </Dialog>
+  );
+};

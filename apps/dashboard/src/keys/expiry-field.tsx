@@ -1,0 +1,72 @@
+import { SelectField, TextField } from "../components/field.tsx";
+import { dateTime } from "../format.ts";
+
+const DAY_MS = 86_400_000;
+const CHOICES = {
+  never: "Never",
+  7: "In 7 days",
+  30: "In 30 days",
+  90: "In 90 days",
+  365: "In a year",
+  date: "At a time of your choice",
+} as const;
+type Choice = keyof typeof CHOICES | "kept";
+
+export type Expiry = {
+  choice: Choice;
+  /** When the choice was made: from then on the days count. */
+  chosenAt: number;
+  /** The local time of the choice `date`, as its field has it. */
+  date: string;
+};
+
+/** The expiry of a key that has `kept`: RFC 3339 in UTC, null for never, undefined while no time is entered. */
+export const expiryAt = ({ choice, chosenAt, date }: Expiry, kept: string | null): string | null | undefined => {
+  if (choice === "kept") return kept;
+  if (choice === "never") return null;
+  if (choice !== "date") return new Date(chosenAt + Number(choice) * DAY_MS).toISOString();
+  const time = new Date(date);
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
+};
+
+export const ExpiryField = ({
+  value,
+  onChange,
+  kept,
+  hint,
+  error,
+}: {
+  value: Expiry;
+  onChange: (expiry: Expiry) => void;
+  /** The expiry that the key has and may keep; undefined for a new key. */
+  kept?: string | null;
+  hint?: string | null;
+  error?: string | undefined;
+}) => (
+  <div>
+    <SelectField
+      label="Expires"
+      value={value.choice}
+      onChange={({ target }) => onChange({ ...value, choice: target.value as Choice, chosenAt: Date.now() })}
+      hint={hint}
+      error={value.choice === "date" ? undefined : error}
+    >
+      {kept && <option value="kept">{`On ${dateTime(kept)}, as now`}</option>}
+      {Object.entries(CHOICES).map(([choice, text]) => (
+        <option key={choice} value={choice}>
+          {text}
+        </option>
+      ))}
+    </SelectField>
+    {value.choice === "date" && (
+      <TextField
+        label="Time of the expiry"
+        type="datetime-local"
+        value={value.date}
+        onChange={({ target }) => onChange({ ...value, date: target.value })}
+        error={error}
+        required
+      />
+    )}
+  </div>
+);

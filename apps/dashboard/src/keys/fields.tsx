@@ -1,0 +1,121 @@
+/** The fields of a key, which are the same for a new key and for a change. */
+import type { ApiKey } from "@realtime-avatar/client";
+import { useId } from "react";
+import { TextField } from "../components/field.tsx";
+import { parseCredits } from "../format.ts";
+import type { Fields } from "./changes.ts";
+import { type Expiry, ExpiryField, expiryAt } from "./expiry-field.tsx";
+import { OFFERED_SCOPES, SCOPE_TEXTS, type Scope } from "./scopes.ts";
+
+/** What the form has. */
+export type Values = { name: string; scopes: readonly Scope[]; cap: string; expiry: Expiry };
+
+const isNoAmount = (cap: string): boolean => cap.trim() !== "" && parseCredits(cap) === null;
+const NO_AMOUNT = "Must be a number such as 12.5, with at most 6 digits after the point, up to 9,000,000,000.";
+
+/** The fields that the form describes; null while one of them cannot be understood. `kept`: the present expiry. */
+export const fieldsOf = ({ name, scopes, cap, expiry }: Values, kept: string | null): Fields | null => {
+  const expiresAt = expiryAt(expiry, kept);
+  if (scopes.length === 0 || isNoAmount(cap) || expiresAt === undefined) return null;
+  return {
+    name: name.trim(),
+    scopes: scopes.includes("*") ? ["*"] : [...scopes],
+    spendLimitCreditMicros: parseCredits(cap),
+    expiresAt,
+  };
+};
+
+const ScopeFields = ({
+  value,
+  onChange,
+  error,
+}: {
+  value: readonly Scope[];
+  onChange: (scopes: Scope[]) => void;
+  error?: string | undefined;
+}) => {
+  const id = useId();
+  const isAll = value.includes("*");
+  const toggle = (scope: Scope, isOn: boolean) =>
+    onChange(OFFERED_SCOPES.filter((each) => (each === scope ? isOn : value.includes(each))));
+  return (
+    <fieldset className="mb-4">
+      <legend className="mb-1 text-sm font-medium">What the key may do</legend>
+      <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line">
+        {OFFERED_SCOPES.map((scope) => (
+          <label key={scope} className="flex cursor-pointer items-start gap-3 bg-surface px-3 py-2">
+            <input
+              type="checkbox"
+              className="mt-1 size-4 shrink-0 accent-fill"
+              checked={isAll || value.includes(scope)}
+              disabled={isAll && scope !== "*"}
+              onChange={(event) => toggle(scope, event.target.checked)}
+              aria-describedby={`${id}-${scope}`}
+            />
+            <span className="min-w-0">
+              <code className="text-sm font-medium">{scope}</code>
+              <span id={`${id}-${scope}`} className="block text-sm text-muted">
+                {SCOPE_TEXTS[scope]}
+              </span>
+            </span>
+          </label>
+        ))}
+      </div>
+      {error && <p className="mt-1 text-sm text-bad">{error}</p>}
+    </fieldset>
+  );
+};
+
+export const KeyFields = ({
+  values,
+  onChange,
+  errors,
+  kept,
+  effects = { cap: null, expiry: null },
+}: {
+  values: Values;
+  onChange: (change: Partial<Values>) => void;
+  /** What the service refused, by field. */
+  errors: (name: keyof Fields) => string | undefined;
+  /** The present expiry; undefined for a new key. */
+  kept?: ApiKey["expiresAt"];
+  /** What is in effect instead of the values. */
+  effects?: { cap: string | null; expiry: string | null };
+}) => (
+  <>
+    <TextField
+      label="Name"
+      hint="Where the key is used, such as “Website” or “Nightly import”."
+      value={values.name}
+      onChange={(event) => onChange({ name: event.target.value })}
+      error={errors("name")}
+      maxLength={120}
+      required
+      data-focus
+      // For a form that is shown after its dialog has opened.
+      autoFocus
+    />
+    <ScopeFields
+      value={values.scopes}
+      onChange={(scopes) => onChange({ scopes })}
+      error={values.scopes.length === 0 ? "Choose at least one." : errors("scopes")}
+    />
+    <div className="grid gap-x-4 sm:grid-cols-2">
+      <TextField
+        label="Spend cap in credits"
+        hint={effects.cap ?? "Calls cost credits by the second. Empty: no cap but the balance."}
+        inputMode="decimal"
+        value={values.cap}
+        onChange={(event) => onChange({ cap: event.target.value })}
+        error={isNoAmount(values.cap) ? NO_AMOUNT : errors("spendLimitCreditMicros")}
+      />
+      <ExpiryField
+        value={values.expiry}
+        onChange={(expiry) => onChange({ expiry })}
+        hint={effects.expiry}
+        error={errors("expiresAt")}
+        {...(kept !== undefined && { kept })}
+      />
+    </div>
+  </>
+);

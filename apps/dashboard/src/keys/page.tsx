@@ -1,0 +1,76 @@
+import type { ApiKeyWithSecret } from "@realtime-avatar/client";
+import { useState } from "react";
+import { Button } from "../components/button.tsx";
+import { Loaded, Skeleton } from "../components/state.tsx";
+import { PageHead } from "../components/text.tsx";
+import { useAccount, useHasRole } from "../layout/context.tsx";
+import { useNavigation, useParameters } from "../layout/navigation.tsx";
+import { ChangeKeyDialog } from "./change.tsx";
+import { CreateKeyDialog } from "./create.tsx";
+import { type Keys, useKeys } from "./data.ts";
+import { KeyDetails } from "./details.tsx";
+import { RevokeDialog, RotateDialog } from "./end.tsx";
+import { KeyList, type Open } from "./list.tsx";
+import { SecretDialog } from "./secret.tsx";
+
+const Dialogs = ({ open, keys, onOpen }: { open: Open | null; keys: Keys; onOpen: (open: Open | null) => void }) => {
+  const close = () => onOpen(null);
+  const show = (issued: ApiKeyWithSecret) => onOpen({ kind: "secret", issued });
+  switch (open?.kind) {
+    case "create":
+      return <CreateKeyDialog onClose={close} onCreated={show} />;
+    case "secret":
+      return <SecretDialog issued={open.issued} onClose={close} />;
+    case "change":
+      return <ChangeKeyDialog apiKey={open.key} keys={keys} onClose={close} />;
+    case "rotate":
+      return <RotateDialog apiKey={open.key} onClose={close} onRotated={show} />;
+    case "revoke":
+      return <RevokeDialog apiKey={open.key} keys={keys} onClose={close} />;
+    case undefined:
+      return null;
+  }
+};
+
+export const KeysPage = () => {
+  const { environment } = useAccount();
+  const canWrite = useHasRole("developer");
+  const query = useKeys();
+  const { change } = useNavigation();
+  const { key: shownId } = useParameters();
+  const [open, setOpen] = useState<Open | null>(null);
+  const more = { run: () => void query.fetchNextPage(), isBusy: query.isFetchingNextPage };
+  return (
+    <>
+      <PageHead
+        title="API keys"
+        actions={
+          canWrite && (
+            <Button kind="primary" onClick={() => setOpen({ kind: "create" })}>
+              Create a {environment} key
+            </Button>
+          )
+        }
+      >
+        Your applications call the API with these keys. When a key is revoked, the keys that it created end with it.
+      </PageHead>
+      <Loaded query={query} skeleton={<Skeleton label="keys" height="h-24" />}>
+        {(keys) => (
+          <>
+            <KeyList keys={keys} onOpen={setOpen} more={more} />
+            {shownId && (
+              <KeyDetails
+                key={shownId}
+                id={shownId}
+                keys={keys}
+                onOpen={setOpen}
+                onClose={() => change({ key: undefined })}
+              />
+            )}
+            <Dialogs open={open} keys={keys} onOpen={setOpen} />
+          </>
+        )}
+      </Loaded>
+    </>
+  );
+};

@@ -1,0 +1,50 @@
+import type { ApiKey } from "@realtime-avatar/client";
+import { Badge, Meter, Time, type Tone } from "../components/text.tsx";
+import { credits } from "../format.ts";
+import { effectText } from "./changes.ts";
+
+const TONES: Record<ApiKey["status"], Tone> = { active: "good", revoked: "bad", expired: "plain" };
+
+export const KeyStatus = ({ apiKey }: { apiKey: ApiKey }) => <Badge tone={TONES[apiKey.status]}>{apiKey.status}</Badge>;
+
+/** What the key has spent of its cap. */
+export const Spent = ({ apiKey }: { apiKey: ApiKey }) => {
+  const { spentCreditMicros: spent, reservedCreditMicros: held, spendLimitCreditMicros: cap } = apiKey;
+  const text =
+    cap === null ? `${credits(spent)} credits spent, no cap` : `${credits(spent)} of ${credits(cap)} credits spent`;
+  const { cap: effect } = effectText(apiKey, {
+    spendLimitCreditMicros: apiKey.effectiveSpendLimitCreditMicros,
+    expiresAt: null,
+  });
+  return (
+    <>
+      <p className="flex flex-wrap gap-x-2 text-sm">
+        <span className="whitespace-nowrap">{text}</span>
+        {held > 0 && <span className="whitespace-nowrap text-muted">{credits(held)} held</span>}
+      </p>
+      {cap !== null && <Meter label={`${text}, ${credits(held)} held`} used={spent} held={held} of={cap} />}
+      {effect && <span className="block text-sm text-muted">{effect}</span>}
+    </>
+  );
+};
+
+/** What the key may do. */
+export const Scopes = ({ scopes }: Pick<ApiKey, "scopes">) => (
+  <span className="flex flex-wrap gap-1">
+    {scopes.map((scope) => (
+      <Badge key={scope}>{scope === "*" ? "* (everything)" : scope}</Badge>
+    ))}
+  </span>
+);
+
+/** Ends soon enough to be told. */
+const SOON_MS = 14 * 86_400_000;
+
+export const Expiry = ({ at }: { at: string }) => {
+  const isSoon = new Date(at).getTime() - Date.now() < SOON_MS;
+  return (
+    <span className={isSoon ? "font-medium text-warn" : ""}>
+      <Time at={at} />
+    </span>
+  );
+};

@@ -1,0 +1,45 @@
+/** Moves between the pages. The environment stays. */
+import { Link, useNavigate, useSearch } from "@tanstack/react-router";
+import type { ReactNode } from "react";
+import type { Search } from "../search.ts";
+
+export type Page = "/keys" | "/avatars" | "/usage" | "/audit" | "/people" | "/sign-in";
+
+/** New values of parameters; undefined removes one. */
+export type SearchChange = { [Name in keyof Search]?: Search[Name] | undefined };
+
+const apply = (present: Search, change: SearchChange): Search =>
+  Object.fromEntries(Object.entries({ ...present, ...change }).filter(([, value]) => value !== undefined));
+
+export const useParameters = (): Search => useSearch({ strict: false });
+
+/** Returns functions that lead to another page, and that change the parameters of this one. */
+export const useNavigation = () => {
+  const navigate = useNavigate();
+  const { environment } = useParameters();
+  return {
+    /** Opens a page. `isReplacing`: in place of the present address, to which the browser then does not go back. */
+    go: (to: Page, search: SearchChange = {}, isReplacing = false) =>
+      void navigate({ to, search: apply({ ...(environment && { environment }) }, search), replace: isReplacing }),
+    change: (change: SearchChange, isReplacing = false) =>
+      void navigate({
+        to: ".",
+        search: ((present: Search) => apply(present, change)) as never,
+        replace: isReplacing,
+      }),
+  };
+};
+
+type Props = { to: Page; search?: SearchChange; className?: string; children: ReactNode };
+
+export const PageLink = ({ to, search = {}, className, children }: Props) => {
+  const { environment } = useParameters();
+  return (
+    <Link to={to} search={apply({ ...(environment && { environment }) }, search)} className={className}>
+      {children}
+    </Link>
+  );
+};
+
+/** How a link within a text looks. */
+export const LINK = "font-medium text-accent underline-offset-4 hover:underline";

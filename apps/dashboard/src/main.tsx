@@ -1,0 +1,39 @@
+/** Starts the dashboard in the browser. */
+import "./style.css";
+import { type Query, QueryCache, QueryClient, QueryClientProvider } from "@tanstack/react-query";
+import { RouterProvider } from "@tanstack/react-router";
+import { createRoot } from "react-dom/client";
+import { isSignedOut } from "./api/client.ts";
+import { router } from "./router.tsx";
+
+const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      // The client has tried again already.
+      retry: false,
+      staleTime: 10_000,
+      networkMode: "always",
+    },
+  },
+  queryCache: new QueryCache({
+    onError: (error, { queryKey: [name] }) => {
+      // The session has ended: reading it again leads to the sign-in.
+      if (name !== "session" && isSignedOut(error)) void queries.invalidateQueries({ queryKey: ["session"] });
+    },
+  }),
+});
+
+// Reads that have failed, or that wait to be tried again, start at once when the connection is back.
+addEventListener("online", () => {
+  const predicate = (query: Query): boolean =>
+    query.state.status === "error" || query.state.fetchStatus === "fetching" || query.isStale();
+  void queries.refetchQueries({ type: "active", predicate });
+});
+
+const root = document.getElementById("root");
+if (!root) throw new Error("the page has no root");
+createRoot(root).render(
+  <QueryClientProvider client={queries}>
+    <RouterProvider router={router} />
+  </QueryClientProvider>,
+);

@@ -1,0 +1,2 @@
+/** Where the dashboard is served. */
+export const BASE = "/dashboard";

@@ -1,0 +1,22 @@
+const BROWSERS = [
+  ["Edg/", "Edge"],
+  ["OPR/", "Opera"],
+  ["Firefox/", "Firefox"],
+  ["Chrome/", "Chrome"],
+  ["Safari/", "Safari"],
+] as const;
+const SYSTEMS = [
+  ["iPhone", "iPhone"],
+  ["iPad", "iPad"],
+  ["Android", "Android"],
+  ["Windows", "Windows"],
+  ["Mac OS", "macOS"],
+  ["Linux", "Linux"],
+] as const;
+
+/** A browser and its system, as far as a user agent tells: `Chrome on Linux`. */
+export const browserName = (userAgent: string | null): string => {
+  const find = (names: readonly (readonly [string, string])[]): string | undefined =>
+    names.find(([part]) => userAgent?.includes(part))?.[1];
+  return `${find(BROWSERS) ?? "A browser"} on ${find(SYSTEMS) ?? "a device"}`;
+};

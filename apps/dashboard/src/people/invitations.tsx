@@ -1,0 +1,187 @@
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useId, useState } from "react";
+import { isProblem, tell } from "../api/client.ts";
+import {
+  type Invitation,
+  invite,
+  listInvitations,
+  type NewInvitation,
+  ROLES,
+  type Role,
+  withdrawInvitation,
+} from "../api/people.ts";
+import { Button } from "../components/button.tsx";
+import { CopyText } from "../components/copy.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { SelectField, TextField } from "../components/field.tsx";
+import { Failure, Loaded, Skeleton } from "../components/state.tsx";
+import { Badge, Card, Time } from "../components/text.tsx";
+import { useNotify } from "../layout/notices.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { useStay } from "../layout/use-stay.ts";
+import { REFRESH_MS } from "./refresh.ts";
+
+const REFRESHES = ["invitations", "audit"];
+
+const ROLE_TEXTS: Record<Role, string> = {
+  owner: "Does everything, and manages people.",
+  developer: "Creates and ends keys, avatars and files.",
+  viewer: "Sees everything, and changes nothing.",
+};
+
+/** Whether only this computer finds the address. */
+const isLocal = (url: string): boolean => /^(localhost|127\..*|\[::1\])$/.test(new URL(url).hostname);
+
+/** Shows a link, which is never shown again. */
+export const LinkDialog = ({
+  title,
+  url,
+  text,
+  onClose,
+}: {
+  title: string;
+  url: string;
+  text: string;
+  onClose: () => void;
+}) => {
+  useStay(true);
+  return (
+    <Dialog
+      title={title}
+      onClose={onClose}
+      isFirm
+      isWide
+      actions={
+        <Button kind="primary" onClick={onClose}>
+          Done
+        </Button>
+      }
+    >
+      <p className="mb-4">{text} It is not shown again: copy it now.</p>
+      {isLocal(url) && (
+        <p className="mb-4 rounded-lg bg-warn-soft px-3 py-2 text-sm text-warn">
+          The link works only on the computer on which the service runs. For other devices, the operator sets{" "}
+          <code>PUBLIC_URL</code> to an https address.
+        </p>
+      )}
+      <CopyText label="Link, valid once and for 30 minutes" text={url} />
+    </Dialog>
+  );
+};
+
+export const InviteDialog = ({
+  onClose,
+  onInvited,
+}: {
+  onClose: () => void;
+  onInvited: (invitation: NewInvitation) => void;
+}) => {
+  const formId = useId();
+  const [email, setEmail] = useState("");
+  const [role, setRole] = useState<Role>("developer");
+  const send = useAction(() => invite({ email: email.trim(), role }), REFRESHES, onInvited);
+  const fields = send.error ? tell(send.error).fields : [];
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    send.run();
+  };
+  return (
+    <Dialog
+      title="Invite a colleague"
+      onClose={onClose}
+      isBusy={send.isBusy}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={send.isBusy}>
+            Cancel
+          </Button>
+          <Button kind="primary" type="submit" form={formId} isBusy={send.isBusy}>
+            Create the link
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit}>
+        {send.error ? <Failure error={send.error} /> : null}
+        <TextField
+          label="E-mail address"
+          type="email"
+          hint="The service sends no mail: you get a link, and pass it on."
+          value={email}
+          onChange={({ target }) => setEmail(target.value)}
+          error={fields.find(({ name }) => name === "email")?.detail}
+          required
+          data-focus
+        />
+        <SelectField
+          label="Role"
+          value={role}
+          onChange={({ target }) => setRole(target.value as Role)}
+          hint={ROLE_TEXTS[role]}
+        >
+          {ROLES.map((each) => (
+            <option key={each}>{each}</option>
+          ))}
+        </SelectField>
+      </form>
+    </Dialog>
+  );
+};
+
+const InvitationRow = ({ invitation }: { invitation: Invitation }) => {
+  const notify = useNotify();
+  const withdraw = useAction(
+    async () => {
+      try {
+        await withdrawInvitation(invitation.id);
+        return `The invitation of ${invitation.email} is withdrawn: its link no longer works.`;
+      } catch (error) {
+        // Lists are read at intervals: the person can have joined meanwhile.
+        if (!isProblem(error, "not_found")) throw error;
+        return `The invitation of ${invitation.email} is not open any more: it was accepted or withdrawn, or has expired.`;
+      }
+    },
+    [...REFRESHES, "users"],
+    (text) => notify(text, { takesFocus: true }),
+  );
+  return (
+    <li className="border-b border-line py-3 last:border-0">
+      {withdraw.error ? <Failure error={withdraw.error} /> : null}
+      <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+        <p className="min-w-0 flex-1 basis-56 truncate">{invitation.email}</p>
+        <Badge>{invitation.role}</Badge>
+        <p className="text-sm text-muted">
+          Expires <Time at={invitation.expiresAt} />
+        </p>
+        <Button
+          isBusy={withdraw.isBusy}
+          onClick={() => withdraw.run()}
+          aria-label={`Withdraw the invitation of ${invitation.email}`}
+        >
+          Withdraw
+        </Button>
+      </div>
+    </li>
+  );
+};
+
+export const Invitations = () => {
+  const query = useQuery({ queryKey: ["invitations"], queryFn: listInvitations, refetchInterval: REFRESH_MS });
+  return (
+    <Card title="Open invitations">
+      <Loaded query={query} skeleton={<Skeleton label="invitations" rows={1} />}>
+        {(invitations) =>
+          invitations.length === 0 ? (
+            <p className="text-muted">None. An invitation is a link that works once, for 30 minutes.</p>
+          ) : (
+            <ul aria-label="Open invitations">
+              {invitations.map((invitation) => (
+                <InvitationRow key={invitation.id} invitation={invitation} />
+              ))}
+            </ul>
+          )
+        }
+      </Loaded>
+    </Card>
+  );
+};

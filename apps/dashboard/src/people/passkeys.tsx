@@ -1,0 +1,182 @@
+import { WebAuthnAbortService } from "@simplewebauthn/browser";
+import { useQuery } from "@tanstack/react-query";
+import { type FormEvent, useId, useState } from "react";
+import {
+  addPasskey,
+  deletePasskey,
+  linkPasskey,
+  listPasskeys,
+  type Passkey,
+  type PasskeyLink,
+  renamePasskey,
+} from "../api/people.ts";
+import { Button } from "../components/button.tsx";
+import { Dialog } from "../components/dialog.tsx";
+import { TextField } from "../components/field.tsx";
+import { Failure, Loaded, Skeleton } from "../components/state.tsx";
+import { Badge, Card, Time } from "../components/text.tsx";
+import { useNotify } from "../layout/notices.tsx";
+import { useAction } from "../layout/use-action.ts";
+import { LinkDialog } from "./invitations.tsx";
+
+const REFRESHES = ["passkeys", "audit"];
+
+/** Names a new passkey, or one that there is. */
+const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: () => void }) => {
+  const formId = useId();
+  const [name, setName] = useState(passkey?.name ?? "");
+  const save = useAction(
+    async (): Promise<unknown> => (passkey ? renamePasskey(passkey.id, name.trim()) : addPasskey(name.trim())),
+    REFRESHES,
+    onClose,
+  );
+  const cancel = () => {
+    if (passkey === null) WebAuthnAbortService.cancelCeremony();
+    onClose();
+  };
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    save.run();
+  };
+  return (
+    <Dialog
+      title={passkey ? "Rename the passkey" : "Add a passkey on this device"}
+      onClose={cancel}
+      // A device can let its request wait without end.
+      isBusy={passkey !== null && save.isBusy}
+      actions={
+        <>
+          <Button onClick={cancel} disabled={passkey !== null && save.isBusy}>
+            Cancel
+          </Button>
+          <Button kind="primary" type="submit" form={formId} isBusy={save.isBusy}>
+            {passkey ? "Rename" : "Add"}
+          </Button>
+        </>
+      }
+    >
+      <form id={formId} onSubmit={submit}>
+        {save.error ? <Failure error={save.error} /> : null}
+        <TextField
+          label="Name"
+          hint="Such as “Laptop” or “Security key”."
+          value={name}
+          onChange={({ target }) => setName(target.value)}
+          maxLength={120}
+          required
+          data-focus
+        />
+      </form>
+    </Dialog>
+  );
+};
+
+const DeleteDialog = ({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) => {
+  const notify = useNotify();
+  const remove = useAction(
+    () => deletePasskey(passkey.id),
+    REFRESHES,
+    () => {
+      onClose();
+      notify(`The passkey ${passkey.name} is deleted.`, { takesFocus: true });
+    },
+  );
+  return (
+    <Dialog
+      title={`Delete the passkey ${passkey.name}`}
+      onClose={onClose}
+      isBusy={remove.isBusy}
+      actions={
+        <>
+          <Button onClick={onClose} disabled={remove.isBusy} data-focus>
+            Keep it
+          </Button>
+          <Button kind="danger" isBusy={remove.isBusy} onClick={() => remove.run()}>
+            Delete it for good
+          </Button>
+        </>
+      }
+    >
+      {remove.error ? <Failure error={remove.error} /> : null}
+      <p>You can no longer sign in with it, and other sessions that were opened with it end at once.</p>
+    </Dialog>
+  );
+};
+
+const PasskeyRow = ({
+  passkey,
+  onRename,
+  onDelete,
+}: {
+  passkey: Passkey;
+  onRename: () => void;
+  onDelete: () => void;
+}) => (
+  <li className="border-b border-line py-3 last:border-0">
+    <div className="flex flex-wrap items-center gap-x-4 gap-y-2">
+      <div className="min-w-0 flex-1 basis-48">
+        <p className="truncate font-medium">{passkey.name}</p>
+        <p className="text-sm text-muted">
+          {passkey.lastUsedAt === null ? "Not used since it was added" : "Used "}
+          {passkey.lastUsedAt !== null && <Time at={passkey.lastUsedAt} />}
+        </p>
+      </div>
+      {passkey.isBackedUp && <Badge>synced</Badge>}
+      <span className="flex gap-2">
+        <Button onClick={onRename} aria-label={`Rename ${passkey.name}`}>
+          Rename
+        </Button>
+        <Button onClick={onDelete} aria-label={`Delete ${passkey.name}`}>
+          Delete
+        </Button>
+      </span>
+    </div>
+  </li>
+);
+
+export const Passkeys = () => {
+  const query = useQuery({ queryKey: ["passkeys"], queryFn: listPasskeys });
+  const [named, setNamed] = useState<Passkey | "new" | null>(null);
+  const [deleted, setDeleted] = useState<Passkey | null>(null);
+  const [link, setLink] = useState<PasskeyLink | null>(null);
+  const createLink = useAction(linkPasskey, ["audit"], setLink);
+  return (
+    <Card
+      title="Your passkeys"
+      actions={
+        <span className="flex flex-wrap gap-2">
+          <Button isBusy={createLink.isBusy} onClick={() => createLink.run()}>
+            Link for another device
+          </Button>
+          <Button onClick={() => setNamed("new")}>Add a passkey</Button>
+        </span>
+      }
+    >
+      {createLink.error ? <Failure error={createLink.error} /> : null}
+      <Loaded query={query} skeleton={<Skeleton label="passkeys" rows={1} />}>
+        {(passkeys) => (
+          <ul aria-label="Your passkeys">
+            {passkeys.map((passkey) => (
+              <PasskeyRow
+                key={passkey.id}
+                passkey={passkey}
+                onRename={() => setNamed(passkey)}
+                onDelete={() => setDeleted(passkey)}
+              />
+            ))}
+          </ul>
+        )}
+      </Loaded>
+      {named && <NameDialog passkey={named === "new" ? null : named} onClose={() => setNamed(null)} />}
+      {deleted && <DeleteDialog passkey={deleted} onClose={() => setDeleted(null)} />}
+      {link && (
+        <LinkDialog
+          title="A passkey on another device"
+          url={link.url}
+          text="Open this link on the other device. It adds a passkey of yours there."
+          onClose={() => setLink(null)}
+        />
+      )}
+    </Card>
+  );
+};

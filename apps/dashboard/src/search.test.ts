@@ -1,0 +1,27 @@
+import { expect, test } from "bun:test";
+import { validateSearch } from "./search.ts";
+import { keepPlace, keptPlace } from "./sign-in/place.ts";
+
+const ID = "key_01h455vb4pex5vsknk084sn02q";
+
+test.each([
+  [{ to: "/usage" }, { to: "/usage" }],
+  [{ to: "https://example.com" }, {}],
+  [{ to: "//example.com/keys" }, {}],
+  [{ to: "/keys/../sign-in" }, {}],
+  [{ to: ["/usage"] }, {}],
+  [{ ended: "true", key: "key_1", days: "7", all: 1 }, {}],
+  [
+    { ended: true, key: ID, days: 7, environment: "test" },
+    { ended: true, key: ID, days: 7, environment: "test" },
+  ],
+] as const)("%j is %j", (search, valid) => expect(validateSearch(search)).toEqual(valid));
+
+test("the sign-in leads back to a page with its parameters, and to no other address", () => {
+  expect(keepPlace("/usage", { days: 7, ended: true }, false)).toEqual({ days: 7, to: "/usage" });
+  expect(keepPlace("/dashboard/audit", {}, false)).toEqual({ to: "/audit" });
+  expect(keepPlace("/keys", { key: ID }, true)).toEqual({ key: ID, to: "/keys", ended: true });
+  expect(keepPlace("/sign-in", { key: ID }, true)).toEqual({ ended: true });
+  expect(keptPlace({ to: "/audit", target: ID, ended: true })).toEqual({ to: "/audit", search: { target: ID } });
+  expect(keptPlace({ ended: true })).toEqual({ to: "/keys", search: {} });
+});

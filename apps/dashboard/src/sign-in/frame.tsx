@@ -1,0 +1,43 @@
+import { type ReactNode, useEffect } from "react";
+import { OfflineNotice } from "../components/state.tsx";
+import { BASE } from "../paths.ts";
+
+/** Where passkeys work: browsers bind them to one host, and refuse addresses such as 127.0.0.1. Null: here. */
+const rightOrigin = (): string | null => {
+  const { content = "" } = document.querySelector<HTMLMetaElement>('meta[name="public-origin"]') ?? {};
+  if (content !== "") return content === location.origin ? null : content;
+  return location.hostname === "127.0.0.1" || location.hostname === "[::1]"
+    ? location.origin.replace(location.hostname, "localhost")
+    : null;
+};
+
+/** The frame of the pages before the sign-in. At another origin than the public one, it only links there. */
+export const SignInFrame = ({ title, children }: { title: string; children: ReactNode }) => {
+  useEffect(() => {
+    document.title = `${title} · Realtime Avatar Service`;
+  }, [title]);
+  const origin = rightOrigin();
+  const { pathname, hash } = location;
+  return (
+    <>
+      <OfflineNotice />
+      <main className="mx-auto grid min-h-[85dvh] max-w-md content-center px-4 py-10">
+        <p className="mb-2 text-sm font-medium text-muted">Realtime Avatar Service</p>
+        <div className="rounded-2xl border border-line bg-surface p-6 shadow-sm">
+          <h1 className="mb-3 text-xl font-semibold">{title}</h1>
+          {origin === null ? (
+            children
+          ) : (
+            <p>
+              Passkeys work only at the public address of this service. Go on at{" "}
+              <a className="font-medium break-all text-accent underline" href={`${origin}${pathname || BASE}${hash}`}>
+                {origin}
+              </a>
+              .
+            </p>
+          )}
+        </div>
+      </main>
+    </>
+  );
+};

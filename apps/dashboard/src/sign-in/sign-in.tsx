@@ -1,0 +1,86 @@
+import type { OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useState } from "react";
+import { beginSignIn, readProvider, signIn } from "../api/people.ts";
+import { Button } from "../components/button.tsx";
+import { Failure } from "../components/state.tsx";
+import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
+import { EndedNotice } from "./ended.tsx";
+import { FAILURE_TEXTS, failureIn } from "./failure.ts";
+import { SignInFrame } from "./frame.tsx";
+import { ProviderButton, rememberedTenant, rememberTenant } from "./oidc.tsx";
+import { keptPlace } from "./place.ts";
+
+/** Why the provider's page has led back here, and the way on for a person whose session is still open. */
+const ProviderFailure = ({ problem }: { problem: OidcFailure }) => (
+  <div role="alert" className="mb-4 rounded-xl border border-bad bg-bad-soft px-4 py-3 text-sm">
+    <p className="font-semibold text-bad">Not signed in</p>
+    <p className="mt-1">{FAILURE_TEXTS[problem]}</p>
+    <p className="mt-1">
+      If you were signed in before,{" "}
+      <PageLink className="font-medium text-accent underline" to="/people">
+        go back to the dashboard
+      </PageLink>
+      .
+    </p>
+  </div>
+);
+
+/** The sign-in at the provider, if there is one. The address of the page, or this browser, knows the tenant. */
+const SignInAtProvider = () => {
+  const { tenant } = useParameters();
+  const [known] = useState(() => tenant ?? rememberedTenant());
+  // Without the options, there is the passkey.
+  const { data: provider } = useQuery({ queryKey: ["provider"], queryFn: readProvider });
+  useEffect(() => {
+    if (tenant) rememberTenant(tenant);
+  }, [tenant]);
+  if (!provider) return null;
+  if (known === null) {
+    return (
+      <p className="mt-5 text-sm text-muted">
+        To sign in with {provider.name}, open your team's sign-in address. An owner finds it on the People page.
+      </p>
+    );
+  }
+  return <ProviderButton begin={() => beginSignIn(known)}>{`Sign in with ${provider.name}`}</ProviderButton>;
+};
+
+export const SignInPage = () => {
+  const queries = useQueryClient();
+  const { go } = useNavigation();
+  const parameters = useParameters();
+  const place = keptPlace(parameters);
+  // The router keeps parameters that it does not know.
+  const problem = failureIn(parameters.problem);
+  const [error, setError] = useState<unknown>(null);
+  const [isBusy, setBusy] = useState(false);
+  const start = async () => {
+    setBusy(true);
+    setError(null);
+    try {
+      const session = await signIn();
+      // The cache may have data of another person, whose session has ended in this tab.
+      queries.clear();
+      queries.setQueryData(["session"], session);
+      go(place.to, place.search, true);
+    } catch (failure) {
+      setError(failure);
+      setBusy(false);
+    }
+  };
+  return (
+    <SignInFrame title="Sign in">
+      {error ? <Failure error={error} /> : problem ? <ProviderFailure problem={problem} /> : <EndedNotice />}
+      <p className="mb-5 text-muted">Use the passkey that you registered on this device, or one on your phone.</p>
+      <Button kind="primary" className="w-full" isBusy={isBusy} onClick={start} autoFocus>
+        Sign in with a passkey
+      </Button>
+      <SignInAtProvider />
+      <p className="mt-5 text-sm text-muted">
+        No passkey yet? Ask an owner of your team for an invitation. The operator of the service can create one with{" "}
+        <code className="text-xs">bun run users invite</code>.
+      </p>
+    </SignInFrame>
+  );
+};

@@ -1,0 +1,2 @@
+/** The style sheet is bundled; its import has no value. */
+declare module "*.css";

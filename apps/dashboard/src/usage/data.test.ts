@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import type { UsageSum } from "@realtime-avatar/client";
+import { addUp, largest, lastDays } from "./data.ts";
+
+const sum = (day: string, apiKeyId: string, billedCreditMicros: number): UsageSum => ({
+  day,
+  apiKeyId,
+  avatarId: null,
+  sessions: 1,
+  activeSeconds: 10,
+  billedCreditMicros,
+  reservedCreditMicros: 0,
+});
+
+test("the last days end today, across months and leap days", () => {
+  expect(lastDays(3, new Date("2028-03-01T23:59:59.999Z"))).toEqual(["2028-02-28", "2028-02-29", "2028-03-01"]);
+  expect(lastDays(1, new Date("2026-01-01T00:00:00.000Z"))).toEqual(["2026-01-01"]);
+});
+
+test("sums of one group on several pages are added", () => {
+  const sums = [sum("2026-01-02", "a", 5), sum("2026-01-02", "b", 7), sum("2026-01-01", "a", 3)];
+  expect(
+    largest(
+      addUp(sums, ({ apiKeyId }) => apiKeyId ?? ""),
+      (id) => id.toUpperCase(),
+    ),
+  ).toEqual([
+    { id: "a", label: "A", billed: 8, sessions: 2, seconds: 20 },
+    { id: "b", label: "B", billed: 7, sessions: 1, seconds: 10 },
+  ]);
+});

@@ -1,0 +1,145 @@
+/** Credits and the use of them. */
+import type { ApiKey, Avatar, CreditBalance, CreditEntry, UsageSum } from "@realtime-avatar/client";
+import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
+import { useEffect, useRef } from "react";
+import { takeFrom } from "../api/client.ts";
+import { useAccount } from "../layout/context.tsx";
+
+const DAY_MS = 86_400_000;
+/** The balance is one row. */
+const BALANCE_REFRESH_MS = 5000;
+/** More than a quarter of the sums of a large account; what is beyond is said to be missing. */
+const MAX_SUMS = 20_000;
+
+export const useBalance = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["balance", environment],
+    queryFn: async () => (await client.GET("/api/v1/credits/balance")).data,
+    refetchInterval: BALANCE_REFRESH_MS,
+  });
+};
+
+/** The amounts of a balance as one text. Without an account, its time is that of the read. */
+const amountsOf = (balance: CreditBalance | undefined): string | undefined =>
+  balance && [balance.reservedCreditMicros, balance.lifetimeUsedCreditMicros, balance.balanceCreditMicros].join(" ");
+
+/** Reads sums, entries and calls again whenever the balance has changed: they change only with it. */
+export const useUsageRefresh = (): void => {
+  const { environment } = useAccount();
+  const queries = useQueryClient();
+  const amounts = amountsOf(useBalance().data);
+  const before = useRef({ environment, amounts });
+  useEffect(() => {
+    const { current } = before;
+    before.current = { environment, amounts };
+    if (current.environment !== environment || current.amounts === undefined || current.amounts === amounts) return;
+    for (const name of ["usage", "entries", "usage-session"]) void queries.invalidateQueries({ queryKey: [name] });
+  }, [environment, amounts, queries]);
+};
+
+/** What a second of the newest call costs, in credit micros; undefined before the first call. */
+export const usePrice = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["price", environment],
+    queryFn: async () => {
+      const { data } = (await client.GET("/api/v1/usage/sessions", { params: { query: { limit: 1 } } })).data;
+      return data[0]?.priceCreditMicrosPerSecond ?? null;
+    },
+    select: (price) => price ?? undefined,
+    staleTime: 60_000,
+  });
+};
+
+/** The days up to and including `today`, oldest first, as `2026-11-20`. */
+export const lastDays = (count: number, today: Date): string[] =>
+  Array.from({ length: count }, (_, index) =>
+    new Date(today.getTime() - (count - 1 - index) * DAY_MS).toISOString().slice(0, 10),
+  );
+
+export type Usage = { days: string[]; byKey: UsageSum[]; byAvatar: UsageSum[]; hasMore: boolean };
+
+export const useUsage = (days: number) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["usage", environment, days],
+    queryFn: async (): Promise<Usage> => {
+      const all = lastDays(days, new Date());
+      const from = `${all[0]}T00:00:00.000Z`;
+      const sums = (groupBy: "apiKey" | "avatar") =>
+        takeFrom(client.list("/api/v1/usage/summary", { groupBy, from }), MAX_SUMS);
+      const [byKey, byAvatar] = await Promise.all([sums("apiKey"), sums("avatar")]);
+      return { days: all, byKey: byKey.items, byAvatar: byAvatar.items, hasMore: byKey.hasMore || byAvatar.hasMore };
+    },
+  });
+};
+
+export type Bar = { id: string; label: string; billed: number; sessions: number; seconds: number };
+
+const EMPTY = { billed: 0, sessions: 0, seconds: 0 };
+
+/** The sums of each group that `idOf` names. Sums of one group can be on several pages. */
+export const addUp = (
+  sums: readonly UsageSum[],
+  idOf: (sum: UsageSum) => string,
+): Map<string, Omit<Bar, "id" | "label">> => {
+  const groups = new Map<string, Omit<Bar, "id" | "label">>();
+  for (const sum of sums) {
+    const { billed, sessions, seconds } = groups.get(idOf(sum)) ?? EMPTY;
+    groups.set(idOf(sum), {
+      billed: billed + sum.billedCreditMicros,
+      sessions: sessions + sum.sessions,
+      seconds: seconds + sum.activeSeconds,
+    });
+  }
+  return groups;
+};
+
+/** The groups by what they were charged, the largest first. */
+export const largest = (
+  groups: ReadonlyMap<string, Omit<Bar, "id" | "label">>,
+  nameOf: (id: string) => string,
+): Bar[] => [...groups].map(([id, sums]) => ({ id, label: nameOf(id), ...sums })).sort((a, b) => b.billed - a.billed);
+
+/** The names of keys and avatars by id, as far as they are listed. */
+export const useNames = () => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["names", environment],
+    queryFn: async () => {
+      const [keys, avatars] = await Promise.all([
+        takeFrom<ApiKey>(client.list("/api/v1/api-keys", { limit: 100 }), 1000),
+        takeFrom<Avatar>(client.list("/api/v1/avatars", { limit: 100 }), 1000),
+      ]);
+      return new Map<string, string>([
+        ...keys.items.map(({ id, name }) => [id, name] as const),
+        ...avatars.items.map(({ id, displayName }) => [id, displayName] as const),
+      ]);
+    },
+    staleTime: 60_000,
+  });
+};
+
+export type EntryKind = CreditEntry["kind"];
+
+export const useEntries = (kind: EntryKind | "") => {
+  const { client, environment } = useAccount();
+  return useInfiniteQuery({
+    queryKey: ["entries", environment, kind],
+    initialPageParam: undefined as string | undefined,
+    queryFn: async ({ pageParam }) => {
+      const query = { limit: 25, ...(kind && { kind }), ...(pageParam !== undefined && { cursor: pageParam }) };
+      return (await client.GET("/api/v1/credits/entries", { params: { query } })).data;
+    },
+    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+  });
+};
+
+export const useUsageSession = (id: string) => {
+  const { client, environment } = useAccount();
+  return useQuery({
+    queryKey: ["usage-session", environment, id],
+    queryFn: async () => (await client.GET("/api/v1/usage/sessions/{id}", { params: { path: { id } } })).data,
+  });
+};

@@ -1,0 +1,91 @@
+/** The movements of credits, with links to the call and the key of each. */
+import type { CreditEntry } from "@realtime-avatar/client";
+import { useState } from "react";
+import { Button } from "../components/button.tsx";
+import { InlineSelect } from "../components/field.tsx";
+import { Loaded, Skeleton } from "../components/state.tsx";
+import { Card, Time } from "../components/text.tsx";
+import { credits } from "../format.ts";
+import { LINK, PageLink } from "../layout/navigation.tsx";
+import { type EntryKind, useEntries, useNames } from "./data.ts";
+
+/** The name of each kind, and how it changes what is available. What a call is charged was held before: no sign. */
+const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
+  grant: { name: "Added", sign: "+" },
+  hold: { name: "Held for a call", sign: "−" },
+  settle: { name: "Charged for a call", sign: "" },
+  release: { name: "Given back: the call ended", sign: "+" },
+  expire: { name: "Given back: the call timed out", sign: "+" },
+  void: { name: "Taken back by the operator", sign: "−" },
+  adjust: { name: "Refunded", sign: "+" },
+};
+
+const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<string, string> }) => {
+  const { name, sign } = KINDS[entry.kind];
+  const { sessionId, apiKeyId } = entry;
+  return (
+    <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">
+      <span className="text-sm text-muted sm:order-1">
+        <Time at={entry.createdAt} />
+      </span>
+      <span className="text-right font-medium tabular-nums sm:order-4">
+        {entry.amountCreditMicros > 0 && sign}
+        {credits(entry.amountCreditMicros)} <span className="text-sm font-normal text-muted">credits</span>
+      </span>
+      <span className="col-span-2 min-w-0 truncate sm:order-2 sm:col-span-1">
+        {name}
+        {entry.reference && <span className="text-muted"> · {entry.reference}</span>}
+      </span>
+      <span className="col-span-2 flex min-w-0 gap-3 text-sm sm:order-3 sm:col-span-1">
+        {sessionId && (
+          <PageLink to="/usage" search={{ session: sessionId }} className={LINK}>
+            Call
+          </PageLink>
+        )}
+        {apiKeyId && (
+          <PageLink to="/keys" search={{ key: apiKeyId, all: true }} className={`${LINK} min-w-0 truncate`}>
+            {names.get(apiKeyId) ?? "Key"}
+          </PageLink>
+        )}
+      </span>
+    </li>
+  );
+};
+
+export const Entries = () => {
+  const [kind, setKind] = useState<EntryKind | "">("");
+  const query = useEntries(kind);
+  const names = useNames().data ?? new Map<string, string>();
+  const select = (
+    <InlineSelect label="Kind of entry" value={kind} onChange={({ target }) => setKind(target.value as EntryKind | "")}>
+      <option value="">All kinds</option>
+      {Object.entries(KINDS).map(([value, { name }]) => (
+        <option key={value} value={value}>
+          {name}
+        </option>
+      ))}
+    </InlineSelect>
+  );
+  return (
+    <Card title="History of the credits" actions={select}>
+      <Loaded query={query} skeleton={<Skeleton label="the history" height="h-9" rows={6} />}>
+        {({ pages }) => {
+          const entries = pages.flatMap(({ data }) => data);
+          if (entries.length === 0) return <p className="py-4 text-muted">No entry of this kind.</p>;
+          return (
+            <ul aria-label="History of the credits">
+              {entries.map((entry) => (
+                <EntryRow key={entry.id} entry={entry} names={names} />
+              ))}
+            </ul>
+          );
+        }}
+      </Loaded>
+      {query.hasNextPage && (
+        <Button className="mt-3" isBusy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+          Show older ones
+        </Button>
+      )}
+    </Card>
+  );
+};

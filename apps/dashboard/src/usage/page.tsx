@@ -1,0 +1,157 @@
+import type { CreditBalance } from "@realtime-avatar/client";
+import { InlineSelect } from "../components/field.tsx";
+import { Loaded, Skeleton } from "../components/state.tsx";
+import { Card, PageHead } from "../components/text.tsx";
+import { credits } from "../format.ts";
+import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
+import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
+import {
+  addUp,
+  type Bar,
+  largest,
+  type Usage,
+  useBalance,
+  useNames,
+  usePrice,
+  useUsage,
+  useUsageRefresh,
+} from "./data.ts";
+import { Entries } from "./entries.tsx";
+import { SessionDialog } from "./session.tsx";
+
+const DEFAULT_DAYS = 30;
+const TILE = "rounded-2xl border border-line bg-surface px-4 py-3";
+
+const Balance = ({ balance }: { balance: CreditBalance }) => (
+  <dl className="mb-5 grid grid-cols-2 gap-3 lg:grid-cols-4">
+    {(
+      [
+        ["Available", balance.availableCreditMicros],
+        ["Held by open calls", balance.reservedCreditMicros],
+        ["Added in all", balance.lifetimeGrantedCreditMicros],
+        ["Charged in all", balance.lifetimeUsedCreditMicros],
+      ] as const
+    ).map(([name, micros]) => (
+      <div key={name} className={TILE}>
+        <dt className="text-sm text-muted">{name}</dt>
+        <dd className="text-xl leading-tight font-semibold tabular-nums sm:text-2xl">
+          {credits(micros)} <span className="text-sm font-normal text-muted">credits</span>
+        </dd>
+      </div>
+    ))}
+  </dl>
+);
+
+const BAR_LINK = "underline-offset-4 hover:underline";
+
+const KeyLink = ({ bar }: { bar: Bar }) => (
+  <PageLink to="/keys" search={{ key: bar.id, all: true }} className={BAR_LINK}>
+    {bar.label}
+  </PageLink>
+);
+
+const AvatarLink = ({ bar }: { bar: Bar }) =>
+  bar.id === "" ? (
+    bar.label
+  ) : (
+    <PageLink to="/avatars" search={{ avatar: bar.id }} className={BAR_LINK}>
+      {bar.label}
+    </PageLink>
+  );
+
+const Charts = ({ usage }: { usage: Usage }) => {
+  const names = useNames().data;
+  const nameOf = (id: string): string => (id === "" ? "No avatar" : (names?.get(id) ?? id));
+  return (
+    <>
+      <Card title="Credits by day">
+        <DayChart
+          bars={barsOfDays(
+            usage.days,
+            addUp(usage.byKey, ({ day }) => day),
+          )}
+        />
+        {usage.hasMore && <p className="mt-2 text-sm text-warn">Some calls of these days are not included.</p>}
+      </Card>
+      <div className="grid grid-cols-1 gap-x-5 lg:grid-cols-2">
+        <Card title="By key">
+          <RankChart
+            head="Key"
+            bars={largest(
+              addUp(usage.byKey, ({ apiKeyId }) => apiKeyId ?? ""),
+              nameOf,
+            )}
+            link={(bar) => <KeyLink bar={bar} />}
+          />
+        </Card>
+        <Card title="By avatar">
+          <RankChart
+            head="Avatar"
+            bars={largest(
+              addUp(usage.byAvatar, ({ avatarId }) => avatarId ?? ""),
+              nameOf,
+            )}
+            link={(bar) => <AvatarLink bar={bar} />}
+          />
+        </Card>
+      </div>
+    </>
+  );
+};
+
+/**
+ * What a credit is. The price is that of the newest call: the service tells it nowhere else. The lines keep their height, so
+ * that nothing moves when the price is known.
+ */
+const Price = () => {
+  const { data: price, isPending } = usePrice();
+  const known = price === undefined ? null : `${credits(price)} ${price === 1_000_000 ? "credit" : "credits"}`;
+  return (
+    <span className="block min-h-12 sm:min-h-6">
+      {isPending
+        ? ""
+        : known
+          ? `A second of a call costs ${known}.`
+          : "A second of a call costs 1 credit, unless the operator has set another price."}
+    </span>
+  );
+};
+
+const ChartSkeletons = () => (
+  <>
+    <Skeleton label="charts" rows={1} height="h-72 mb-3" />
+    <Skeleton label="charts by key" rows={1} height="h-40 mb-3" />
+  </>
+);
+
+export const UsagePage = () => {
+  const { days = DEFAULT_DAYS, session } = useParameters();
+  const { change } = useNavigation();
+  useUsageRefresh();
+  const setDays = (value: number) => change({ days: value === 7 || value === 90 ? value : undefined });
+  return (
+    <>
+      <PageHead
+        title="Usage and credits"
+        actions={
+          <InlineSelect label="Days" value={days} onChange={({ target }) => setDays(Number(target.value))}>
+            <option value={7}>Last 7 days</option>
+            <option value={30}>Last 30 days</option>
+            <option value={90}>Last 90 days</option>
+          </InlineSelect>
+        }
+      >
+        A call holds credits while it is open, and is charged for what it used when it ends.
+        <Price />
+      </PageHead>
+      <Loaded query={useBalance()} skeleton={<Skeleton label="the balance" rows={1} height="h-20 mb-3" />}>
+        {(balance) => <Balance balance={balance} />}
+      </Loaded>
+      <Loaded query={useUsage(days)} skeleton={<ChartSkeletons />}>
+        {(usage) => <Charts usage={usage} />}
+      </Loaded>
+      <Entries />
+      {session && <SessionDialog id={session} onClose={() => change({ session: undefined })} />}
+    </>
+  );
+};

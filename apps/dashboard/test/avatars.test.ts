@@ -1,0 +1,379 @@
+/** Avatars: a photo or a video is checked in the browser, and becomes an avatar that is ready, or says which check failed. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { PHOTOS, type Photo, photoName, photoPath } from "@realtime-avatar/testing/photos";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { expectAccessible } from "./support/axe.ts";
+import { callerOf } from "./support/calls.ts";
+import { expectQuiet, type Person, PHONE } from "./support/person.ts";
+import { chooser, DAMAGED_PNG, FFMPEG, HOLD, makeVideo, released } from "./support/sources.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one. The first preparation loads the model.
+setDefaultTimeout(180_000);
+const READY_MS = 120_000;
+
+/** The path of a photograph of the packages. */
+const photo = (name: string): string => photoPath(PHOTOS.find((each) => photoName(each) === name) as Photo);
+const FRONT = photo("soft-ui-dashboard/kal-visuals-square.jpg");
+const OTHER_FRONT = photo("soft-ui-dashboard/team-1.jpg");
+const TURNED = photo("soft-ui-dashboard/team-4.jpg");
+/** 400 × 400 pixels. */
+const SMALL = photo("material-kit/faces/marc.jpg");
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  let folder = "";
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+    folder = await temporaryFolder();
+    await owner.open("/avatars");
+  });
+  afterAll(() => world.close());
+
+  test("the browser refuses what cannot be right, before it is uploaded", async () => {
+    const { page } = owner;
+    const uploads: string[] = [];
+    page.on("request", (request) => request.url().endsWith("/assets") && uploads.push(request.method()));
+    await page.getByRole("button", { name: "Create an avatar" }).click();
+    const dialog = page.getByRole("dialog");
+    const checks = dialog.getByRole("list", { name: "Checks of the file" });
+    const damaged = join(folder, "damaged.png");
+    const text = join(folder, "notes.txt");
+    await Bun.write(damaged, DAMAGED_PNG);
+    await Bun.write(text, "This is no picture.");
+    for (const [file, words] of [
+      [SMALL, "400 × 400 pixels; each side at least 512"],
+      [damaged, "The file is damaged."],
+      [text, "Must be a photo (JPEG, PNG or WebP) or a video (MP4, MOV or WebM)."],
+    ] as const) {
+      await chooser(page).setInputFiles(file);
+      await checks.getByText(words).waitFor();
+      expect(await dialog.getByRole("button", { name: "Create the avatar" }).isDisabled()).toBe(true);
+      // A refused file gives no name.
+      expect(await dialog.getByLabel("Name").inputValue()).toBe("");
+    }
+    await expectAccessible(page, "refused file");
+    await page.keyboard.press("Escape");
+    expect(uploads).toEqual([]);
+    expectQuiet(owner);
+  });
+
+  test("a name that is typed while the photo is measured stays, and the photo that was chosen last counts", async () => {
+    const { page } = owner;
+    await page.evaluate(HOLD);
+    await page.getByRole("button", { name: "Create an avatar" }).click();
+    const dialog = page.getByRole("dialog");
+    await chooser(page).setInputFiles(SMALL);
+    await released(page);
+    await page.evaluate("window.createImageBitmap = window.decode");
+    await chooser(page).setInputFiles(FRONT);
+    await dialog.getByText("800 × 800 pixels").waitFor();
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("kal visuals square");
+    await page.evaluate("window.release()");
+    await page.evaluate("window.createImageBitmap(new Blob([])).catch(() => {})");
+    expect(await dialog.getByText("800 × 800 pixels").count()).toBe(1);
+    // While another one is measured, the one before it can no longer be uploaded.
+    const submit = dialog.getByRole("button", { name: "Create the avatar" });
+    expect(await submit.isEnabled()).toBe(true);
+    await page.evaluate(HOLD);
+    await chooser(page).setInputFiles(OTHER_FRONT);
+    await dialog.getByText("Reading the file…").waitFor();
+    expect(await submit.isDisabled()).toBe(true);
+    await released(page);
+    await page.evaluate("window.release(); window.createImageBitmap = window.decode;");
+    await dialog.getByText("800 × 800 pixels").waitFor();
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("team 1");
+    await page.keyboard.press("Escape");
+
+    await page.evaluate(HOLD);
+    await page.getByRole("button", { name: "Create an avatar" }).click();
+    await chooser(page).setInputFiles(FRONT);
+    await released(page);
+    await dialog.getByLabel("Name").fill("Ada");
+    await page.evaluate("window.release(); window.createImageBitmap = window.decode;");
+    await dialog.getByText("800 × 800 pixels").waitFor();
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("Ada");
+    await page.keyboard.press("Escape");
+    expectQuiet(owner);
+  });
+
+  test("a dropped photo becomes an avatar that is ready, with its verdicts", async () => {
+    const { page } = owner;
+    const dialog = page.getByRole("dialog");
+    const bytes = Buffer.from(await Bun.file(FRONT).bytes()).toString("base64");
+    const transfer = await page.evaluateHandle(`(() => {
+      const bytes = Uint8Array.from(atob("${bytes}"), (character) => character.charCodeAt(0));
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([bytes], "grace-hopper.jpg", { type: "image/jpeg" }));
+      return transfer;
+    })()`);
+    // Anywhere on the page.
+    await page.locator("main").dispatchEvent("drop", { dataTransfer: transfer });
+    await dialog.getByText("800 × 800 pixels").waitFor();
+    expect(await dialog.getByLabel("Name").inputValue()).toBe("grace hopper");
+    await dialog.getByLabel("Name").fill("Grace");
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    const details = page.getByRole("dialog", { name: "Grace" });
+    await details.getByText("It usually takes a few seconds.").waitFor();
+    const [frame, another] = [details, details.getByRole("button", { name: "Another photo" })];
+    const places = () => Promise.all([frame.boundingBox(), another.boundingBox()]);
+    const before = await places();
+    await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
+    await details.getByText("Open a call of up to a minute with it.").waitFor();
+    // The dialog and its buttons stay where they are. What is to be read fits, without scrolling.
+    const after = await places();
+    expect([after[0], after[1]?.y]).toEqual([before[0], before[1]?.y]);
+    expect(await details.evaluate((element) => element.scrollHeight <= element.clientHeight)).toBe(true);
+    await details.getByText(/checks passed$/).click();
+    expect(await details.getByRole("list", { name: "Passed checks" }).getByText("passed").count()).toBeGreaterThan(5);
+    const picture = details.locator("img");
+    await picture.waitFor();
+    const width = await picture.evaluate(async (image: HTMLImageElement) => {
+      await image.decode();
+      return image.naturalWidth;
+    });
+    expect(width).toBeGreaterThan(100);
+    await expectAccessible(page, "ready avatar");
+    await page.setViewportSize(PHONE);
+    await expectAccessible(page, "ready avatar on a phone");
+    await details.getByRole("button", { name: /^Copy the id/ }).click();
+    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^ava_/);
+    await page.setViewportSize({ width: 1280, height: 800 });
+    expectQuiet(owner);
+  });
+
+  test("an avatar is renamed, disabled, enabled and deleted; a double click deletes nothing", async () => {
+    const { page } = owner;
+    const details = page.getByRole("dialog", { name: "Grace" });
+    await details.getByRole("button", { name: "Disable" }).click();
+    await details.getByText("disabled", { exact: true }).waitFor();
+    await details.getByRole("button", { name: "Enable" }).click();
+    await details.getByText("ready", { exact: true }).waitFor();
+    await details.getByRole("button", { name: "Delete", exact: true }).dblclick();
+    await page.getByRole("dialog", { name: "Delete Grace" }).getByRole("button", { name: "Keep it" }).click();
+    await details.getByRole("button", { name: "Rename" }).click();
+    const rename = page.getByRole("dialog", { name: "Rename the avatar" });
+    await rename.getByLabel("Name").fill("Grace Hopper");
+    await rename.getByRole("button", { name: "Save the name" }).click();
+    await page.getByRole("dialog", { name: "Grace Hopper" }).getByText("ready", { exact: true }).waitFor();
+    await details.getByRole("button", { name: "Delete", exact: true }).click();
+    await page.getByRole("dialog", { name: "Delete Grace Hopper" }).getByRole("button", { name: "Delete it" }).click();
+    await page.getByText("No live avatars yet").waitFor();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    await page.getByText("Grace Hopper is deleted.").waitFor();
+    expect(await page.evaluate("document.activeElement?.id")).toBe("page");
+    expectQuiet(owner);
+  });
+
+  test("a photo that fails says which check and by how much, and another one makes it ready", async () => {
+    const { page } = owner;
+    await page.getByRole("button", { name: "Create an avatar" }).click();
+    await chooser(page).setInputFiles(TURNED);
+    await page.getByRole("dialog").getByText("800 × 800 pixels").waitFor();
+    await page.getByRole("dialog").getByLabel("Name").fill("Alan");
+    await page.getByRole("button", { name: "Create the avatar" }).click();
+    const details = page.getByRole("dialog", { name: "Alan" });
+    const checks = details.getByRole("list", { name: "Checks" }).getByRole("listitem");
+    await checks.first().waitFor({ timeout: READY_MS });
+    // The failed check is the first.
+    expect(await checks.first().textContent()).toMatch(/failedThe face is turned [\d.]+° .*25° is required/);
+    await details.getByText("failed", { exact: true }).first().waitFor();
+    await expectAccessible(page, "failed avatar");
+    // The same photo would fail again. It is shown, so that the words can be understood.
+    expect(await details.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await details.getByRole("img", { name: "The one that was refused" }).waitFor();
+    await details.getByRole("button", { name: "Another photo" }).click();
+    const another = page.getByRole("dialog", { name: "Another photo for Alan" });
+    await chooser(page).setInputFiles(OTHER_FRONT);
+    await another.getByText("800 × 800 pixels").waitFor();
+    await another.getByRole("button", { name: "Use this photo" }).click();
+    await another.waitFor({ state: "detached" });
+    await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
+    await page.keyboard.press("Escape");
+    await details.waitFor({ state: "detached" });
+    const cards = page.getByRole("list", { name: "Avatars" }).getByRole("listitem");
+    // A list that was read before the end can arrive after it: the next one has it.
+    await cards.filter({ hasText: "Alanready" }).waitFor();
+    expect(await cards.allTextContents()).toEqual(["AlanreadyCopy id"]);
+    expectQuiet(owner);
+  });
+
+  test("a preparation that failed for another reason is tried again", async () => {
+    const { page } = owner;
+    await world.service.database.db.client`
+      update avatars set status = 'failed', error = 'The worker could not prepare it.', checks = '[]'
+      where display_name = 'Alan'`;
+    await page.reload();
+    await page.getByRole("button", { name: "Alan", exact: true }).click();
+    const details = page.getByRole("dialog", { name: "Alan" });
+    await details.getByText("The worker could not prepare it.").waitFor();
+    await details.getByRole("button", { name: "Try again" }).click();
+    await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
+    await page.keyboard.press("Escape");
+    expectQuiet(owner);
+  });
+
+  test("an upload that is stopped creates nothing, then or later", async () => {
+    const { page } = owner;
+    const creates: string[] = [];
+    page.on("request", (request) => {
+      if (request.method() === "POST" && request.url().endsWith("/avatars")) creates.push(request.url());
+    });
+    await page.route("**/api/v1/assets", () => {});
+    await page.getByRole("button", { name: "Create an avatar" }).click();
+    const dialog = page.getByRole("dialog");
+    await chooser(page).setInputFiles(FRONT);
+    await dialog.getByText("800 × 800 pixels").waitFor();
+    const ended = page.waitForEvent("requestfailed");
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    await dialog.getByRole("progressbar").waitFor();
+    await expectAccessible(page, "upload");
+    // Another file that is dropped meanwhile does not take the place of the one that is uploaded.
+    expect(await chooser(page).isDisabled()).toBe(true);
+    await dialog.getByRole("button", { name: "Stop the upload" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect((await ended).url()).toEndWith("/api/v1/assets");
+    await page.unrouteAll();
+    await page.reload();
+    await page.getByRole("button", { name: "Alan", exact: true }).waitFor();
+    expect(await page.getByRole("list", { name: "Avatars" }).getByRole("listitem").count()).toBe(1);
+    expect(creates).toEqual([]);
+    expectQuiet(owner, [/ERR_ABORTED|ERR_FAILED/]);
+  });
+
+  test("a file is uploaded once, when the creation after it is tried again", async () => {
+    const { page } = owner;
+    const uploads: string[] = [];
+    page.on("request", (request) => request.url().endsWith("/api/v1/assets") && uploads.push(request.method()));
+    const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
+    await page.route("**/api/v1/avatars", (route) =>
+      route.fulfill({
+        status: 500,
+        contentType: "application/problem+json",
+        body: JSON.stringify({ ...problem, detail: "Once.", requestId: crypto.randomUUID(), retryable: false }),
+      }),
+    );
+    await page.getByRole("button", { name: "Create an avatar" }).click();
+    const dialog = page.getByRole("dialog");
+    await chooser(page).setInputFiles(FRONT);
+    await dialog.getByText("800 × 800 pixels").waitFor();
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    await dialog.getByText("Once.").waitFor();
+    await page.unrouteAll();
+    await dialog.getByRole("button", { name: "Create the avatar" }).click();
+    await page.getByRole("dialog", { name: "kal visuals square" }).waitFor();
+    expect(uploads).toEqual(["POST"]);
+    await page.keyboard.press("Escape");
+    expectQuiet(owner, [/status of 500/]);
+  });
+
+  describe.skipIf(!FFMPEG)("videos, with ffmpeg", () => {
+    const path = (name: string) => join(folder, name);
+    beforeAll(async () => {
+      const h264 = "-c:v libx264 -preset ultrafast";
+      await makeVideo(path("ada.mp4"), FRONT, `-t 2 ${h264}`);
+      await makeVideo(path("ada.mov"), FRONT, `-t 2 ${h264}`);
+      await makeVideo(path("ada.webm"), FRONT, "-t 1 -c:v libvpx-vp9 -deadline realtime -cpu-used 8");
+      await makeVideo(path("short.mp4"), FRONT, `-t 0.5 ${h264}`);
+      await makeVideo(path("small.mp4"), FRONT, `-t 1 -vf scale=320:320 ${h264}`);
+      // Noise cannot be compressed: some megabytes.
+      await makeVideo(path("large.mp4"), FRONT, `-t 3 -vf noise=alls=100:allf=t -crf 5 ${h264}`);
+    });
+
+    test("are measured in the browser before they are uploaded", async () => {
+      const { page } = owner;
+      await page.getByRole("button", { name: "Create an avatar" }).click();
+      const dialog = page.getByRole("dialog");
+      const checks = dialog.getByRole("list", { name: "Checks of the file" });
+      for (const [name, words, isUsable] of [
+        ["ada.mov", "Type: MOV", true],
+        ["ada.webm", "Type: WebM", true],
+        ["short.mp4", "Length: 0.5 s; at least 1 s.", false],
+        ["small.mp4", "Dimensions: 320 × 320 pixels; each side at least 512.", false],
+        ["ada.mp4", "Length: 2 s", true],
+      ] as const) {
+        await chooser(page).setInputFiles(path(name));
+        await checks.getByText(words).waitFor();
+        expect([name, await dialog.getByRole("button", { name: "Create the avatar" }).isEnabled()]).toEqual([
+          name,
+          isUsable,
+        ]);
+      }
+      const preview = dialog.locator("video");
+      expect(await preview.evaluate((video: HTMLVideoElement) => video.src)).toMatch(/^blob:/);
+      await expectAccessible(page, "video");
+      await page.keyboard.press("Escape");
+      expectQuiet(owner);
+    });
+
+    test("become avatars, with the progress of the upload, and are replaced by videos alone", async () => {
+      const { page, context } = owner;
+      const devtools = await context.newCDPSession(page);
+      const limits = { offline: false, latency: 0, downloadThroughput: -1 };
+      await devtools.send("Network.enable");
+      await devtools.send("Network.emulateNetworkConditions", { ...limits, uploadThroughput: 1024 * 1024 });
+      await page.getByRole("button", { name: "Create an avatar" }).click();
+      const dialog = page.getByRole("dialog");
+      await chooser(page).setInputFiles(path("large.mp4"));
+      await dialog.getByText("Length: 3 s").waitFor();
+      await dialog.getByLabel("Name").fill("Ada");
+      await dialog.getByRole("button", { name: "Create the avatar" }).click();
+      await dialog.getByText(/^Uploading the video: [1-9]\d? %$/).waitFor();
+      await devtools.send("Network.emulateNetworkConditions", { ...limits, uploadThroughput: -1 });
+      const details = page.getByRole("dialog", { name: "Ada", exact: true });
+      await details
+        .getByText(/^(ready|failed)$/)
+        .first()
+        .waitFor({ timeout: READY_MS });
+      await details.getByText("a video", { exact: true }).waitFor();
+      await details.getByRole("button", { name: "Another video" }).click();
+      const another = page.getByRole("dialog", { name: "Another video for Ada" });
+      await chooser(page).setInputFiles(FRONT);
+      await another.getByText("Must be a video (MP4, MOV or WebM).").waitFor();
+      await chooser(page).setInputFiles(path("ada.mp4"));
+      await another.getByText("Length: 2 s").waitFor();
+      await another.getByRole("button", { name: "Use this video" }).click();
+      await another.waitFor({ state: "detached" });
+      await details.getByText("ready", { exact: true }).waitFor({ timeout: READY_MS });
+      await page.keyboard.press("Escape");
+      expectQuiet(owner);
+    });
+  });
+
+  test("more avatars than a page has are loaded on demand, and each is found by its id", async () => {
+    const { page } = owner;
+    const { service } = world;
+    const request = { name: "Seeds", environment: "test", scopes: ["*"] as ["*"] } as const;
+    const { secret } = await seedKey(service.database.db, service.tenantId, { ...request, scopes: ["*"] });
+    const call = callerOf(service, secret.reveal());
+    const ids: string[] = [];
+    for (let index = 0; index < 105; index++) {
+      const avatar = await call("POST", "/avatars", { displayName: `Avatar ${index}`, sourceKind: "image" });
+      ids.push(String(avatar["id"]));
+    }
+    const items = page.getByRole("list", { name: "Avatars" }).getByRole("listitem");
+    await owner.open("/avatars?environment=test");
+    await page.getByText("The newest 100 avatars are loaded.").waitFor();
+    expect(await items.count()).toBe(100);
+    const filter = page.getByRole("searchbox", { name: "Filter by name or id" });
+    await filter.fill(ids[2] ?? "");
+    await page.getByText("0 avatars of 100 that are loaded").waitFor();
+    await page.getByRole("button", { name: "Look up this id" }).click();
+    await page.getByRole("dialog", { name: "Avatar 2" }).getByText("draft", { exact: true }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Load older ones" }).click();
+    await items.getByText("Avatar 2", { exact: true }).waitFor();
+    await filter.fill("avatar 10");
+    expect(await items.locator("button:first-child").allTextContents()).toContain("Avatar 104");
+    await expectAccessible(page, "filtered avatars");
+    // An avatar that is gone says so.
+    await owner.open("/avatars?environment=test&avatar=ava_01h455vb4pex5vsknk084sn02q");
+    await page.getByRole("dialog").getByRole("alert").waitFor();
+    expectQuiet(owner, [/status of 404/]);
+  });
+});

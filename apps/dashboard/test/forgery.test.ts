@@ -1,0 +1,125 @@
+/** Pages of other origins, in the browser of a person who has signed in. `localhost` with another port is the same site. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import type { Person } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  let attacker: ReturnType<typeof Bun.serve>;
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+    attacker = Bun.serve({
+      port: 0,
+      hostname: "127.0.0.1",
+      fetch: () => new Response("<!doctype html><title>Attack</title>", { headers: { "content-type": "text/html" } }),
+    });
+  });
+  afterAll(async () => {
+    await attacker.stop(true);
+    await world.close();
+  });
+
+  /** What a request could change. */
+  const state = async (): Promise<unknown> => {
+    const { client } = world.service.database.db;
+    const rows = await client`select (select count(*) from api_keys) as keys, (select count(*) from users) as users,
+      (select count(*) from user_sessions) as sessions, (select count(*) from invitations) as invitations`;
+    return rows[0];
+  };
+
+  test("requests of other pages do nothing", async () => {
+    const { context } = owner;
+    const { url } = world.service;
+    const before = await state();
+    for (const host of ["localhost", "127.0.0.1"]) {
+      const page = await context.newPage();
+      await page.goto(`http://${host}:${attacker.port}/`);
+      const outcomes = await page.evaluate(async (api) => {
+        const body = JSON.stringify({ name: "Forged", environment: "live", scopes: ["*"] });
+        const headers = { "realtime-avatar-environment": "live", "content-type": "application/json" };
+        const outcome = (path: string, init: RequestInit): Promise<string> =>
+          fetch(`${api}/api/v1${path}`, { credentials: "include", ...init }).then(
+            ({ type, status }) => `${type} ${status}`,
+            () => "failed",
+          );
+        return Promise.all([
+          outcome("/api-keys", { method: "POST", body, mode: "no-cors" }),
+          outcome("/api-keys", { method: "POST", body, headers }),
+          outcome("/user-sessions/current", { method: "DELETE", headers }),
+          outcome("/user-sessions/current", { headers }),
+          outcome("/user-sessions/current", {}),
+          outcome("/users", { mode: "no-cors" }),
+        ]);
+      }, url);
+      // The page may send what every page may send, and can read nothing.
+      expect(outcomes).toEqual(["opaque 0", "failed", "failed", "failed", "failed", "opaque 0"]);
+      for (const [path, encoding] of [
+        ["/api-keys", "text/plain"],
+        ["/invitations", "application/x-www-form-urlencoded"],
+        ["/assets", "multipart/form-data"],
+      ]) {
+        const form = await context.newPage();
+        form.setDefaultTimeout(15_000);
+        await form.goto(`http://${host}:${attacker.port}/`);
+        const response = form.waitForResponse((each) => each.url().startsWith(url));
+        await form.evaluate(
+          ([action = "", enctype = ""]) => {
+            const form = Object.assign(document.createElement("form"), { action, enctype, method: "post" });
+            const input = Object.assign(document.createElement("input"), {
+              name: '{"name":"',
+              value: 'x","role":"owner"}',
+            });
+            form.append(input);
+            document.body.append(form);
+            form.submit();
+          },
+          [`${url}/api/v1${path}`, encoding],
+        );
+        expect([host, path, (await response).status()]).toEqual([host, path, 401]);
+      }
+    }
+    expect(await state()).toEqual(before);
+    await owner.open("/people");
+    await owner.page.getByRole("heading", { name: "People" }).waitFor();
+  });
+
+  test("the address alone shows nothing to a page that opens it", async () => {
+    const page = await owner.context.newPage();
+    // A navigation carries the cookie, but no header of the service.
+    const response = await page.goto(`${world.service.url}/api/v1/users`);
+    expect(response?.status()).toBe(401);
+  });
+
+  test("a cookie that was copied is worth nothing after the session has ended", async () => {
+    const [cookie] = await owner.context.cookies();
+    const headers = {
+      cookie: `${cookie?.name}=${cookie?.value}`,
+      "sec-fetch-site": "same-origin",
+      "realtime-avatar-environment": "live",
+    };
+    const read = () => fetch(`${world.service.url}/api/v1/user-sessions/current`, { headers });
+    expect((await read()).status).toBe(200);
+    await owner.open("/people");
+    await owner.page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
+    await owner.page.getByRole("button", { name: "Sign out" }).click();
+    await owner.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    expect((await read()).status).toBe(401);
+  });
+
+  test("a session that was planted in the browser is replaced by the sign-in", async () => {
+    const { page, context } = owner;
+    const name = `realtime-avatar-session-${new URL(world.service.url).port}`;
+    await context.addCookies([{ name, value: "planted", url: world.service.url, httpOnly: true, sameSite: "Strict" }]);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await page.getByRole("heading", { name: "API keys" }).waitFor();
+    const cookies = await context.cookies();
+    expect(cookies).toHaveLength(1);
+    expect(cookies[0]?.value).not.toBe("planted");
+  });
+});

@@ -1,0 +1,331 @@
+/** Keys: the first one, its secret, its changes, its lineage and its end. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import type { Page } from "playwright-core";
+import { expectAccessible } from "./support/axe.ts";
+import { callerOf } from "./support/calls.ts";
+import { DESKTOP, expectQuiet, type Person, PHONE } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+/** For a look at them. */
+const SCREENSHOTS = join(tmpdir(), "realtime-avatar-dashboard");
+
+const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+
+/** The secret that the dialog shows, copied by its button. */
+const copySecret = async (page: Page): Promise<string> => {
+  await page.getByRole("button", { name: "Copy: Live API key" }).click();
+  return clipboard(page);
+};
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  let secret = "";
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+  });
+  afterAll(() => world.close());
+
+  const card = (name: string) => owner.page.getByRole("listitem").filter({ hasText: name });
+
+  test("a key is created, and its curl line works", async () => {
+    const { page } = owner;
+    // So that the back button stays in the dashboard.
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("link", { name: "Keys" }).click();
+    await page.getByRole("button", { name: "Create a live key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("My app");
+    await dialog.getByLabel("Spend cap in credits").fill("12.5");
+    await dialog.getByLabel("Expires").selectOption({ label: "In 30 days" });
+    await dialog.getByRole("checkbox", { name: "api_keys:write" }).check();
+    await dialog.getByRole("button", { name: "Create the live key" }).click();
+    await page.getByText("This is the only time").waitFor();
+    // Neither Escape nor the back button closes the only view of the secret, and the browser asks before it reloads.
+    await page.keyboard.press("Escape");
+    await page.keyboard.press("Escape");
+    await page.evaluate("history.back()");
+    const asked = page.waitForEvent("dialog");
+    await page.evaluate("setTimeout(() => location.reload())");
+    await (await asked).dismiss();
+    expect((await asked).type()).toBe("beforeunload");
+    await page.waitForURL(/\/dashboard\/keys/);
+    await page.getByText("This is the only time").waitFor();
+    secret = await copySecret(page);
+    expect(secret).toMatch(/^rta_live_[0-9A-Za-z]{16}_[0-9A-Za-z]{49}$/);
+    await page.getByRole("button", { name: "Copy: Try it" }).click();
+    const curl = Bun.spawn(["sh", "-c", await clipboard(page)], { stdout: "pipe" });
+    const answer = JSON.parse(await new Response(curl.stdout).text());
+    expect([answer.name, answer.spendLimitCreditMicros, answer.environment]).toEqual(["My app", 12_500_000, "live"]);
+    expect(answer.scopes.sort()).toEqual(["api_keys:write", "avatars:read", "credits:read", "realtime:write"]);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    await card("My app").getByText("0 of 12.5").waitFor();
+    // The secret is nowhere on the page, nor in what the browser keeps.
+    const kept = await page.evaluate(
+      "document.documentElement.outerHTML + JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state])",
+    );
+    expect(kept).not.toContain(secret);
+    expectQuiet(owner);
+  });
+
+  test("the service's refusal of a value stands beside its field", async () => {
+    const { page } = owner;
+    await page.getByRole("button", { name: "Create a live key" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("   ");
+    // Finer than a credit micro, which would be a cap of 0.
+    await dialog.getByLabel("Spend cap in credits").fill("0.0000001");
+    await dialog.getByText("Must be a number such as 12.5").waitFor();
+    expect(await dialog.getByRole("button", { name: "Create the live key" }).isDisabled()).toBe(true);
+    await dialog.getByLabel("Spend cap in credits").fill("");
+    await dialog.getByRole("button", { name: "Create the live key" }).click();
+    await dialog.getByRole("alert").waitFor();
+    expect(await dialog.getByLabel("Name").getAttribute("aria-invalid")).toBe("true");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    expectQuiet(owner, [/status of 422/]);
+  });
+
+  test("a rotation gives a new secret, and the old one works until the overlap ends", async () => {
+    const { page } = owner;
+    await page.getByRole("link", { name: "Audit" }).click();
+    await page.getByRole("link", { name: "Keys", exact: true }).click();
+    await card("My app").getByRole("button", { name: "Rotate My app" }).click();
+    await page.getByRole("button", { name: "Rotate", exact: true }).click();
+    await page.getByText("This is the only time").waitFor();
+    const rotated = await copySecret(page);
+    expect(rotated).not.toBe(secret);
+    for (const each of [secret, rotated]) {
+      expect((await callerOf(world.service, each)("GET", "/api-keys/self"))["name"]).toBe("My app");
+    }
+    secret = rotated;
+    // Neither a reload nor the back button takes the only view away.
+    const question = page.waitForEvent("dialog");
+    const reload = page.evaluate("setTimeout(() => location.reload())");
+    expect((await question).type()).toBe("beforeunload");
+    await (await question).dismiss();
+    await reload;
+    await page.evaluate("history.back()");
+    await page.getByText("This is the only time").waitFor();
+    expect(await page.getByRole("dialog").getByText(rotated).count()).toBeGreaterThan(0);
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expectQuiet(owner);
+  });
+
+  test("the lineage is shown, and a revocation says what ends with it", async () => {
+    const { page } = owner;
+    const call = callerOf(world.service, secret);
+    const child = { name: "Child", scopes: ["api_keys:write"], environment: "live" };
+    const { apiKey } = await call("POST", "/api-keys", child);
+    await callerOf(world.service, String(apiKey))("POST", "/api-keys", {
+      name: "Grandchild",
+      scopes: ["api_keys:write"],
+      environment: "test",
+    });
+    await page.reload();
+    const names = page.getByRole("list", { name: "API keys" }).getByRole("listitem");
+    await card("Child").first().waitFor();
+    const rows = await names.evaluateAll((items) =>
+      items.map((item) => [item.querySelector("button")?.textContent, item.querySelector(".sr-only")?.textContent]),
+    );
+    const at = rows.findIndex(([name]) => name === "My app");
+    expect(rows[at + 1]).toEqual(["Child", `level ${Number(rows[at]?.[1]?.slice(6) ?? 1) + 1}`]);
+    await page.getByRole("button", { name: "My app", exact: true }).click();
+    const details = page.getByRole("dialog");
+    await details.getByText("Active keys below it").waitFor();
+    expect(page.url()).toContain("key=key_");
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: "Revoke My app" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("2 keys that it created").waitFor();
+    expect(await dialog.getByRole("listitem").allTextContents()).toEqual(["Grandchildtest", "Childlive"]);
+    await dialog.getByText("Calls that it has opened are not cut off").waitFor();
+    await dialog.getByRole("button", { name: "Revoke 3 keys" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await page.getByText("My app and 2 keys below it are revoked.").waitFor();
+    expect(await page.evaluate("document.activeElement?.id")).toBe("page");
+    await card("Child").first().waitFor({ state: "detached" });
+    await page.getByLabel(/Show revoked and expired keys/).check();
+    await card("Child").first().getByText("revoked").waitFor();
+    const refused = await call("GET", "/api-keys/self").catch((error: Error) => error.message);
+    expect(refused).toContain("revoked_api_key");
+    expectQuiet(owner);
+  });
+
+  describe("the dialog that changes a key", () => {
+    const dialog = () => owner.page.getByRole("dialog", { name: /^Change / });
+    const passkey = () => owner.page.getByRole("dialog", { name: "Confirm it is you" });
+    const changes = () => dialog().getByRole("region", { name: "What changes" });
+    const save = () => dialog().getByRole("button", { name: "Save the changes" }).click();
+    const age = () =>
+      world.service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
+    /** The key as the database has it. */
+    const stored = async (name: string) => {
+      const [row] = await world.service.database.db.client`
+        select scopes, spend_limit_credit_micros as cap, expires_at as expiry, version from api_keys where name = ${name}`;
+      return row;
+    };
+
+    beforeAll(async () => {
+      const { service } = world;
+      const scopes = ["avatars:read" as const, "api_keys:write" as const];
+      const limits = { environment: "live" as const, spendLimitCreditMicros: 5_000_000 };
+      const shop = await seedKey(service.database.db, service.tenantId, { name: "Shop", scopes, ...limits });
+      const child = { name: "Till", environment: "live", scopes: ["avatars:read"] };
+      await callerOf(service, shop.secret.reveal())("POST", "/api-keys", child);
+      await owner.open("/keys");
+    });
+
+    test("says what becomes wider and narrower, and widening asks for the passkey", async () => {
+      const { page } = owner;
+      await age();
+      await page.getByRole("button", { name: "Change Shop" }).click();
+      await changes().getByText("Nothing has been changed yet.").waitFor();
+      await dialog().getByLabel("Name").fill("Store");
+      await dialog().getByRole("checkbox", { name: "usage:read" }).check();
+      await dialog().getByRole("checkbox", { name: "avatars:read" }).uncheck();
+      await dialog().getByLabel("Spend cap in credits").fill("3");
+      await dialog().getByLabel("Expires").selectOption({ label: "In 30 days" });
+      expect(await changes().getByRole("listitem").allTextContents()).toEqual([
+        "Name: Shop → Store",
+        "widerMay also do: usage:read",
+        "narrowerMay no longer do: avatars:read",
+        "narrowerSpend cap: 5 credits → 3 credits",
+        expect.stringMatching(/^narrowerExpires: never → /),
+      ]);
+      expect(await changes().textContent()).toContain("1 active key below it keeps its own scopes, cap and expiry.");
+      await expectAccessible(page, "change a key");
+      await save();
+      await passkey().getByRole("button", { name: "Use the passkey" }).click();
+      await dialog().waitFor({ state: "detached" });
+      await card("Store").first().waitFor();
+      expect(await stored("Store")).toMatchObject({ scopes: ["api_keys:write", "usage:read"], cap: "3000000" });
+      // The limits of the key above are in effect for the one below it, whose own values stay.
+      await card("Till").getByText("In effect: 3 credits, the cap of a key above it.").waitFor();
+      expect(await stored("Till")).toMatchObject({
+        scopes: ["avatars:read"],
+        cap: "5000000",
+        expiry: null,
+        version: 1,
+      });
+      expectQuiet(owner, [/status of 403/]);
+    });
+
+    test("narrowing asks for nothing, and an expiry that is kept is not written", async () => {
+      const { page } = owner;
+      await age();
+      const before = await stored("Store");
+      await page.getByRole("button", { name: "Change Store" }).click();
+      await dialog().getByLabel("Spend cap in credits").fill("2.5");
+      const sent = page.waitForRequest((request) => request.method() === "PATCH");
+      await save();
+      expect((await sent).postDataJSON()).toEqual({ spendLimitCreditMicros: 2_500_000 });
+      await dialog().waitFor({ state: "detached" });
+      expect(await passkey().count()).toBe(0);
+      expect(await stored("Store")).toMatchObject({ cap: "2500000", expiry: before?.["expiry"] });
+      expectQuiet(owner);
+    });
+
+    test("a change of another person is not overwritten: it is shown, with what was entered", async () => {
+      const { page } = owner;
+      await page.getByRole("button", { name: "Change Store" }).click();
+      await dialog().getByLabel("Spend cap in credits").fill("2");
+      await world.service.database.db.client`
+        update api_keys set name = 'Market', scopes = '{avatars:read}', version = version + 1 where name = 'Store'`;
+      await save();
+      await dialog().getByText("The key was changed meanwhile, so nothing was saved.").waitFor();
+      expect(await dialog().getByLabel("Name").inputValue()).toBe("Market");
+      expect(await dialog().getByRole("checkbox", { name: "avatars:read" }).isChecked()).toBe(true);
+      expect(await dialog().getByLabel("Spend cap in credits").inputValue()).toBe("2");
+      expect(await stored("Market")).toMatchObject({ cap: "2500000" });
+      await expectAccessible(page, "a key that was changed meanwhile");
+      await save();
+      await dialog().waitFor({ state: "detached" });
+      expect(await stored("Market")).toMatchObject({ cap: "2000000", scopes: ["avatars:read"] });
+      expectQuiet(owner, [/status of 412/]);
+    });
+
+    test("nothing closes it while it saves", async () => {
+      const { page } = owner;
+      let release = (): void => {};
+      const held = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      await page.route(/\/api-keys\/key_/, async (route) => {
+        if (route.request().method() === "PATCH") await held;
+        await route.continue();
+      });
+      await page.getByRole("button", { name: "Change Market" }).click();
+      await dialog().getByLabel("Name").fill("Bazaar");
+      await save();
+      await dialog().locator("[aria-busy]").waitFor();
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Escape");
+      expect(await dialog().getByRole("button", { name: "Cancel" }).isDisabled()).toBe(true);
+      expect(await dialog().isVisible()).toBe(true);
+      release();
+      await dialog().waitFor({ state: "detached" });
+      await card("Bazaar").first().waitFor();
+      await page.unrouteAll();
+      expectQuiet(owner);
+    });
+  });
+
+  test("nine levels and hundreds of keys fit a desktop and a phone, and older keys are loaded on demand", async () => {
+    const { page } = owner;
+    const { service } = world;
+    const { db } = service.database;
+    const id = (time: string, index: number) => `key_01${time}${String(index).padStart(20, "0")}`;
+    const add = (time: string, index: number, name: string, lineage: string[], environment = "live") => db.client`
+      insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
+      values (${service.tenantId}, ${id(time, index)}, ${`${time}${String(index).padStart(12, "0")}`}, ${environment},
+        ${name}, '{avatars:read}', ${lineage}, 1, now())`;
+    // Older than all others, and newer than all others.
+    await Promise.all(Array.from({ length: 520 }, (_, index) => add("aaaa", index, `Old key ${index}`, [])));
+    const line = Array.from({ length: 9 }, (_, level) => id("zzzz", level));
+    for (const [level] of line.entries())
+      await add("zzzz", level, `Level ${level + 1} of a line`, line.slice(0, level));
+    await add("zzzz", 10, "Child of an old key", [id("aaaa", 0)]);
+    await add("zzzz", 11, "Child in test", [id("aaaa", 0)], "test");
+    for (const viewport of [DESKTOP, PHONE]) {
+      await page.setViewportSize(viewport);
+      await owner.open("/keys");
+      await card("Level 9 of a line").getByText("level 9", { exact: true }).waitFor({ state: "attached" });
+      const width = await card("Level 9 of a line").getByRole("button", { name: "Level 9 of a line", exact: true });
+      expect((await width.boundingBox())?.width).toBeGreaterThan(60);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(viewport.width);
+      await page.screenshot({ path: join(SCREENSHOTS, `keys-many-${viewport.width}.png`) });
+    }
+    await page.setViewportSize(DESKTOP);
+    await card("Child of an old key").getByText("Created by an older key, which is not loaded").waitFor();
+    await page.getByText("The newest 500 keys are loaded.").waitFor();
+    const filter = page.getByRole("searchbox", { name: "Filter by name or id" });
+    await filter.fill("Old key 0");
+    await page.getByText("None of the loaded keys matches.").waitFor();
+    await filter.fill(id("aaaa", 0));
+    await page.getByRole("button", { name: "Look up this id" }).click();
+    await page.getByRole("dialog", { name: "Old key 0" }).getByText("older than the loaded keys").waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("button", { name: "Load older ones" }).click();
+    await card("Old key 0").first().waitFor();
+    expect(await page.getByRole("list", { name: "API keys" }).getByRole("listitem").count()).toBe(1);
+    await filter.fill("");
+    const names = page.getByRole("list", { name: "API keys" }).getByRole("listitem");
+    const child = names.filter({ hasText: "Child of an old key" });
+    await child.getByText("level 2", { exact: true }).waitFor({ state: "attached" });
+    await owner.open("/keys?environment=test");
+    await card("Child in test").getByText("Created by a live key").waitFor();
+    await page.getByRole("button", { name: "Child in test", exact: true }).click();
+    await page.getByRole("dialog").getByText("a live key", { exact: true }).waitFor();
+    expectQuiet(owner);
+  });
+});

@@ -1,0 +1,194 @@
+/** Sign-in at a provider of OpenID Connect, in a browser, against a real provider. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { OIDC_CLIENT, type OidcServer, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
+import { expectAccessible } from "./support/axe.ts";
+import { expectQuiet, type Person } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let provider: OidcServer;
+  /** Joins with an account at the provider, and has no passkey. */
+  let grace: Person;
+  beforeAll(async () => {
+    provider = await startOidcServer();
+    world = await startWorld({
+      OIDC_ISSUER: provider.issuer,
+      OIDC_CLIENT_ID: OIDC_CLIENT.clientId,
+      OIDC_CLIENT_SECRET: OIDC_CLIENT.clientSecret,
+      OIDC_NAME: "Example Login",
+    });
+    grace = await world.person();
+  });
+  afterAll(async () => {
+    await world?.close();
+    await provider?.close();
+  });
+
+  const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
+  const button = ({ page }: Person, name: string | RegExp) => page.getByRole("button", { name });
+  /** Fills in the page of the provider. */
+  const signInAtProvider = async ({ page }: Person, login: string): Promise<void> => {
+    await page.waitForURL(`${provider.issuer}/interaction/**`);
+    await page.getByLabel("Login").fill(login);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.waitForURL(`${world.service.url}/dashboard/**`);
+  };
+  /** The cookies of the service: the provider is on localhost as well, and cookies ignore ports. */
+  const ownCookies = async ({ context }: Person) =>
+    (await context.cookies(world.service.url)).filter(({ name }) => name.startsWith("realtime-avatar-"));
+  /** The browser asks the service and the provider, and no other host. */
+  const expectOwnQuiet = (person: Person, expected: readonly RegExp[] = []): void =>
+    expectQuiet(person, [new RegExp(`request to ${provider.issuer}`), ...expected]);
+
+  test("while the provider is down, the page says so, and passkeys work", async () => {
+    const { owner } = world;
+    await owner.open(`/sign-in?tenant=${world.service.tenantId}`);
+    await button(owner, "Sign in with Example Login").click();
+    await owner.page.getByRole("alert").getByText("Example Login does not respond").waitFor();
+    await expectAccessible(owner.page, "provider down");
+    await button(owner, "Sign in with a passkey").click();
+    await heading(owner, "API keys");
+    expectOwnQuiet(owner, [/status of 503/]);
+    // From now on, it is up.
+    provider.register(`${world.service.url}/api/v1/oidc/callback`);
+  });
+
+  test("an invitation is accepted with an account at the provider", async () => {
+    const link = await world.service.invite("grace@example.com", "owner");
+    await grace.page.goto(link);
+    await button(grace, "Join with Example Login").waitFor();
+    await expectAccessible(grace.page, "register with a provider");
+    // Without a name, the page stays.
+    await button(grace, "Join with Example Login").click();
+    await grace.page.getByLabel("Your name").fill("Grace Hopper");
+    await button(grace, "Join with Example Login").click();
+    await signInAtProvider(grace, "grace-1");
+    await heading(grace, "API keys");
+    expect(grace.page.url()).toBe(`${world.service.url}/dashboard/keys`);
+    await button(grace, "Grace Hopper").waitFor();
+    const cookies = await ownCookies(grace);
+    expect(cookies.map(({ sameSite, httpOnly }) => [sameSite, httpOnly])).toEqual([["Strict", true]]);
+    expectOwnQuiet(grace);
+  });
+
+  test("a person signs out, and in again at the address that an owner finds on the page", async () => {
+    await grace.open("/people");
+    const address = await grace.page.getByText(/\/dashboard\/sign-in\?tenant=ten_/).textContent();
+    expect(address).toBe(`${world.service.url}/dashboard/sign-in?tenant=${world.service.tenantId}`);
+    await grace.page.getByRole("list", { name: "Your linked accounts" }).getByText("grace-1").waitFor();
+    await grace.page.getByText("by the provider").first().waitFor();
+    await expectAccessible(grace.page, "linked accounts");
+    await button(grace, "Grace Hopper").first().click();
+    await button(grace, "Sign out").click();
+    await heading(grace, "Sign in");
+    // This browser remembers the tenant.
+    await button(grace, "Sign in with Example Login").waitFor();
+    await grace.page.goto(address as string);
+    await button(grace, "Sign in with Example Login").waitFor();
+    await expectAccessible(grace.page, "sign-in with a provider");
+    await button(grace, "Sign in with Example Login").click();
+    // The session of the provider spares its pages.
+    await heading(grace, "API keys");
+    expectOwnQuiet(grace, [/status of 401/]);
+  });
+
+  test("an action that needs the person again leads to the provider and back to the page", async () => {
+    await grace.open("/people?environment=test");
+    await world.service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
+    await button(grace, "Invite a colleague").click();
+    const dialog = grace.page.getByRole("dialog", { name: "Confirm it is you" });
+    const invite = async () => {
+      await grace.page.getByLabel("E-mail address").fill("ada2@example.com");
+      await button(grace, "Create the link").click();
+    };
+    await invite();
+    await dialog.getByText("What you have entered here is not kept").waitFor();
+    expect(await dialog.getByRole("button", { name: "Use the passkey" }).count()).toBe(0);
+    await expectAccessible(grace.page, "confirm at the provider");
+    await dialog.getByRole("button", { name: "Confirm at Example Login" }).click();
+    await signInAtProvider(grace, "grace-1");
+    await heading(grace, "People");
+    expect(grace.page.url()).toBe(`${world.service.url}/dashboard/people?environment=test`);
+    await button(grace, "Invite a colleague").click();
+    await invite();
+    await grace.page.getByText("Send this link to").waitFor();
+    await button(grace, "Done").click();
+    expectOwnQuiet(grace, [/status of 403/]);
+  });
+
+  test("the last way to sign in is kept; a passkey allows to unlink the account", async () => {
+    const startUnlinking = () =>
+      grace.page
+        .getByRole("list", { name: "Your linked accounts" })
+        .getByRole("button", { name: /^Unlink/ })
+        .click();
+    await startUnlinking();
+    const dialog = grace.page.getByRole("dialog", { name: /^Unlink the account grace-1 at / });
+    // A second click in the place of the first must not unlink.
+    await grace.page.waitForFunction(() => document.activeElement?.textContent === "Keep it");
+    await expectAccessible(grace.page, "unlink an account");
+    await dialog.getByRole("button", { name: "Unlink it" }).click();
+    await dialog.getByRole("alert").getByText("A person keeps a passkey").waitFor();
+    await dialog.getByRole("button", { name: "Keep it" }).click();
+    await button(grace, "Add a passkey").click();
+    await grace.page.getByRole("dialog").getByLabel("Name").fill("Laptop");
+    await grace.page.getByRole("dialog").getByRole("button", { name: "Add" }).click();
+    await grace.page.getByRole("list", { name: "Your passkeys" }).getByText("Laptop").waitFor();
+    await startUnlinking();
+    await dialog.getByRole("button", { name: "Unlink it" }).click();
+    await grace.page.getByText(/^The account grace-1 at .* is unlinked\.$/).waitFor();
+    await grace.page.getByText("None. With a linked account").waitFor();
+    await button(grace, "Link an account at Example Login").click();
+    await grace.page.getByRole("list", { name: "Your linked accounts" }).getByText("grace-1").waitFor();
+    expectOwnQuiet(grace, [/status of 409/]);
+  });
+
+  test("an account of the provider that no member has linked is told why, and what to do", async () => {
+    const stranger = await world.person();
+    await stranger.open("/sign-in");
+    await stranger.page.getByText("open your team's sign-in address").waitFor();
+    await stranger.open(`/sign-in?tenant=${world.service.tenantId}`);
+    await button(stranger, "Sign in with Example Login").click();
+    // The address is that of a member.
+    await signInAtProvider(stranger, "grace");
+    await stranger.page.getByRole("alert").getByText("No member has linked this account").waitFor();
+    expect(stranger.page.url()).toEndWith("problem=unknown_identity");
+    await expectAccessible(stranger.page, "failed at the provider");
+    expect(await ownCookies(stranger)).toEqual([]);
+    expectOwnQuiet(stranger);
+    await stranger.context.close();
+  });
+
+  test("a person who says no at the provider is told so", async () => {
+    const stranger = await world.person();
+    await stranger.open(`/sign-in?tenant=${world.service.tenantId}`);
+    await button(stranger, "Sign in with Example Login").click();
+    await stranger.page.getByRole("button", { name: "Cancel" }).click();
+    await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
+    expect(await stranger.page.getByText("The words of the provider").count()).toBe(0);
+    expectOwnQuiet(stranger);
+    await stranger.context.close();
+  });
+
+  test("a code in the address is one of the known ones, or nothing", async () => {
+    const stranger = await world.person();
+    await stranger.open("/sign-in?problem=%3Cscript%3E&tenant=x");
+    await heading(stranger, "Sign in");
+    expect(await stranger.page.getByRole("alert").count()).toBe(0);
+    await stranger.open("/sign-in?problem=denied");
+    await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
+    expectOwnQuiet(stranger);
+    await stranger.context.close();
+  });
+
+  test("the service logs no code and no token", () => {
+    const log = world.service.log();
+    expect(log).toContain("/api/v1/oidc/callback");
+    expect(log).not.toMatch(/code=|state=|eyJ|rta_session_|rta_invitation_/);
+  });
+});

@@ -1,0 +1,307 @@
+/** Every page at the width of a desktop and of a phone, in both colour schemes: looks, accessibility, states, keyboard. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import type { Page } from "playwright-core";
+import { expectAccessible } from "./support/axe.ts";
+import { callerOf, makeCall } from "./support/calls.ts";
+import { DESKTOP, expectQuiet, type Person, PHONE } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+/** A folder for pictures of the pages, to look at them. They take a third of the time of these tests. */
+const SCREENSHOTS = process.env["SCREENSHOTS"];
+
+/** Writes a picture of the page if `SCREENSHOTS` is set. */
+const picture = async (page: Page, name: string, fullPage = false): Promise<void> => {
+  if (SCREENSHOTS) await page.screenshot({ path: join(SCREENSHOTS, `${name}.png`), fullPage });
+};
+
+const SCHEMES = ["light", "dark"] as const;
+
+const PAGES = [
+  ["keys", "API keys"],
+  ["avatars", "Avatars"],
+  ["usage", "Usage and credits"],
+  ["audit", "Audit"],
+  ["people", "People"],
+] as const;
+
+/** Waits until no skeleton is left. */
+const settled = async (page: Page): Promise<void> => {
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.locator(".shimmer").first().waitFor({ state: "detached" });
+};
+
+const widthOf = (page: Page) => page.evaluate("document.documentElement.scrollWidth") as Promise<number>;
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+    const { service } = world;
+    const { db } = service.database;
+    const scopes = ["*"] as ["*"];
+    const limits = { spendLimitCreditMicros: 500_000_000 };
+    const root = await seedKey(db, service.tenantId, { name: "Website", environment: "live", scopes, ...limits });
+    const call = callerOf(service, root.secret.reveal());
+    const { apiKey } = await call("POST", "/api-keys", {
+      name: "Calls of the website, with a name that is far longer than any column of any table is wide",
+      environment: "live",
+      scopes: ["realtime:write", "usage:write", "usage:read"],
+    });
+    await makeCall(call, 125);
+    await makeCall(callerOf(service, String(apiKey)), 290);
+    await call("POST", "/avatars", { displayName: "Grace", sourceKind: "image" });
+    await call("POST", "/avatars", { displayName: "A".repeat(160), sourceKind: "image" });
+  });
+  afterAll(() => world.close());
+
+  for (const [width, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+    test(`looks on a ${width}, light and dark`, async () => {
+      const { page } = owner;
+      await page.setViewportSize(viewport);
+      for (const [path, heading] of PAGES) {
+        await owner.open(`/${path}`);
+        await page.getByRole("heading", { name: heading, level: 1 }).waitFor();
+        await settled(page);
+        for (const colorScheme of SCHEMES) {
+          await page.emulateMedia({ colorScheme });
+          await picture(page, `${path}-${width}-${colorScheme}`, true);
+          await expectAccessible(page, `${path} ${width} ${colorScheme}`);
+        }
+        // Nothing is cut off or has to be scrolled sideways.
+        expect([path, await widthOf(page)]).toEqual([path, viewport.width]);
+      }
+      expectQuiet(owner);
+    });
+  }
+
+  test("dialogs are accessible, in both schemes", async () => {
+    const { page } = owner;
+    for (const [width, viewport] of Object.entries({ desktop: DESKTOP, phone: PHONE })) {
+      await page.setViewportSize(viewport);
+      for (const [path, names] of [
+        ["keys", ["Create a live key", "Change Website", "Revoke Website", "Rotate Website", "Website"]],
+        ["avatars", ["Create an avatar"]],
+        ["people", ["Invite a colleague"]],
+      ] as const) {
+        await owner.open(`/${path}`);
+        await settled(page);
+        for (const name of names) {
+          await page.getByRole("button", { name, exact: true }).click();
+          const dialog = page.getByRole("dialog");
+          await dialog.waitFor();
+          for (const colorScheme of SCHEMES) {
+            await page.emulateMedia({ colorScheme });
+            await picture(page, `${path}-${name.toLowerCase().replaceAll(" ", "-")}-${width}-${colorScheme}`);
+            await expectAccessible(page, `${name} ${width} ${colorScheme}`);
+          }
+          await page.keyboard.press("Escape");
+          await dialog.waitFor({ state: "detached" });
+        }
+      }
+    }
+    expectQuiet(owner);
+  });
+
+  test("nothing moves while a page loads", async () => {
+    const { page } = owner;
+    await page.addInitScript(`new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved = (window.moved ?? 0) + value;
+    }).observe({ type: "layout-shift", buffered: true });`);
+    for (const viewport of [DESKTOP, PHONE]) {
+      await page.setViewportSize(viewport);
+      for (const [path] of PAGES) {
+        await owner.open(`/${path}`);
+        await settled(page);
+        // 0.1 is the limit of a good page: web.dev/articles/cls
+        expect([path, ((await page.evaluate("window.moved ?? 0")) as number) < 0.1]).toEqual([path, true]);
+      }
+    }
+    expectQuiet(owner);
+  });
+
+  test("a failure shows the problem's own words and its request id", async () => {
+    const { page } = owner;
+    await page.setViewportSize(DESKTOP);
+    const requestId = crypto.randomUUID();
+    const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
+    const detail = "The words of the service.";
+    await page.route("**/api/v1/api-keys?*", (route) =>
+      route.fulfill({
+        status: 500,
+        contentType: "application/problem+json",
+        body: JSON.stringify({ ...problem, detail, requestId, retryable: false }),
+      }),
+    );
+    await owner.open("/keys");
+    const alert = page.getByRole("alert");
+    await alert.waitFor();
+    expect(await alert.textContent()).toContain(detail);
+    expect(await alert.textContent()).toContain(requestId);
+    await expectAccessible(page, "failure");
+    await picture(page, "failure");
+    await page.unroute("**/api/v1/api-keys?*");
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByRole("button", { name: "Website", exact: true }).waitFor();
+    expect(await alert.count()).toBe(0);
+    expectQuiet(owner, [/status of 500/]);
+  });
+
+  test("a device without a connection is told so, and goes on later", async () => {
+    const { page, context } = owner;
+    await owner.open("/keys");
+    await settled(page);
+    await context.setOffline(true);
+    await page.getByText("This device is offline").waitFor();
+    await picture(page, "offline");
+    // A list that nothing else reads again.
+    await page.getByRole("link", { name: "People" }).click();
+    await page.getByText("The page is read again when the connection is back.").first().waitFor();
+    await context.setOffline(false);
+    await page.getByText("This device is offline").first().waitFor({ state: "detached" });
+    await page.getByRole("list", { name: "Your passkeys" }).getByText("First passkey").waitFor();
+    expect(await page.getByRole("alert").count()).toBe(0);
+
+    // An action is not repeated by itself: it can have been done.
+    await page.getByRole("button", { name: "Invite a colleague" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("E-mail address").fill("grace@example.com");
+    await context.setOffline(true);
+    await dialog.getByRole("button", { name: "Create the link" }).click();
+    await dialog.getByText("Try again when the connection is back.").waitFor();
+    await context.setOffline(false);
+    await dialog.getByText("The service did not respond. Try again.").waitFor();
+    await dialog.getByRole("button", { name: "Create the link" }).click();
+    await page.getByText("Send this link to").waitFor();
+    await page.getByRole("button", { name: "Done" }).click();
+    expectQuiet(owner, [/ERR_INTERNET_DISCONNECTED/]);
+  });
+
+  test("an error of a long dialog comes into view", async () => {
+    const { page } = owner;
+    await page.setViewportSize(PHONE);
+    await owner.open("/keys");
+    await page.getByRole("button", { name: "Create a live key" }).click();
+    const dialog = page.getByRole("dialog");
+    // The service refuses it; the browser does not.
+    await dialog.getByLabel("Name").fill("   ");
+    await dialog.evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await dialog.getByRole("button", { name: "Create the live key" }).click();
+    await dialog.getByRole("alert").waitFor();
+    const [alert, frame] = await Promise.all([dialog.getByRole("alert").boundingBox(), dialog.boundingBox()]);
+    expect((alert?.y ?? 0) >= (frame?.y ?? 0)).toBe(true);
+    await page.keyboard.press("Escape");
+    await page.setViewportSize(DESKTOP);
+    expectQuiet(owner, [/status of 422/]);
+  });
+
+  test("the keyboard reaches everything, and a dialog gives the focus back", async () => {
+    const { page } = owner;
+    await owner.open("/keys");
+    await settled(page);
+    const focused = () =>
+      page.evaluate(
+        "document.activeElement?.getAttribute('aria-label') || document.activeElement?.textContent || ''",
+      ) as Promise<string>;
+    const reached: string[] = [];
+    for (let presses = 0; presses < 60; presses++) {
+      await page.keyboard.press("Tab");
+      const name = await focused();
+      if (reached.length > 0 && name === reached[0]) break;
+      reached.push(name);
+    }
+    for (const name of [
+      "Skip to the page",
+      "Keys",
+      "People",
+      "Create a live key",
+      "Website",
+      "Change Website",
+      "Revoke Website",
+    ]) {
+      expect(reached).toContain(name);
+    }
+    const opener = page.getByRole("button", { name: "Revoke Website" });
+    await opener.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").waitFor();
+    expect(await focused()).toBe("Keep it");
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(await focused()).toBe("Revoke Website");
+    expectQuiet(owner);
+  });
+
+  test("a file that is dropped where nothing takes it leaves the page as it is", async () => {
+    const { page } = owner;
+    await owner.open("/keys");
+    await settled(page);
+    const isKept = await page.evaluate(`(() => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["x"], "photo.jpg", { type: "image/jpeg" }));
+      const dropped = (type) => new DragEvent(type, { bubbles: true, cancelable: true, dataTransfer });
+      // False: what the browser would do by itself, to show the file in place of the page, is prevented.
+      return ["dragover", "drop"].map((type) => document.querySelector("main").dispatchEvent(dropped(type)));
+    })()`);
+    expect(isKept).toEqual([false, false]);
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    expectQuiet(owner);
+  });
+
+  test("an empty account says what to do next", async () => {
+    const { page } = owner;
+    await page.setViewportSize(DESKTOP);
+    await page.route(/\/api\/v1\/(api-keys|avatars|audit-events)/, (route) =>
+      route.fulfill({ json: { data: [], nextCursor: null } }),
+    );
+    for (const [path, words] of [
+      ["keys", "Create your first key"],
+      ["avatars", "Create your first avatar"],
+      ["audit", "Create a key or an avatar"],
+    ] as const) {
+      await owner.open(`/${path}`);
+      await page.getByText(words).waitFor();
+      await picture(page, `${path}-empty`);
+      await expectAccessible(page, `${path} empty`);
+    }
+    await page.unrouteAll();
+    expectQuiet(owner);
+  });
+
+  test("the environment cannot be overlooked, and is part of the address", async () => {
+    const { page } = owner;
+    await owner.open("/keys");
+    await settled(page);
+    for (const viewport of [PHONE, DESKTOP]) {
+      await page.setViewportSize(viewport);
+      const place = () => page.getByText("Test", { exact: true }).boundingBox();
+      const before = await place();
+      await page.getByText("Test", { exact: true }).click();
+      await page.getByText("Test environment: separate from live calls").waitFor();
+      // The switch stays under the pointer.
+      expect(await place()).toEqual(before);
+      await page.getByText("Live", { exact: true }).click();
+      await page.getByText("Live environment: calls spend live credits").waitFor();
+    }
+    await page.getByText("Test", { exact: true }).click();
+    await page.getByText("Test environment").waitFor();
+    expect(page.url()).toContain("environment=test");
+    await page.getByRole("link", { name: "Usage", exact: true }).click();
+    await page.getByRole("heading", { name: "Usage and credits" }).waitFor();
+    expect(page.url()).toContain("environment=test");
+    await settled(page);
+    await expectAccessible(page, "test environment");
+    await page.reload();
+    await page.getByText("Test environment").waitFor();
+    await page.getByText("Live", { exact: true }).click();
+    await page.getByText("Test environment").waitFor({ state: "detached" });
+    expectQuiet(owner);
+  });
+});

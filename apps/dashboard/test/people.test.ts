@@ -1,0 +1,243 @@
+/** People: invitations, roles, passkeys and sessions, by several persons in browsers of their own. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import type { Page } from "playwright-core";
+import { expectAccessible } from "./support/axe.ts";
+import { expectQuiet, type Person, register } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  let viewer: Person;
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+    viewer = await world.person();
+  });
+  afterAll(() => world.close());
+
+  const rows = (person: Person, list: string) => person.page.getByRole("list", { name: list }).getByRole("listitem");
+
+  test("an owner invites a colleague, who registers", async () => {
+    const { page } = owner;
+    await owner.open("/people");
+    await page.getByRole("button", { name: "Invite a colleague" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("E-mail address").fill("Grace@Example.com");
+    await dialog.getByLabel("Role").selectOption("viewer");
+    await dialog.getByRole("button", { name: "Create the link" }).click();
+    await page.getByText("Send this link to").waitFor();
+    await page.getByText("It is not shown again").waitFor();
+    // The public URL of this service is localhost.
+    await page.getByText("The link works only on the computer on which the service runs.").waitFor();
+    await expectAccessible(page, "link");
+    await page.getByRole("button", { name: /^Copy: Link/ }).click();
+    const link = await clipboard(page);
+    expect(link).toStartWith(`${world.service.url}/dashboard/register#`);
+    await page.getByRole("button", { name: "Done" }).click();
+    await rows(owner, "Open invitations").getByText("grace@example.com").waitFor();
+    await register(viewer, link, "Grace Hopper");
+    // Without a reload.
+    await rows(owner, "Members").getByText("Grace Hopper").waitFor();
+    await page.getByText("None. An invitation is a link").waitFor();
+    expectQuiet(owner);
+    expectQuiet(viewer);
+  });
+
+  test("an invitation is withdrawn", async () => {
+    const { page } = owner;
+    const link = await world.service.invite("eve@example.com", "owner");
+    await page.reload();
+    await page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" }).click();
+    await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
+    await page.getByText("None. An invitation is a link").waitFor();
+    const person = await world.person();
+    await person.page.goto(link);
+    await person.page.getByText("This link is not valid: it was used, withdrawn or has expired").waitFor();
+    await person.context.close();
+    expectQuiet(owner);
+  });
+
+  test("an invitation that is gone meanwhile is not shown as open", async () => {
+    const { page } = owner;
+    await world.service.invite("eve@example.com", "viewer");
+    await page.reload();
+    const withdraw = page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" });
+    await withdraw.waitFor();
+    await world.service.database.db.client`delete from invitations where email = 'eve@example.com'`;
+    await withdraw.click();
+    await page.getByText("The invitation of eve@example.com is not open any more").waitFor();
+    await withdraw.waitFor({ state: "detached" });
+    expect(await page.getByRole("alert").count()).toBe(0);
+    expect(await page.evaluate("document.activeElement?.id")).toBe("page");
+    expectQuiet(owner, [/status of 404/]);
+  });
+
+  test("a viewer sees all pages, and nothing that changes something", async () => {
+    const { page } = viewer;
+    for (const [path, buttons] of [
+      ["/keys", [/Create/, /Rotate/, /Revoke/]],
+      ["/avatars", [/Create/]],
+      ["/people", [/Invite/, /Remove/]],
+    ] as const) {
+      await viewer.open(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator(".shimmer").first().waitFor({ state: "detached" });
+      for (const name of buttons) expect([path, await page.getByRole("button", { name }).count()]).toEqual([path, 0]);
+      expect(await page.getByRole("alert").count()).toBe(0);
+    }
+    for (const path of ["/usage", "/audit"]) {
+      await viewer.open(path);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      await page.locator(".shimmer").first().waitFor({ state: "detached" });
+      expect([path, await page.getByRole("alert").count()]).toEqual([path, 0]);
+    }
+    expectQuiet(viewer);
+  });
+
+  test("a new role holds at once, and the last owner stays one", async () => {
+    const { page } = owner;
+    await owner.open("/people");
+    const changed = page.waitForResponse((response) => response.request().method() === "PATCH" && response.ok());
+    await page.getByLabel("Role of Grace Hopper").selectOption("developer");
+    await changed;
+    await viewer.open("/keys");
+    await viewer.page.getByRole("button", { name: "Create a live key" }).waitFor();
+    await page.getByLabel("Role of Ada Lovelace").selectOption("viewer");
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").textContent()).toContain("A tenant keeps an owner");
+    await page.reload();
+    expect(await page.getByLabel("Role of Ada Lovelace").inputValue()).toBe("owner");
+    await page.getByRole("button", { name: "Remove Ada Lovelace" }).click();
+    const removal = page.getByRole("dialog", { name: "Remove Ada Lovelace" });
+    await removal.getByText("Ada Lovelace is the only owner, and cannot be removed.").waitFor();
+    expect(await removal.getByRole("button", { name: "Remove" }).isDisabled()).toBe(true);
+    await removal.getByRole("button", { name: "Keep" }).click();
+    expectQuiet(owner, [/status of 409/]);
+    expectQuiet(viewer);
+  });
+
+  test("passkeys are renamed and deleted, but never the last; a link adds one on another device", async () => {
+    const { page } = owner;
+    await owner.open("/people");
+    const passkeys = rows(owner, "Your passkeys");
+    await passkeys.getByRole("button", { name: /^Delete/ }).click();
+    const deletion = page.getByRole("dialog", { name: /^Delete the passkey/ });
+    await deletion.getByRole("button", { name: "Delete it for good" }).click();
+    await page.getByRole("alert").waitFor();
+    expect(await page.getByRole("alert").textContent()).toContain("A person keeps a passkey");
+    await deletion.getByRole("button", { name: "Keep it" }).click();
+
+    // A device that waits does not hold the dialog.
+    await owner.authenticator.agree(false);
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    const addition = page.getByRole("dialog", { name: "Add a passkey on this device" });
+    await addition.getByLabel("Name").fill("Key");
+    await addition.getByRole("button", { name: "Add" }).click();
+    await addition.getByRole("button", { name: "Cancel" }).click();
+    await addition.waitFor({ state: "detached" });
+    await owner.authenticator.agree(true);
+
+    await page.getByRole("button", { name: "Link for another device" }).click();
+    await page.getByRole("button", { name: /^Copy: Link/ }).click();
+    const link = await clipboard(page);
+    await page.getByRole("button", { name: "Done" }).click();
+    const device = await world.person();
+    await device.page.goto(link);
+    await device.page.getByText("You add a passkey on this device").waitFor();
+    await register(device, link, "Phone");
+    expectQuiet(device);
+    await page.reload();
+    await passkeys.nth(1).waitFor();
+    expect(await rows(owner, "Members").count()).toBe(2);
+
+    await passkeys
+      .first()
+      .getByRole("button", { name: /^Rename/ })
+      .click();
+    await page.getByRole("dialog").getByLabel("Name").fill("The phone");
+    await page.getByRole("dialog").getByRole("button", { name: "Rename" }).click();
+    await passkeys.getByText("The phone").waitFor();
+    await page.getByRole("button", { name: "Delete The phone" }).click();
+    await page.getByRole("button", { name: "Delete it for good" }).click();
+    await passkeys.getByText("The phone").waitFor({ state: "detached" });
+    await device.context.close();
+    expectQuiet(owner, [/status of 409/]);
+  });
+
+  test("an owner ends a session, and removes a member: both hold at once", async () => {
+    const { page } = owner;
+    await owner.open("/people");
+    const sessions = rows(owner, "Open sessions");
+    await sessions
+      .filter({ hasText: "Grace Hopper" })
+      .getByRole("button", { name: /^End the session/ })
+      .click();
+    await sessions.filter({ hasText: "Grace Hopper" }).waitFor({ state: "detached" });
+    await page.getByText("The session of Grace Hopper has ended.").waitFor();
+    await viewer.page.getByRole("link", { name: "Audit" }).click();
+    await viewer.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await viewer.page.getByText("Your session has ended").waitFor();
+    await viewer.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await viewer.page.getByRole("heading", { name: "Audit" }).waitFor();
+
+    await page.getByRole("button", { name: "Remove Grace Hopper" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
+    await rows(owner, "Members").filter({ hasText: "Grace Hopper" }).waitFor({ state: "detached" });
+    await viewer.page.getByRole("link", { name: "Usage" }).click();
+    await viewer.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await viewer.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await viewer.page.getByRole("alert").waitFor();
+    expectQuiet(owner);
+    expectQuiet(viewer, [/status of (401|422)/]);
+  });
+
+  test("an action that needs the passkey again asks for it, and then is done", async () => {
+    const { page } = owner;
+    const { client } = world.service.database.db;
+    const age = () => client`update user_sessions set verified_until = now() - interval '1 minute'`;
+    await owner.open("/keys");
+    await page.getByRole("button", { name: "Create a live key" }).first().click();
+    await page.getByRole("dialog").getByLabel("Name").fill("After five minutes");
+    await age();
+    await page.getByRole("button", { name: "Create the live key" }).click();
+    const dialog = page.getByRole("dialog", { name: "Confirm it is you" });
+    await dialog.waitFor();
+    await expectAccessible(page, "passkey again");
+    // The device waits for a person who does not touch it.
+    await owner.authenticator.agree(false);
+    await dialog.getByRole("button", { name: "Use the passkey" }).click();
+    await dialog.getByText("Your device is asking for the passkey.").waitFor();
+    await dialog.getByRole("button", { name: "Cancel" }).click();
+    await dialog.waitFor({ state: "detached" });
+    expect(await page.getByText("This is the only time").count()).toBe(0);
+    await owner.authenticator.agree(true);
+    await page.getByRole("button", { name: "Create the live key" }).click();
+    await dialog.getByRole("button", { name: "Use the passkey" }).click();
+    await page.getByText("This is the only time").waitFor();
+    await page.getByRole("button", { name: "I have stored it" }).click();
+    expectQuiet(owner, [/status of 403/]);
+  });
+
+  test("the audit trail names the person", async () => {
+    const { page } = owner;
+    await owner.open("/audit?action=api_key.created");
+    await rows(owner, "Events").getByText("Ada Lovelace").first().waitFor();
+    const [event] = await rows(owner, "Events").allTextContents();
+    expect(event).toContain("Key created");
+    expect(event).toContain("After five minutes");
+    expect(event).toContain("Ada Lovelace");
+    await owner.open("/audit?action=user_session.created");
+    await rows(owner, "Events").getByRole("link", { name: "A session" }).first().waitFor();
+    await page.getByLabel("Action").selectOption({ label: "Member removed" });
+    await page.getByText("Member removed").nth(1).waitFor();
+    expect(await rows(owner, "Events").count()).toBe(1);
+    expectQuiet(owner);
+  });
+});

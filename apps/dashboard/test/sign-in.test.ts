@@ -1,0 +1,145 @@
+/** Registration, the sign-in and its refusals, and every page by its address. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { expectAccessible } from "./support/axe.ts";
+import { expectQuiet, type Person, register } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+  });
+  afterAll(() => world.close());
+
+  const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
+
+  test("each page has an address, which survives a reload", async () => {
+    for (const [path, name] of [
+      ["", "API keys"],
+      ["/keys", "API keys"],
+      ["/avatars", "Avatars"],
+      ["/usage", "Usage and credits"],
+      ["/audit", "Audit"],
+      ["/people", "People"],
+    ] as const) {
+      await owner.open(path);
+      await heading(owner, name);
+      expect(await owner.page.title()).toBe(`${name} · Realtime Avatar Service`);
+    }
+    expectQuiet(owner);
+  });
+
+  test("a person signs out and in again; without a session every page leads to the sign-in", async () => {
+    const { page } = owner;
+    await owner.open("/keys");
+    await page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await heading(owner, "Sign in");
+    await expectAccessible(page, "sign-in");
+    for (const path of ["/keys", "/people", ""]) {
+      await owner.open(path);
+      await heading(owner, "Sign in");
+    }
+    expect(await page.getByText("Your session has ended").count()).toBe(0);
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await heading(owner, "API keys");
+    // What the browser says of the reads without a session.
+    expectQuiet(owner, [/status of 401/]);
+  });
+
+  test("a session that ends elsewhere ends on the page", async () => {
+    const { page, context } = owner;
+    await owner.open("/keys");
+    await heading(owner, "API keys");
+    await context.clearCookies();
+    await page.getByRole("link", { name: "Audit" }).click();
+    await heading(owner, "Sign in");
+    await page.getByText("Your session has ended").waitFor();
+    await expectAccessible(page, "ended session");
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    // Back where the person wanted to be.
+    await heading(owner, "Audit");
+    await context.clearCookies();
+    await owner.open("/usage?days=7&environment=test");
+    await page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await heading(owner, "Usage and credits");
+    expect(new URL(page.url()).search).toBe("?environment=test&days=7");
+    expectQuiet(owner, [/status of 401/]);
+  });
+
+  test("a link registers one person, once", async () => {
+    const link = await world.service.invite("grace@example.com", "developer");
+    const [first, second] = [await world.person(), await world.person()];
+    await first.page.goto(link);
+    await first.page.getByText("developer").waitFor();
+    await expectAccessible(first.page, "register");
+    await register(first, link, "Grace Hopper");
+    // The token is not left in the address.
+    expect(first.page.url()).not.toContain("#");
+    await second.page.goto(link);
+    await second.page.getByRole("alert").waitFor();
+    expect(await second.page.getByRole("alert").textContent()).toContain(
+      "This link is not valid: it was used, withdrawn or has expired",
+    );
+    expect(await second.page.getByRole("button", { name: "Try again" }).count()).toBe(0);
+    await expectAccessible(second.page, "spent link");
+    await second.page.getByRole("link", { name: "Open the dashboard" }).click();
+    await heading(second, "Sign in");
+    // The person who has used it opens it again.
+    await first.page.goto(link);
+    await first.page.getByRole("link", { name: "Open the dashboard" }).click();
+    await heading(first, "API keys");
+    expectQuiet(first, [/status of 404/]);
+    expectQuiet(second, [/status of (401|404)/]);
+    await Promise.all([first.context.close(), second.context.close()]);
+  });
+
+  test("without a token the page says what it needs", async () => {
+    const person = await world.person();
+    await person.open("/register");
+    await person.page.getByText("This page needs an invitation").waitFor();
+    expectQuiet(person);
+    await person.context.close();
+  });
+
+  test("a passkey that is not used is told, and nothing is left behind", async () => {
+    const person = await world.person();
+    await person.open("/sign-in");
+    // This authenticator has no passkey of the service.
+    await person.page.getByRole("button", { name: "Sign in with a passkey" }).click();
+    await person.page.getByRole("alert").waitFor();
+    expect(await person.page.getByRole("alert").textContent()).toContain("The passkey was not used");
+    expect(await person.context.cookies()).toEqual([]);
+    expectQuiet(person);
+    await person.context.close();
+  });
+
+  test("at another origin, the page only links to the right one", async () => {
+    const person = await world.person();
+    const { url } = world.service;
+    await person.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
+    const link = person.page.getByRole("link", { name: url });
+    expect(await link.getAttribute("href")).toBe(`${url}/dashboard/sign-in`);
+    expect(await person.page.getByRole("button").count()).toBe(0);
+    await person.context.close();
+  });
+
+  test("scripts cannot read the cookie, and another page cannot frame this one", async () => {
+    const [cookie] = await owner.context.cookies();
+    expect([cookie?.httpOnly, cookie?.sameSite, cookie?.path]).toEqual([true, "Strict", "/"]);
+    expect(await owner.page.evaluate("document.cookie")).toBe("");
+    const person = await world.person();
+    await person.page.setContent(`<iframe src="${world.service.url}/dashboard/keys"></iframe>`);
+    await person.page.waitForTimeout(500);
+    const frame = person.page.frames()[1];
+    expect(frame?.url()).toMatch(/^chrome-error:/);
+    expect(person.complaints.join()).toContain("frame-ancestors");
+    await person.context.close();
+  });
+});

@@ -1,0 +1,15 @@
+/** Accessibility of a page, by axe. */
+import { expect } from "bun:test";
+import axe from "axe-core";
+import type { Page } from "playwright-core";
+
+type Violation = { id: string; impact: string; nodes: string[] };
+
+/** Fails on violations that axe calls serious or critical. */
+export const expectAccessible = async (page: Page, name: string): Promise<void> => {
+  if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
+  const violations = (await page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+    violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`)) as Violation[];
+  const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+  expect([name, ...serious]).toEqual([name]);
+};

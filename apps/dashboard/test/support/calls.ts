@@ -1,0 +1,28 @@
+/** Calls of an application, which the pages then show. */
+import type { Service } from "./service.ts";
+
+export type Caller = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
+
+/** Calls the API with a key. Throws unless it succeeds. */
+export const callerOf =
+  ({ url }: Pick<Service, "url">, apiKey: string): Caller =>
+  async (method, path, body) => {
+    const response = await fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${apiKey}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const result = (await response.json()) as Record<string, unknown>;
+    if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(result)}`);
+    return result;
+  };
+
+/** Holds a call of `seconds`, and ends it. Returns its id. */
+export const makeCall = async (call: Caller, seconds: number, avatarId?: string): Promise<string> => {
+  const { sessionId } = await call("POST", "/usage/sessions", {
+    maxSessionSeconds: seconds,
+    ...(avatarId && { avatarId }),
+  });
+  await call("POST", `/usage/sessions/${sessionId}/release`, { usedCreditMicros: seconds * 1_000_000 });
+  return String(sessionId);
+};

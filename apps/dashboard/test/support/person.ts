@@ -1,0 +1,83 @@
+/** A person with a browser and a passkey. */
+import { expect } from "bun:test";
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import type { Service } from "./service.ts";
+
+export const DESKTOP = { width: 1280, height: 800 };
+export const PHONE = { width: 375, height: 740 };
+
+export type Person = {
+  page: Page;
+  context: BrowserContext;
+  /** What the browser complained about, and requests to other hosts. */
+  complaints: string[];
+  /** A virtual authenticator that agrees to everything. `remove` takes it away; `agree(false)` lets its requests wait. */
+  authenticator: { remove(): Promise<void>; agree(does: boolean): Promise<void> };
+  /** Opens a page of the dashboard by its address. */
+  open(path: string): Promise<void>;
+};
+
+/** Collects all that the console says, except the failed loads that a test expects. */
+const watch = (page: Page, origin: string, complaints: string[]): void => {
+  // Pictures come from the address at which the service listens.
+  const own = new RegExp(`^(${origin}|${origin.replace("localhost", "127.0.0.1")}/public)/|^(data|blob):`);
+  page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(error.message));
+  page.on("request", (request) => {
+    const url = request.url();
+    if (!own.test(url)) complaints.push(`request to ${url}`);
+  });
+};
+
+const ALWAYS_PRESENT = {
+  protocol: "ctap2",
+  transport: "internal",
+  hasResidentKey: true,
+  hasUserVerification: true,
+  isUserVerified: true,
+  automaticPresenceSimulation: true,
+} as const;
+
+/** Opens a browser of a person who has no account yet. */
+export const newPerson = async (
+  browser: Browser,
+  service: Pick<Service, "url">,
+  options: BrowserContextOptions = {},
+): Promise<Person> => {
+  const context = await browser.newContext({ viewport: DESKTOP, reducedMotion: "reduce", ...options });
+  await context.grantPermissions(["clipboard-read", "clipboard-write"], { origin: service.url });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60_000);
+  const complaints: string[] = [];
+  watch(page, service.url, complaints);
+  const devtools = await context.newCDPSession(page);
+  await devtools.send("WebAuthn.enable");
+  const { authenticatorId } = await devtools.send("WebAuthn.addVirtualAuthenticator", { options: ALWAYS_PRESENT });
+  return {
+    page,
+    context,
+    complaints,
+    authenticator: {
+      agree: (enabled) =>
+        devtools.send("WebAuthn.setAutomaticPresenceSimulation", { authenticatorId, enabled }).then(() => {}),
+      remove: () => devtools.send("WebAuthn.removeVirtualAuthenticator", { authenticatorId }).then(() => {}),
+    },
+    open: async (path) => {
+      await page.goto(`${service.url}/dashboard${path}`);
+    },
+  };
+};
+
+/** Registers the person with a link, and waits for the first page. */
+export const register = async ({ page }: Person, link: string, name: string): Promise<void> => {
+  await page.goto(link);
+  await page.getByLabel(/Your name|Name of the passkey/).fill(name);
+  await page.getByRole("button", { name: "Register a passkey" }).click();
+  await page.getByRole("heading", { name: "API keys", level: 1 }).waitFor();
+};
+
+/** Fails when the console said something, or the page asked another host. A failed load is expected where it is named. */
+export const expectQuiet = ({ complaints }: Person, expected: readonly RegExp[] = []): void => {
+  expect(complaints.filter((text) => !expected.some((pattern) => pattern.test(text)))).toEqual([]);
+  complaints.length = 0;
+};

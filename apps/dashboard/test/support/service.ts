@@ -1,0 +1,58 @@
+/** A running service for the browser, in a process of its own, with its worker. */
+import { join } from "node:path";
+import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
+import type { Role } from "@realtime-avatar/domain/people/roles";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { release, startProcess } from "@realtime-avatar/testing/processes";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+
+export type Service = {
+  /** The public URL, at a name for which browsers have passkeys. */
+  url: string;
+  database: TestDatabase;
+  tenantId: Awaited<ReturnType<typeof seedTenant>>;
+  /** A link with which a person with this role registers. */
+  invite(email: string, role: Role): Promise<string>;
+  /** What the service has logged. */
+  log(): string;
+  close(): Promise<void>;
+};
+
+/** Starts the service, with a tenant that has credits for an hour of calls. */
+export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
+  const database = await testDatabase();
+  const folder = await temporaryFolder();
+  removeAtEnd(folder);
+  const running = startProcess(release(), {
+    PORT: "0",
+    DATABASE_URL: database.url,
+    DATA_DIR: join(folder, "data"),
+    WORKER: "true",
+    ...variables,
+  });
+  const [, address = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
+  const url = address.replace("127.0.0.1", "localhost");
+  const { db } = database;
+  const credits = 3_600_000_000;
+  const tenantId = await seedTenant(db, { live: credits, test: credits });
+  return {
+    url,
+    database,
+    tenantId,
+    invite: async (email, role) => {
+      const { now } = operatorOrigin();
+      const created = newInvitation({ tenantId, email, role, userId: null, createdBy: null }, { now, random });
+      await insertInvitation(db, created, null, operatorOrigin());
+      return invitationUrl(url, created.token);
+    },
+    log: running.stdout,
+    close: async () => {
+      running.kill("SIGTERM");
+      await running.exited;
+      await database.close();
+    },
+  };
+};

@@ -1,0 +1,31 @@
+/** Files that become sources of avatars, and how long the browser takes to measure them. */
+import type { Page } from "playwright-core";
+
+/** The file input of the open dialog. */
+export const chooser = (page: Page) => page.getByLabel(/^Drop a|Click or drop/);
+
+/** As far as its first bytes. */
+export const DAMAGED_PNG = Buffer.from("89504e470d0a1a0a0000000d4948445200000001", "hex");
+
+/** Holds each image that is measured from now on, until `release`. */
+export const HOLD = `
+  window.decode ??= window.createImageBitmap;
+  window.release = undefined;
+  window.createImageBitmap = (file) => new Promise((resolve) => (window.release = () => resolve(window.decode(file))));
+`;
+
+/** Waits until the measuring of an image is held. `waitForFunction` polls by `eval`, which the policy of the page forbids. */
+export const released = async (page: Page): Promise<void> => {
+  while (!(await page.evaluate("typeof window.release === 'function'"))) await page.waitForTimeout(20);
+};
+
+export const FFMPEG = Bun.which("ffmpeg");
+
+/** Writes a video of a photo, which ffmpeg makes with these options. */
+export const makeVideo = async (path: string, source: string, options: string): Promise<void> => {
+  const [input = [], output = []] = ["-v error -loop 1 -i", `-r 10 -pix_fmt yuv420p ${options}`].map((words) =>
+    words.split(" "),
+  );
+  const made = Bun.spawn([FFMPEG as string, ...input, source, ...output, path], { stderr: "pipe" });
+  if ((await made.exited) !== 0) throw new Error(await new Response(made.stderr).text());
+};

@@ -1,0 +1,111 @@
+/** Usage and credits: the numbers are those of the calls, and an entry leads to its call and its key. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { BROWSER } from "@realtime-avatar/testing/browser";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { callerOf, makeCall } from "./support/calls.ts";
+import { expectQuiet, type Person } from "./support/person.ts";
+import { startWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+describe.skipIf(!BROWSER)("in Chromium", () => {
+  let world: World;
+  let owner: Person;
+  let sessionId = "";
+  beforeAll(async () => {
+    world = await startWorld();
+    owner = world.owner;
+    const { service } = world;
+    const key = async (name: string) => {
+      const seeded = { name, environment: "live", scopes: ["*"] as ["*"] } as const;
+      const { secret } = await seedKey(service.database.db, service.tenantId, { ...seeded, scopes: ["*"] });
+      return callerOf(service, secret.reveal());
+    };
+    const [website, phone] = [await key("Website"), await key("Phone app")];
+    await makeCall(website, 100);
+    await makeCall(website, 50);
+    sessionId = await makeCall(phone, 1000);
+    await phone("POST", "/usage/sessions", { maxSessionSeconds: 60 });
+  });
+  afterAll(() => world.close());
+
+  test("the balance and the charts add up", async () => {
+    const { page } = owner;
+    await owner.open("/usage?days=7");
+    const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd").textContent();
+    await page.getByText("Available").waitFor();
+    expect(await tile("Available")).toBe("2,390 credits");
+    expect(await tile("Held by open calls")).toBe("60 credits");
+    expect(await tile("Added in all")).toBe("3,600 credits");
+    expect(await tile("Charged in all")).toBe("1,150 credits");
+    await page.getByText("A second of a call costs 1 credit.").waitFor();
+    await page.getByRole("img", { name: "1,150 credits in 7 days" }).waitFor();
+    const byKey = page.getByRole("list", { name: "Credits by key" }).getByRole("listitem");
+    await byKey.getByText("Phone app").waitFor();
+    expect(await byKey.allTextContents()).toEqual(["Phone app1,000", "Website150"]);
+    const byAvatar = page.getByRole("list", { name: "Credits by avatar" }).getByRole("listitem");
+    expect(await byAvatar.allTextContents()).toEqual(["No avatar1,150"]);
+    await page.getByText("Show as a table").nth(1).click();
+    expect(await page.getByRole("cell", { name: "1,000" }).count()).toBe(1);
+    expectQuiet(owner);
+  });
+
+  test("an entry leads to its call, and the call to its key", async () => {
+    const { page } = owner;
+    await owner.open("/usage");
+    const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
+    await entries.first().waitFor();
+    await page.getByLabel("Kind of entry").selectOption({ label: "Charged for a call" });
+    await entries.filter({ hasText: "1,000" }).getByRole("link", { name: "Call" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText(sessionId).first().waitFor();
+    await dialog.getByText("1,000 credits").waitFor();
+    expect(page.url()).toContain(`session=${sessionId}`);
+    await dialog.getByRole("link", { name: "Phone app" }).click();
+    await page.getByRole("dialog", { name: "Phone app" }).waitFor();
+    await page.getByRole("dialog").getByText("1,000 credits spent, no cap").waitFor();
+    // Back, to the call.
+    await page.goBack();
+    await page.getByRole("dialog", { name: "Call" }).waitFor();
+    expectQuiet(owner);
+  });
+
+  test("what calls do is shown while the page is open", async () => {
+    const { page } = owner;
+    await owner.open("/usage");
+    const tile = page.locator("dl > div").filter({ hasText: "Charged in all" });
+    await tile.getByText("1,150").waitFor();
+    const { service } = world;
+    const key = { name: "Kiosk", environment: "live", scopes: ["*"] as ["*"] } as const;
+    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*"] });
+    await makeCall(callerOf(service, secret.reveal()), 7);
+    await tile.getByText("1,157").waitFor();
+    const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
+    await entries.filter({ hasText: /7 credits.*Charged for a call/ }).waitFor();
+    await page.getByRole("img", { name: "1,157 credits in 30 days" }).waitFor();
+    expectQuiet(owner);
+  });
+
+  test("calls that are not charged yet make no empty chart", async () => {
+    const { page } = owner;
+    const { service } = world;
+    const key = { name: "Trial", environment: "test", scopes: ["*"] as ["*"] } as const;
+    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*"] });
+    await owner.open("/usage?environment=test");
+    await page.getByText("costs 1 credit, unless the operator has set another price").waitFor();
+    await page.getByText("No calls in these days.").first().waitFor();
+    await callerOf(service, secret.reveal())("POST", "/usage/sessions", { maxSessionSeconds: 60 });
+    await page.getByText("1 call in these days, and nothing is charged yet.").first().waitFor();
+    expect(await page.getByRole("list", { name: /^Credits by/ }).count()).toBe(0);
+    expectQuiet(owner);
+  });
+
+  test("the test environment has credits of its own", async () => {
+    const { page } = owner;
+    await owner.open("/usage?environment=test");
+    await page.getByText("nothing is charged yet").first().waitFor();
+    expect(await page.getByText("3,600").count()).toBeGreaterThan(0);
+    expectQuiet(owner);
+  });
+});

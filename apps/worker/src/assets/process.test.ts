@@ -1,0 +1,340 @@
+/** Processing the file of an asset: from the store or from its URL, through the sandbox, to the public image. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { deleteAsset, findAsset } from "@realtime-avatar/db/statements/assets";
+import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
+import { openStorage } from "@realtime-avatar/storage/open";
+import { StorageError } from "@realtime-avatar/storage/storage";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { originOf } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
+import { noise, openWorld, unexpected, type World } from "../../test/support/world.ts";
+import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
+import { JOB_TIMING } from "../jobs/run-job.ts";
+import { fetchRemote } from "../remote/fetch.ts";
+import { http, startServer, type TestServer } from "../remote/server.testing.ts";
+import { createProcessAsset, type ProcessOptions } from "./process.ts";
+import { createInspect, type SandboxedOptions } from "./sandboxed.ts";
+import { createTemporaryFolders } from "./temporary.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let world: World;
+let server: TestServer;
+/** What the server of the remote files responds. */
+let respond: (path: string) => string | Buffer;
+const loops: JobLoop[] = [];
+beforeEach(async () => {
+  respond = () => http(404, {});
+  [world, server] = await Promise.all([openWorld(), startServer((path, socket) => void socket.end(respond(path)))]);
+});
+afterEach(async () => {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+  await Promise.all([world.close(), server.close()]);
+});
+
+/** A response with a file. */
+const file = (bytes: Buffer): Buffer =>
+  Buffer.concat([Buffer.from(http(200, { "content-length": bytes.length })), bytes]);
+const urlOf = (path: string): string => `https://files.example.com:${server.port}/${path}`;
+
+/** Starts a worker's job loop. `retrySeconds`: the pause before the second attempt. */
+const start = (options: Partial<ProcessOptions & SandboxedOptions> & { retrySeconds?: number } = {}): void => {
+  const { retrySeconds = 3600, ...others } = options;
+  const { database, storage, log } = world;
+  const process = createProcessAsset({
+    db: database.db,
+    storage,
+    log,
+    random,
+    fetchRemote: (url, request) => fetchRemote(url, { ...request, network: server.network }),
+    inspect: createInspect({ log, ...others }),
+    temporary: createTemporaryFolders(world.temporary),
+    ...others,
+  });
+  const loop = startJobLoop({
+    db: database.db,
+    handlers: { process_asset: process, prepare_avatar: unexpected },
+    log,
+    random,
+    metrics: null,
+    concurrency: 2,
+    slotsPerTenant: 2,
+    timing: { ...JOB_TIMING, retrySeconds },
+  });
+  loops.push(loop);
+};
+
+/** Waits until the job of the asset is gone or waits for its next attempt, and returns the state. */
+const settled = async (asset: AssetRecord) => {
+  for (;;) {
+    const state = await world.stateOf(asset);
+    if (state.attempts === null || (state.lastError !== null && state.status !== "processing")) return state;
+    await Bun.sleep(10);
+  }
+};
+/** Waits until every temporary folder is removed: a job's is, a moment after its row says how it ended. */
+const removed = async (): Promise<void> => {
+  while ((await readdir(world.temporary)).length > 0) await Bun.sleep(10);
+};
+const recordOf = (asset: AssetRecord) => findAsset(world.database.db, asset, asset.id);
+
+describe("an upload", () => {
+  test("becomes ready, with its digest and a public image, and leaves no temporary file", async () => {
+    const bytes = await noise();
+    const asset = await world.seedUpload(bytes);
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "ready", errorCode: null });
+    expect(await recordOf(asset)).toMatchObject({
+      contentType: "image/png",
+      sizeBytes: bytes.length,
+      sha256: createHash("sha256").update(bytes).digest("hex"),
+      publicType: "image/webp",
+    });
+    const published = await world.storage.open(publicKey(asset));
+    const image = Buffer.from(await new Response(published?.stream).arrayBuffer());
+    expect([image.toString("latin1", 0, 4), image.toString("latin1", 8, 12)]).toEqual(["RIFF", "WEBP"]);
+    expect(await world.storage.stat(publicKey(asset))).toMatchObject({ contentType: "image/webp" });
+    await removed();
+  });
+
+  test("that no decoder accepts has failed, and nothing of it stays", async () => {
+    const asset = await world.seedUpload((await noise()).subarray(0, 2000));
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
+    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
+    await removed();
+  });
+
+  test.each([
+    ["of another kind", () => noise(), "video", "asset_kind_mismatch"],
+    ["of no known type", async () => Buffer.from("<svg></svg>"), "image", "unsupported_type"],
+  ] as const)("%s has failed", async (_, bytes, kind, code) => {
+    const asset = await world.seedUpload(await bytes(), kind);
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
+    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
+  });
+
+  test("whose file the store does not have is tried again, and the log asks whether the store is shared", async () => {
+    const asset = await world.seedUpload(await noise());
+    await world.storage.delete(originalKey(asset));
+    start();
+    expect(await settled(asset)).toMatchObject({
+      status: "uploaded",
+      lastError: expect.stringContaining("use one store?"),
+    });
+  });
+});
+
+describe("a remote file", () => {
+  test("is fetched, kept, and becomes ready", async () => {
+    const bytes = await noise();
+    respond = () => file(bytes);
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "ready" });
+    const original = await world.storage.open(originalKey(asset));
+    expect(Buffer.from(await new Response(original?.stream).arrayBuffer()).equals(bytes)).toBe(true);
+  });
+
+  test.each([
+    ["is not there", () => http(404, {}), "unexpected_status"],
+    ["is larger than its kind may be", () => http(200, { "content-length": 17 * 1024 * 1024 }), "too_large"],
+    ["is a page of HTML", () => http(200, { "content-length": 6 }, "<html>"), "unsupported_type"],
+  ])("that %s fails the asset at once", async (_, response, code) => {
+    respond = response;
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
+    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
+    await removed();
+  });
+
+  test("whose host is away is fetched again, and then it is there", async () => {
+    const bytes = await noise();
+    let requests = 0;
+    respond = () => (requests++ === 0 ? http(503, {}) : file(bytes));
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    start({ retrySeconds: 0 });
+    await world.untilDone();
+    expect([await world.stateOf(asset), requests]).toMatchObject([{ status: "ready" }, 2]);
+  });
+
+  test("whose host stays away fails the asset with that reason", async () => {
+    respond = () => http(503, {});
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    start({ retrySeconds: 0 });
+    await world.untilDone();
+    expect(await world.stateOf(asset)).toMatchObject({
+      status: "failed",
+      errorCode: "unexpected_status",
+      errorDetail: "The host responded with status 503 instead of 200.",
+    });
+  });
+
+  test("that an earlier attempt has stored is not fetched again", async () => {
+    const bytes = await noise();
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    const stream = new Blob([Buffer.from(bytes)]).stream();
+    await world.storage.put(originalKey(asset), { stream, sizeBytes: bytes.length }, "image/png");
+    start();
+    expect(await settled(asset)).toMatchObject({ status: "ready" });
+    expect(server.connections()).toBe(0);
+  });
+});
+
+describe("a decoder", () => {
+  /** A program in place of the sandbox's child: it counts its starts, and crashes the first `crashes` times. */
+  const crashing = async (crashes: number) => {
+    const counter = join(world.temporary, "starts");
+    const folder = await temporaryFolder();
+    const script = join(folder, "child.sh");
+    await writeFile(
+      script,
+      `#!/bin/sh
+      echo started >>"${counter}"
+      [ "$(wc -l <"${counter}")" -gt ${crashes} ] || kill -SEGV $$
+      printf '{"kind":"accepted","width":1,"height":1,"publicWidth":1,"publicHeight":1,"publicBytes":1}'
+      printf 'RIFF....WEBPVP8 ' >&3`,
+    );
+    await chmod(script, 0o755);
+    await writeFile(counter, "");
+    await chmod(counter, 0o666);
+    const starts = async () => (await readFile(counter, "utf8")).split("\n").length - 1;
+    return { command: () => [script], starts, remove: () => rm(folder, { recursive: true }) };
+  };
+
+  test("that crashes once is started again", async () => {
+    const { command, starts, remove } = await crashing(1);
+    const asset = await world.seedUpload(await noise());
+    start({ command });
+    expect(await settled(asset)).toMatchObject({ status: "ready" });
+    expect([await starts(), await world.filesOf(asset)]).toEqual([2, { original: true, public: true }]);
+    await remove();
+  });
+
+  test("that crashes twice fails the asset, and nothing else", async () => {
+    const { command, starts, remove } = await crashing(2);
+    const [asset, video] = [await world.seedUpload(await noise()), await world.seedUpload(Buffer.from("x"))];
+    start({ command });
+    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
+    expect(await settled(video)).toMatchObject({ status: "failed", errorCode: "unsupported_type" });
+    expect([await starts(), await world.filesOf(asset)]).toEqual([2, { original: false, public: false }]);
+    await remove();
+  });
+});
+
+describe("meanwhile", () => {
+  const remove = (asset: AssetRecord) =>
+    deleteAsset(world.database.db, asset.id, { versions: null }, world.caller, originOf(world.caller));
+
+  test.each(["while its file is inspected", "while its public image is stored"])(
+    "an asset that is deleted %s stays deleted, and its files are removed",
+    async (when) => {
+      const asset = await world.seedUpload(await noise());
+      const { storage } = world;
+      const sandbox = createInspect({ log: world.log });
+      const deleteNow = async (moment: string): Promise<void> => {
+        if (when.includes(moment)) expect(await remove(asset)).toMatchObject({ kind: "written" });
+      };
+      start({
+        inspect: async (...args) => {
+          const inspection = await sandbox(...args);
+          await deleteNow("inspected");
+          return inspection;
+        },
+        storage: {
+          ...storage,
+          put: async (key, ...others) => {
+            await deleteNow("stored");
+            await storage.put(key, ...others);
+          },
+        },
+      });
+      while (!world.lines.some(({ msg }) => msg === "a job has ended")) await Bun.sleep(10);
+      expect(await world.stateOf(asset)).toMatchObject({ status: "deleted", attempts: null });
+      expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
+    },
+  );
+
+  test.each([
+    ["original", originalKey],
+    ["public image", publicKey],
+  ] as const)("an asset whose %s cannot be stored is not said to have it", async (_, keyOf) => {
+    const bytes = await noise();
+    respond = () => file(bytes);
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    const { storage } = world;
+    start({
+      storage: {
+        ...storage,
+        put: async (key, ...others) => {
+          if (key === keyOf(asset)) throw new StorageError("unavailable", "The store did not answer in time.");
+          await storage.put(key, ...others);
+        },
+      },
+    });
+    expect(await settled(asset)).toMatchObject({
+      status: "pending_upload",
+      lastError: "The store did not answer in time.",
+    });
+  });
+
+  test("a worker that has lost its lease during the fetch does not replace what the next one has stored", async () => {
+    const [first, second] = [await noise(), await noise()];
+    const asset = await world.seedRemote(urlOf("ada.png"));
+    respond = () => file(second);
+    const fetched = Promise.withResolvers<void>();
+    const goOn = Promise.withResolvers<void>();
+    let fetches = 0;
+    start({
+      fetchRemote: async (url, request) => {
+        const isFirst = fetches++ === 0;
+        if (isFirst) respond = () => file(first);
+        const outcome = await fetchRemote(url, { ...request, network: server.network });
+        if (!isFirst) return outcome;
+        respond = () => file(second);
+        fetched.resolve();
+        await goOn.promise;
+        return outcome;
+      },
+    });
+    await fetched.promise;
+    await world.expire();
+    await world.untilDone();
+    goOn.resolve();
+    while (world.lines.filter(({ msg }) => msg === "a job has ended").length < 2) await Bun.sleep(10);
+    const stored = await world.storage.open(originalKey(asset));
+    expect(Buffer.from(await new Response(stored?.stream).arrayBuffer()).equals(second)).toBe(true);
+    expect(await world.stateOf(asset)).toMatchObject({ status: "ready" });
+  });
+});
+
+describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
+  test.each(["temporary files", "stored files"])("for %s: the job is tried again and says why", async (which) => {
+    await withSmallDisk(async (full) => {
+      const bytes = await noise(800);
+      expect(bytes.length).toBeGreaterThan(1024 * 1024);
+      respond = () => file(bytes);
+      const asset = await world.seedRemote(urlOf("ada.png"));
+      const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
+      const isStore = which === "stored files";
+      const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world.storage;
+      const temporary = createTemporaryFolders(isStore ? world.temporary : full);
+      start({ storage, temporary });
+      const state = await settled(asset);
+      expect(state).toMatchObject({ status: "pending_upload", attempts: 1 });
+      expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
+      expect((await readdir(isStore ? world.temporary : full)).filter((name) => name.startsWith("realtime"))).toEqual(
+        [],
+      );
+      if (isStore) expect(await storage.stat(originalKey(asset))).toBeNull();
+      await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+    });
+  });
+});

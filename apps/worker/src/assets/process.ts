@@ -1,0 +1,151 @@
+/**
+ * The job `process_asset`: takes the file of an asset from the store, or fetches it from its URL, has it inspected in the
+ * sandbox, and writes the public image. The order of the writes: the original, the public file, then the row. So an asset
+ * that is `ready` has its files, and an attempt that ends early leaves files that the next one writes again.
+ */
+import { join } from "node:path";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { existingAssets } from "@realtime-avatar/db/statements/assets";
+import { type AssetResult, type ClaimedJob, finishAsset, startAsset } from "@realtime-avatar/db/statements/jobs";
+import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
+import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import type { Magic } from "@realtime-avatar/domain/assets/magic";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
+import { errorText } from "../jobs/run-job.ts";
+import { copyStored, type LocalFile, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
+import type { fetchRemote } from "../remote/fetch.ts";
+import type { Inspect } from "./inspect.ts";
+import type { TemporaryFolders } from "./temporary.ts";
+
+export type ProcessOptions = {
+  db: Db;
+  storage: Storage;
+  log: Logger;
+  random: RandomBytes;
+  fetchRemote: typeof fetchRemote;
+  inspect: Inspect;
+  temporary: TemporaryFolders;
+};
+
+type Failed = Extract<AssetResult, { kind: "failed" }>;
+type Retry = Extract<JobOutcome, { kind: "retry" }>;
+
+const failed = (code: string, detail: string): Failed => ({ kind: "failed", code, detail });
+
+/** Fetches the file of a remote asset to `path`. A host that is away fails the asset only after the last attempt. */
+const fetchFile = async (
+  options: ProcessOptions,
+  asset: AssetRecord,
+  remoteUrl: string,
+  path: string,
+  isLastAttempt: boolean,
+  signal: AbortSignal,
+): Promise<LocalFile | Failed | Retry> => {
+  const { maxBytes } = ASSET_LIMITS[asset.kind];
+  const outcome = await options.fetchRemote(remoteUrl, { path, maxBytes, signal });
+  if (outcome.kind === "fetched") return { ...outcome, kind: "file" };
+  if (outcome.kind === "refused" || (isLastAttempt && !signal.aborted)) return failed(outcome.code, outcome.detail);
+  return { kind: "retry", error: outcome.detail };
+};
+
+/** Why a file cannot be the file of the asset; null when nothing speaks against it before it is decoded. */
+const refusalOf = (asset: AssetRecord, { sizeBytes }: LocalFile, magic: Magic | null): Failed | null => {
+  const { maxBytes, contentTypes } = ASSET_LIMITS[asset.kind];
+  if (magic === null) return failed("unsupported_type", `The file is none of ${contentTypes.join(", ")}.`);
+  if (magic.kind !== asset.kind) {
+    return failed(
+      "asset_kind_mismatch",
+      `The file is ${magic.contentType}, and the kind of the asset is ${asset.kind}.`,
+    );
+  }
+  if (sizeBytes > maxBytes) return failed("too_large", `The file has ${sizeBytes} bytes; the limit is ${maxBytes}.`);
+  return null;
+};
+
+/** Does the work on the files of an asset, in `folder`. Returns what is to be written to its row. */
+const processFiles = async (
+  options: ProcessOptions,
+  job: ClaimedJob,
+  asset: AssetRecord,
+  folder: string,
+  { signal, holdLease }: JobContext,
+): Promise<AssetResult | Retry | { kind: "gone" }> => {
+  const { storage, inspect } = options;
+  const path = join(folder, "original");
+  const isLastAttempt = job.attempts >= MAX_ATTEMPTS;
+  // An earlier attempt may have fetched the file of a remote asset.
+  const stored = await copyStored(storage, originalKey(asset), path, signal);
+  if (stored === null && asset.remoteUrl === null) {
+    return { kind: "retry", error: MISSING_FILE };
+  }
+  const file = stored ?? (await fetchFile(options, asset, asset.remoteUrl ?? "", path, isLastAttempt, signal));
+  if (file.kind !== "file") return file;
+  const magic = await magicOf(path);
+  const refusal = refusalOf(asset, file, magic);
+  if (refusal !== null || magic === null) return refusal ?? failed("unsupported_type", "The file has an unknown type.");
+  const { contentType } = magic;
+  // A worker that has lost its lease must not overwrite what the next one has fetched.
+  if (stored === null) {
+    if (!(await holdLease())) return { kind: "gone" };
+    await storage.put(originalKey(asset), { path }, contentType);
+  }
+  const inspection = await inspect({ magic, path, folder }, signal);
+  if (inspection.kind !== "accepted") return inspection;
+  const { publicFile } = inspection;
+  if (publicFile !== null) {
+    if (!(await holdLease())) return { kind: "gone" };
+    await storage.put(publicKey(asset), { path: publicFile.path }, publicFile.contentType);
+  }
+  const { sizeBytes, sha256 } = file;
+  return { kind: "ready", contentType, sizeBytes, sha256, publicType: publicFile?.contentType ?? null };
+};
+
+/** Deletes the files of an asset that failed or was deleted. What cannot be deleted now is swept later. */
+const removeFiles = async ({ storage, log }: ProcessOptions, asset: AssetRecord): Promise<void> => {
+  for (const key of [originalKey(asset), publicKey(asset)]) {
+    await storage
+      .delete(key)
+      .catch((error: unknown) => log.warn({ assetId: asset.id, error: errorText(error) }, "failed to delete a file"));
+  }
+};
+
+/** Leaves an asset that was deleted, whose files may have been written after that; or one that another worker has, which needs them. */
+const leave = async (options: ProcessOptions, asset: AssetRecord): Promise<JobOutcome> => {
+  const kept = await existingAssets(options.db, [asset]);
+  if (kept.length === 0) await removeFiles(options, asset);
+  return { kind: "gone" };
+};
+
+const finish = async (
+  options: ProcessOptions,
+  job: ClaimedJob,
+  asset: AssetRecord,
+  result: AssetResult,
+): Promise<JobOutcome> => {
+  const { db, random } = options;
+  const now = new Date();
+  const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+  if ((await finishAsset(db, job, result, origin)) === "finished") {
+    if (result.kind === "failed") await removeFiles(options, asset);
+    return { kind: result.kind };
+  }
+  return leave(options, asset);
+};
+
+/** Creates the handler of `process_asset`. */
+export const createProcessAsset =
+  (options: ProcessOptions): JobHandler =>
+  async (job, context) => {
+    const asset = await startAsset(options.db, job);
+    if (asset === null) return { kind: "gone" };
+    return options.temporary.use(async (folder) => {
+      const result = await processFiles(options, job, asset, folder, context);
+      if (result.kind === "gone") return leave(options, asset);
+      if (result.kind === "retry") return result;
+      if (context.signal.aborted) return { kind: "retry", error: "It was told to end." };
+      return finish(options, job, asset, result);
+    });
+  };

@@ -1,0 +1,40 @@
+/** Inspects the file of a job in the sandbox, and says what that means for the job. */
+import { join } from "node:path";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import { runInSandbox } from "../sandbox/run.ts";
+import type { Inspect } from "./inspect.ts";
+
+/** A child that crashes, or passes a limit, is started once more: the machine may have been short of something. */
+const CHILDREN = 2;
+const PUBLIC_TYPE = "image/webp";
+/** How much of a crashed child's standard error is logged. */
+const MAX_STDERR_CHARACTERS = 500;
+
+export type SandboxedOptions = {
+  log: Logger;
+  /** The command of the child, for a task. By default, this program. */
+  command?: (task: string) => string[];
+};
+
+/** Creates the inspection. */
+export const createInspect =
+  ({ log, ...options }: SandboxedOptions): Inspect =>
+  async ({ magic, path, folder }, signal) => {
+    const publicImage = magic.kind === "image" ? join(folder, "public") : null;
+    const files = { input: path, outputs: publicImage === null ? [] : [publicImage] };
+    for (let child = 1; ; child++) {
+      const outcome = await runInSandbox(magic, files, { signal, folder, ...options });
+      if (outcome.kind === "accepted") {
+        const publicFile = publicImage === null ? null : { path: publicImage, contentType: PUBLIC_TYPE };
+        return { kind: "accepted", publicFile };
+      }
+      if (outcome.kind === "refused") return { kind: "failed", code: outcome.code, detail: outcome.detail };
+      const { code, detail } = outcome;
+      if (code === "canceled") return { kind: "retry", error: detail };
+      log.warn(
+        { code, detail, stderr: outcome.stderr.slice(-MAX_STDERR_CHARACTERS), child },
+        "an inspection has failed",
+      );
+      if (child === CHILDREN) return { kind: "failed", code: "inspection_failed", detail };
+    }
+  };

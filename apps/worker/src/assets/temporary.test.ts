@@ -1,0 +1,83 @@
+/** Temporary folders of jobs: whose they are, and who removes them. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { source, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { createTemporaryFolders } from "./temporary.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let folder = "";
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+test("a folder is private, and is removed when its work ends, well or not", async () => {
+  const folders = createTemporaryFolders(folder);
+  const path = await folders.use(async (own) => {
+    expect((await stat(own)).mode & 0o777).toBe(0o700);
+    await writeFile(join(own, "original"), "x");
+    expect(await folders.sweep(new Date())).toBe(0);
+    return own;
+  });
+  expect(existsSync(path)).toBe(false);
+  await expect(folders.use((own) => Promise.reject(new Error(own)))).rejects.toThrow(folder);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("what a killed process has left is removed, what a running one uses is not", async () => {
+  const script = join(folder, "owner.ts");
+  const module = join(import.meta.dir, "temporary.ts");
+  await writeFile(
+    script,
+    `import { createTemporaryFolders } from ${JSON.stringify(module)};
+    await createTemporaryFolders(${JSON.stringify(folder)}).use(async (own) => {
+      console.log("path " + own);
+      await Bun.sleep(1e9);
+    });`,
+  );
+  const owner = startProcess(source(script));
+  const [, path = ""] = await owner.waitFor(/path (.*)\n/);
+  const folders = createTemporaryFolders(folder);
+  expect([await folders.sweep(new Date()), existsSync(path)]).toEqual([0, true]);
+  owner.kill("SIGKILL");
+  await owner.exited;
+  expect([await folders.sweep(new Date()), existsSync(path)]).toEqual([1, false]);
+});
+
+test.skipIf(process.platform !== "linux")(
+  "a process that got the id of a killed one does not keep its folder",
+  async () => {
+    const name = await createTemporaryFolders(folder).use(async (own) => own.slice(folder.length + 1));
+    const [prefix = "", pid = ""] = [name.split("-").slice(0, 4).join("-"), name.split("-")[4]];
+    // It would have started a tick earlier.
+    const start = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ")[19];
+    await mkdir(join(folder, `${prefix}-${pid}-${Number(start) - 1}-abcdef`));
+    expect(await createTemporaryFolders(folder).sweep(new Date())).toBe(1);
+  },
+);
+
+test.skipIf(process.platform !== "linux")("a folder of another container is left for an hour", async () => {
+  const path = join(folder, "realtime-avatar-job-1-1-1-abcdef");
+  await mkdir(path);
+  const folders = createTemporaryFolders(folder);
+  expect(await folders.sweep(new Date())).toBe(0);
+  await utimes(path, new Date(0), new Date(0));
+  expect([await folders.sweep(new Date()), existsSync(path)]).toEqual([1, false]);
+});
+
+test("nothing else is touched: other names, files, and links to other folders", async () => {
+  const target = join(folder, "target");
+  await mkdir(target);
+  await writeFile(join(target, "kept"), "x");
+  await symlink(target, join(folder, "realtime-avatar-job-0-999999999-1-link"));
+  await writeFile(join(folder, "realtime-avatar-job-0-999999999-1-file"), "x");
+  await mkdir(join(folder, "realtime-avatar-job-x"));
+  const before = (await readdir(folder)).sort();
+  expect(await createTemporaryFolders(folder).sweep(new Date())).toBe(0);
+  expect((await readdir(folder)).sort()).toEqual(before);
+});

@@ -1,0 +1,41 @@
+/** The configuration of the worker, read once at the start. */
+import {
+  type CommonConfig,
+  readCommonConfig,
+  readMetricsPort,
+  readPort,
+  readVariable,
+  type Variables,
+} from "@realtime-avatar/runtime/config";
+import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
+import type { StorageConfig } from "@realtime-avatar/storage/open";
+
+export type WorkerConfig = CommonConfig & {
+  port: number;
+  /** Port of the metrics server; null when metrics are disabled. */
+  metricsPort: number | null;
+  /** How many jobs this process runs at once. */
+  jobs: number;
+  /** How many jobs of one tenant run at once, in all workers together. */
+  jobsPerTenant: number;
+  storage: StorageConfig;
+};
+
+/** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
+const readJobs = (variables: Variables, name: string): number =>
+  readVariable(variables, name, 2, "a whole number from 1 to 64", (text) =>
+    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 64 ? Number(text) : undefined,
+  );
+
+/** Throws a `ConfigError` that names the first invalid variable. */
+export const readConfig = (variables: Variables): WorkerConfig => {
+  const common = readCommonConfig(variables);
+  return {
+    ...common,
+    port: readPort(variables, "WORKER_PORT", 3001),
+    metricsPort: readMetricsPort(variables, "WORKER_METRICS_PORT"),
+    jobs: readJobs(variables, "JOBS"),
+    jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT"),
+    storage: readStorageConfig(variables, common.database.dataDirectory),
+  };
+};

@@ -1,0 +1,289 @@
+/** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
+import { finishAsset, startAsset } from "@realtime-avatar/db/statements/jobs";
+import { createMetrics } from "@realtime-avatar/runtime/metrics";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { openWorld, unexpected, type World } from "../../test/support/world.ts";
+import type { JobHandler, JobOutcome } from "./handler.ts";
+import { type JobLoop, startJobLoop } from "./loop.ts";
+import { JOB_TIMING, type JobTiming } from "./run-job.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let world: World;
+const loops: JobLoop[] = [];
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(async () => {
+  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+  await world.close();
+});
+
+const RESULT = {
+  kind: "ready",
+  contentType: "image/png",
+  sizeBytes: 5,
+  sha256: "0".repeat(64),
+  publicType: null,
+} as const;
+
+/** Starts and ends the job in the database, as every handler does. `work` is done in between. */
+const handlerOf =
+  (work: JobHandler = async () => ({ kind: "ready" })): JobHandler =>
+  async (job, context) => {
+    const { db } = world.database;
+    if ((await startAsset(db, job)) === null) return { kind: "gone" };
+    const outcome = await work(job, context);
+    if (outcome.kind !== "ready") return outcome;
+    return { kind: (await finishAsset(db, job, RESULT, originOf())) === "finished" ? "ready" : "gone" };
+  };
+
+const start = (
+  handler: JobHandler,
+  { timing = {}, ...options }: { concurrency?: number; slotsPerTenant?: number; timing?: Partial<JobTiming> } = {},
+): JobLoop => {
+  const loop = startJobLoop({
+    db: world.database.db,
+    handlers: { process_asset: handler, prepare_avatar: unexpected },
+    log: world.log,
+    random,
+    metrics: null,
+    concurrency: 2,
+    slotsPerTenant: 2,
+    timing: { ...JOB_TIMING, ...timing },
+    ...options,
+  });
+  loops.push(loop);
+  return loop;
+};
+
+const seed = (count: number) =>
+  Promise.all(Array.from({ length: count }, () => world.seedUpload(Buffer.from("bytes"))));
+
+test("runs every job once, at most so many at a time, of a tenant and in all", async () => {
+  const other = await seedCaller(world.database.db);
+  const assets = await seed(6);
+  assets.push(...(await Promise.all([1, 2, 3].map(() => world.seedUpload(Buffer.from("x"), "image", other)))));
+  const running = { all: 0, most: 0, tenants: new Map<string, number>(), mostOfTenant: 0 };
+  const runs: string[] = [];
+  start(
+    handlerOf(async ({ targetId, tenantId }) => {
+      runs.push(targetId);
+      const ofTenant = (running.tenants.get(tenantId) ?? 0) + 1;
+      running.tenants.set(tenantId, ofTenant);
+      running.all++;
+      running.most = Math.max(running.most, running.all);
+      running.mostOfTenant = Math.max(running.mostOfTenant, ofTenant);
+      await Bun.sleep(30);
+      running.all--;
+      running.tenants.set(tenantId, (running.tenants.get(tenantId) ?? 0) - 1);
+      return { kind: "ready" };
+    }),
+    { concurrency: 3, slotsPerTenant: 2 },
+  );
+  await world.untilDone();
+  expect(runs.sort()).toEqual(assets.map(({ id }): string => id).sort());
+  expect([running.most, running.mostOfTenant]).toEqual([3, 2]);
+  for (const asset of assets) expect((await world.stateOf(asset)).status).toBe("ready");
+});
+
+test("a handler that throws ends neither the loop nor another job; it is tried again, and says why", async () => {
+  const [bad, good] = await seed(2);
+  let failures = 0;
+  start(
+    handlerOf(async ({ targetId }) => {
+      if (targetId === bad?.id && failures++ === 0)
+        throw Object.assign(new Error("https://user:hunter2@host/"), { code: "EIO" });
+      return { kind: "ready" };
+    }),
+    { timing: { retrySeconds: 0 } },
+  );
+  await world.untilDone();
+  for (const asset of [bad, good]) expect((await world.stateOf(asset as never)).status).toBe("ready");
+  expect(failures).toBe(2);
+  expect(world.lines.filter(({ level }) => Number(level) > 30)).toMatchObject([
+    { target: bad?.id, attempts: 1, error: "Error: Error (EIO).", msg: "a job has failed; it is tried again" },
+  ]);
+  expect(JSON.stringify(world.lines)).not.toContain("hunter2");
+});
+
+test("waits before the next attempt, with the error in the queue; after five attempts the asset has failed", async () => {
+  const [asset] = await seed(1);
+  const attempts: number[] = [];
+  start(
+    handlerOf(async (job): Promise<JobOutcome> => {
+      attempts.push(job.attempts);
+      return { kind: "retry", error: "The disk has no room for the file." };
+    }),
+    { timing: { retrySeconds: 3600 } },
+  );
+  const state = () => world.stateOf(asset as never);
+  for (let attempt = 1; attempt < 5; attempt++) {
+    while ((await state()).lastError === null || attempts.length < attempt) await Bun.sleep(10);
+    while ((await state()).status !== "uploaded") await Bun.sleep(10);
+    expect(await state()).toMatchObject({ attempts: attempt, lastError: "The disk has no room for the file." });
+    await world.expire();
+  }
+  await world.untilDone();
+  expect(await state()).toMatchObject({ status: "failed", errorCode: "internal", attempts: null });
+  expect(attempts).toEqual([1, 2, 3, 4, 5]);
+  expect(world.lines.at(-2)).toMatchObject({ level: 50, msg: "a job has failed for the last time" });
+});
+
+test("a job that has ended its worker each time is not started again", async () => {
+  const [asset] = await seed(1);
+  await world.database.db.client`update jobs set attempts = 5`;
+  let runs = 0;
+  start(
+    handlerOf(async () => {
+      runs++;
+      return { kind: "ready" };
+    }),
+  );
+  await world.untilDone();
+  expect(runs).toBe(0);
+  expect(await world.stateOf(asset as never)).toMatchObject({ status: "failed", errorCode: "internal" });
+});
+
+test("a lease is renewed while the work lasts, so that no other worker takes the job", async () => {
+  const [asset] = await seed(1);
+  let runs = 0;
+  const long = handlerOf(async () => {
+    runs++;
+    await Bun.sleep(3500);
+    return { kind: "ready" };
+  });
+  const timing = { leaseSeconds: 1 };
+  start(long, { timing });
+  start(long, { timing });
+  await world.untilDone();
+  expect([runs, (await world.stateOf(asset as never)).status]).toEqual([1, "ready"]);
+});
+
+test("work on a lost lease is told to end, and writes nothing", async () => {
+  const [asset] = await seed(1);
+  const seen = Promise.withResolvers<unknown>();
+  let lost: ClaimedJob | null = null;
+  const loop = start(
+    handlerOf(async (job, { signal, holdLease }) => {
+      lost ??= job;
+      if (job.lease !== lost.lease) return { kind: "ready" };
+      await world.expire();
+      while ((await world.stateOf(asset as never)).attempts === 1) await Bun.sleep(10);
+      expect(await holdLease()).toBe(false);
+      seen.resolve(signal.reason);
+      return { kind: "ready" };
+    }),
+  );
+  expect(await seen.promise).toBe("lost");
+  await world.untilDone();
+  await loop.stop();
+  expect((await world.stateOf(asset as never)).status).toBe("ready");
+  const ends = world.lines
+    .filter(({ msg }) => msg === "a job has ended")
+    .map(({ outcome, attempts }) => [attempts, outcome]);
+  expect(ends.sort()).toEqual([
+    [1, "gone"],
+    [2, "ready"],
+  ]);
+});
+
+test("a loop that stops claims nothing, lets short work end, and hands long work back, which costs no attempt", async () => {
+  const [short, long] = await seed(2);
+  const untilBoth = Promise.withResolvers<void>();
+  const aborted = Promise.withResolvers<void>();
+  let started = 0;
+  const loop = start(
+    handlerOf(async ({ targetId }, { signal }): Promise<JobOutcome> => {
+      if (++started === 2) untilBoth.resolve();
+      if (targetId === short?.id) {
+        await Bun.sleep(50);
+        return { kind: "ready" };
+      }
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      aborted.resolve();
+      return { kind: "retry", error: "canceled" };
+    }),
+    { timing: { stopMs: 300 } },
+  );
+  await untilBoth.promise;
+  const [later] = await seed(1);
+  await loop.stop();
+  await aborted.promise;
+  expect((await world.stateOf(short as never)).status).toBe("ready");
+  expect(await world.stateOf(long as never)).toMatchObject({ status: "uploaded", attempts: 0 });
+  expect(await world.stateOf(later as never)).toMatchObject({ status: "uploaded", attempts: 0 });
+  // At once, and not after a lease or a pause.
+  const attempts: number[] = [];
+  start(
+    handlerOf(async (job) => {
+      attempts.push(job.attempts);
+      return { kind: "ready" };
+    }),
+  );
+  await world.untilDone();
+  expect(attempts).toEqual([1, 1]);
+});
+
+test("work that does not end when it is told to does not keep the loop from stopping", async () => {
+  const [asset] = await seed(1);
+  const untilStarted = Promise.withResolvers<void>();
+  const loop = start(
+    handlerOf(() => {
+      untilStarted.resolve();
+      return new Promise(() => {});
+    }),
+    { timing: { stopMs: 10 } },
+  );
+  await untilStarted.promise;
+  await loop.stop();
+  expect(await world.stateOf(asset as never)).toMatchObject({ status: "uploaded", attempts: 0 });
+});
+
+test("work that takes too long is told to end, and counts as an attempt", async () => {
+  const [asset] = await seed(1);
+  start(
+    handlerOf(async (_, { signal }) => {
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return { kind: "retry", error: "canceled" };
+    }),
+    { timing: { maxJobMs: 50, retrySeconds: 3600 } },
+  );
+  while ((await world.stateOf(asset as never)).lastError === null) await Bun.sleep(10);
+  expect(await world.stateOf(asset as never)).toMatchObject({ attempts: 1, lastError: "It took too long." });
+});
+
+test("a queue that cannot be read is logged once, and read again", async () => {
+  const { client } = world.database.db;
+  await client`alter table jobs rename to away`;
+  start(handlerOf());
+  while (!world.lines.some(({ msg }) => msg === "failed to claim a job; retrying")) await Bun.sleep(10);
+  await client`alter table away rename to jobs`;
+  const [asset] = await seed(1);
+  await world.untilDone();
+  expect((await world.stateOf(asset as never)).status).toBe("ready");
+});
+
+test("its metrics say what it did", async () => {
+  const metrics = createMetrics("1.2.3");
+  await seed(1);
+  const loop = startJobLoop({
+    db: world.database.db,
+    handlers: { process_asset: handlerOf(), prepare_avatar: unexpected },
+    log: world.log,
+    random,
+    metrics,
+    concurrency: 1,
+    slotsPerTenant: 1,
+    timing: JOB_TIMING,
+  });
+  await world.untilDone();
+  await loop.stop();
+  const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
+  metrics.stop();
+  expect(text).toContain('realtime_avatar_job_duration_seconds_count{kind="process_asset",outcome="ready"} 1');
+});

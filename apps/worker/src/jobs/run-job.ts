@@ -1,0 +1,168 @@
+/** Runs one job: keeps its lease, calls its handler, and records an attempt that failed. */
+import { DatabaseError } from "@realtime-avatar/db/connection/errors";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { type ClaimedJob, renewJob, retryJob } from "@realtime-avatar/db/statements/jobs";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { JobOutcome as JobResult } from "@realtime-avatar/runtime/metrics";
+import { StorageError } from "@realtime-avatar/storage/storage";
+import { type JobHandlers, type JobOutcome, MAX_ATTEMPTS } from "./handler.ts";
+
+/** The durations of jobs. */
+export type JobTiming = {
+  /** How long a claim holds a job without a renewal. */
+  leaseSeconds: number;
+  /** The pause before the second attempt. Each further pause is four times as long. */
+  retrySeconds: number;
+  /** A job that takes longer is given back: a fetch may take a minute, and a decoder half a minute, twice. */
+  maxJobMs: number;
+  /** How long jobs that run may take to end when the worker stops. Then they are handed back. */
+  stopMs: number;
+};
+export const JOB_TIMING: JobTiming = { leaseSeconds: 60, retrySeconds: 5, maxJobMs: 600_000, stopMs: 5000 };
+
+/** How long a handler may take to end once it was told to. A worker that stops does not wait longer. */
+const ABORT_MS = 3000;
+const DELAY_FACTOR = 4;
+
+export type JobRunner = { db: Db; handlers: JobHandlers; log: Logger; random: RandomBytes; timing: JobTiming };
+
+/** Why a handler was told to end. */
+type Reason = "lost" | "timed_out" | "stopping";
+
+/** The text of an error for the operator. The message of a foreign error can contain anything, so only its code is kept. */
+export const errorText = (error: unknown): string => {
+  if (error instanceof StorageError) return error.message;
+  if (error instanceof DatabaseError) return `The database failed (${error.code}).`;
+  const { name = "unknown", code = null } = error instanceof Error ? (error as Error & { code?: string }) : {};
+  return code === null ? `Error: ${name}.` : `Error: ${name} (${code}).`;
+};
+
+/** Seconds until the next attempt, half as long to one and a half times as long, so that jobs that failed together spread. */
+const delaySeconds = (attempts: number, { retrySeconds }: JobTiming): number =>
+  retrySeconds * DELAY_FACTOR ** (Math.min(attempts, MAX_ATTEMPTS) - 1) * (0.5 + Math.random());
+
+/** Renews the lease of a job at a third of it until `end`, and aborts `controller` when the lease is lost or has passed. */
+const keepLease = ({ db, log, timing }: JobRunner, job: ClaimedJob, controller: AbortController, at: number) => {
+  const leaseMs = 1000 * timing.leaseSeconds;
+  const lose = (): void => controller.abort("lost" satisfies Reason);
+  // The lease began at the database no earlier than the statement was sent.
+  let expiry = setTimeout(lose, at + leaseMs - performance.now());
+  const renew = async (): Promise<boolean> => {
+    const sentAt = performance.now();
+    if (!(await renewJob(db, job, timing.leaseSeconds))) {
+      lose();
+      return false;
+    }
+    clearTimeout(expiry);
+    if (!controller.signal.aborted) expiry = setTimeout(lose, sentAt + leaseMs - performance.now());
+    return true;
+  };
+  const timer = setInterval(() => {
+    renew().catch((error: unknown) => log.warn({ jobId: job.id, error: errorText(error) }, "failed to renew a lease"));
+  }, leaseMs / 3);
+  return {
+    renew,
+    end: (): void => {
+      clearInterval(timer);
+      clearTimeout(expiry);
+    },
+  };
+};
+
+/** Calls the handler of the job. Once `signal` is aborted, it is waited for only a little longer. */
+const handle = (
+  { handlers }: JobRunner,
+  job: ClaimedJob,
+  signal: AbortSignal,
+  holdLease: () => Promise<boolean>,
+): Promise<JobOutcome> => {
+  const work = async (): Promise<JobOutcome> => handlers[job.kind](job, { signal, holdLease });
+  const aborted = new Promise<JobOutcome>((resolve) => {
+    signal.addEventListener("abort", async () => {
+      await Bun.sleep(ABORT_MS);
+      resolve({ kind: "retry", error: "It did not end when it was told to." });
+    });
+  });
+  return Promise.race([
+    work().catch((error: unknown): JobOutcome => ({ kind: "retry", error: errorText(error) })),
+    aborted,
+  ]);
+};
+
+type Retry = Extract<JobOutcome, { kind: "retry" }>;
+
+/** Gives the job back after an attempt that did not succeed. `reason`: why it was told to end, if it was. */
+const giveBack = async (
+  runner: JobRunner,
+  job: ClaimedJob,
+  { error, isForced }: Retry,
+  reason: Reason | null,
+): Promise<JobResult> => {
+  const { db, log, random, timing } = runner;
+  const now = new Date();
+  const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+  if (reason === "stopping") {
+    const failure = { error: "The worker stopped.", delaySeconds: 0, maxAttempts: null };
+    const given = await retryJob(db, job, failure, origin);
+    return given === "retried" ? "handed_back" : given;
+  }
+  const text = reason === "timed_out" ? "It took too long." : error;
+  const delay = isForced ? 0 : delaySeconds(job.attempts, timing);
+  const given = await retryJob(db, job, { error: text, delaySeconds: delay, maxAttempts: MAX_ATTEMPTS }, origin);
+  const fields = { ...descriptionOf(job), attempts: job.attempts, error: text };
+  if (isForced) return given === "exhausted" ? "failed" : given;
+  if (given === "exhausted") log.error(fields, "a job has failed for the last time");
+  else if (given === "retried") log.warn(fields, "a job has failed; it is tried again");
+  return given;
+};
+
+/** A job in the log. */
+const descriptionOf = ({ id, kind, tenantId, targetId }: ClaimedJob) => ({
+  jobId: id,
+  kind,
+  tenantId,
+  target: targetId,
+});
+
+/**
+ * Runs a job that was claimed by a statement sent at `claimedAt` (of `performance.now()`), and returns how it ended. When
+ * `stopping` is aborted, the job is handed back, so that another worker can take it at once. Never rejects: when not even
+ * the failure can be recorded, the lease runs out, and another worker takes the job.
+ */
+export const runJob = async (
+  runner: JobRunner,
+  job: ClaimedJob,
+  claimedAt: number,
+  stopping: AbortSignal,
+): Promise<JobResult> => {
+  const { log, timing } = runner;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const stop = (): void => controller.abort("stopping" satisfies Reason);
+  stopping.addEventListener("abort", stop);
+  if (stopping.aborted) stop();
+  const limit = setTimeout(() => controller.abort("timed_out" satisfies Reason), timing.maxJobMs);
+  const lease = keepLease(runner, job, controller, claimedAt);
+  try {
+    // Each earlier attempt has ended its worker, or was cut off from the database to its end.
+    const outcome: JobOutcome =
+      job.attempts > MAX_ATTEMPTS
+        ? { kind: "retry", error: "No attempt has come to an end." }
+        : await handle(runner, job, signal, lease.renew);
+    if (outcome.kind !== "retry") return outcome.kind;
+    const reason = signal.aborted ? (signal.reason as Reason) : null;
+    if (reason === "lost") return "lost";
+    return await giveBack(runner, job, outcome, reason);
+  } catch (error) {
+    log.warn(
+      { ...descriptionOf(job), error: errorText(error) },
+      "failed to give a job back; another worker takes it later",
+    );
+    return "lost";
+  } finally {
+    lease.end();
+    clearTimeout(limit);
+    stopping.removeEventListener("abort", stop);
+  }
+};

@@ -1,0 +1,87 @@
+import { describe, expect, test } from "bun:test";
+import { CHECK_CODES, type Check, Check as CheckSchema, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
+import { Value } from "@sinclair/typebox/value";
+import { refused } from "../sandbox/report.ts";
+import { faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
+import { errorOf } from "./examine.ts";
+
+const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, sharpness: 20, brightness: 50 };
+const report = (face: Partial<typeof FACE> = {}) =>
+  ({ kind: "accepted", width: 800, height: 600, faces: 1, face: { ...FACE, ...face } }) as const;
+const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
+
+test("an image has every check of the table, in its order, each with a bound", () => {
+  const checks = imageChecks(report());
+  expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
+  for (const check of checks) expect([check.code, Value.Check(CheckSchema, check)]).toEqual([check.code, true]);
+  expect(checks.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
+});
+
+test("every code of the table has its own words", () => {
+  for (const kind of ["image", "video"] as const) {
+    for (const { code, required, description } of REQUIREMENTS[kind]) {
+      expect(CHECK_CODES).toContain(code);
+      if (required)
+        expect([code, measuredCheck(kind, code, 1).detail]).not.toEqual([code, expect.stringContaining(description)]);
+    }
+  }
+});
+
+describe("a detail says what was measured, what is required, and what to do", () => {
+  test.each([
+    [
+      "face_count",
+      0,
+      "fail",
+      1,
+      "No face was found; exactly 1 face is required. Use a photo in which exactly one face looks at the camera.",
+    ],
+    ["face_count", 3, "fail", 1, /^3 faces were found; exactly 1 face is required\. /],
+    ["resolution", 300, "fail", 512, /^The shorter side has 300 px; at least 512 px is required\. /],
+    ["face_size", 12.5, "fail", 15, /^The face has 12\.5 % of the height of the picture; at least 15 % is required\. /],
+    ["face_size", 20, "warn", 30, /; at least 30 % is recommended\. Use/],
+    ["face_size", 40, "pass", 30, "The face has 40 % of the height of the picture; at least 30 % is recommended."],
+    ["face_yaw", -40, "fail", -25, /^The face is turned 40° to the left; -25 to 25° is required\. /],
+    ["face_pitch", 31.5, "fail", 20, /^The face is turned 31\.5° down; -20 to 20° is required\. /],
+    ["single_frame", 9, "fail", 1, /^The image has 9 frames; exactly 1 frame is required\. /],
+  ] as const)("%s of %d", (code, measured, verdict, limit, detail) => {
+    const expected = typeof detail === "string" ? detail : expect.stringMatching(detail);
+    expect(measuredCheck("image", code, measured)).toEqual({ code, verdict, measured, limit, detail: expected });
+  });
+});
+
+test("without exactly one face, what needs it is left out", () => {
+  expect(codes(faceChecks("image", { ...report(), faces: 2, face: null }))).toEqual(["face_count"]);
+});
+
+describe("a refused file fails one check", () => {
+  test.each([
+    ["too_many_frames", 9, "single_frame", "image"],
+    ["too_long", 130, "duration", "video"],
+    ["frame_rate_too_high", 90, "frame_rate", "video"],
+  ] as const)("%s, by what was measured", (code, measured, failed, kind) => {
+    const [check, ...others] = refusedChecks(kind, refused(code, "x", measured));
+    expect([check, others]).toMatchObject([{ code: failed, verdict: "fail", measured }, []]);
+  });
+
+  test.each([
+    ["not_decodable", "decodable", "image"],
+    ["too_many_pixels", "decodable", "image"],
+    ["codec_not_allowed", "codec", "video"],
+    ["no_video_track", "decodable", "video"],
+    // Shorter than the minimum by less than the rounding.
+    ["too_short", "duration", "video"],
+  ] as const)("%s, with the words of the inspection", (code, failed, kind) => {
+    const measured = code === "too_short" ? 1 : 50_000_000;
+    const [check, ...others] = refusedChecks(kind, refused(code, "What was found.", measured));
+    expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found. Use another file."), []]);
+  });
+});
+
+test("the error has the details of the failed checks, as many as fit", () => {
+  expect(errorOf(imageChecks(report()))).toBe("");
+  const [yaw, size] = [measuredCheck("image", "face_yaw", 60), measuredCheck("image", "face_size", 20)];
+  expect(errorOf([size, yaw])).toBe(yaw.detail);
+  const long = plainCheck("decodable", "fail", "x".repeat(300));
+  expect(errorOf([long, long, yaw])).toBe(long.detail);
+});

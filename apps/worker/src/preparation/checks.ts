@@ -1,0 +1,163 @@
+/** From what was measured in a source to the checks of its avatar. The bounds come from the table of requirements. */
+import {
+  type Check,
+  type CheckCode,
+  limitOf,
+  type Range,
+  REQUIREMENTS,
+  type Requirement,
+  type Verdict,
+  verdictOf,
+} from "@realtime-avatar/domain/avatars/checks";
+import type { SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
+import type { Refused, Report } from "../sandbox/report.ts";
+
+type Wording = {
+  /** What was measured, as a sentence without its end. `amount`: the value with its unit. */
+  measured: (amount: string, value: number) => string;
+  /** What to do when the check does not pass. */
+  advice: string;
+};
+
+const direction = (positive: string, negative: string) => (_: string, value: number) =>
+  value === 0 ? "The face is not turned" : `The face is turned ${Math.abs(value)}° ${value > 0 ? positive : negative}`;
+
+const WORDING: Partial<Record<CheckCode, Wording>> = {
+  single_frame: {
+    measured: (amount) => `The image has ${amount}`,
+    advice: "Use an image that is not animated.",
+  },
+  duration: { measured: (amount) => `The video lasts ${amount}`, advice: "Cut the video, or use another one." },
+  frame_rate: { measured: (amount) => `The video has ${amount}`, advice: "Convert the video to a lower frame rate." },
+  resolution: {
+    measured: (amount) => `The shorter side has ${amount}`,
+    advice: "Use a file of a higher resolution; enlarging this one does not help.",
+  },
+  face_count: {
+    measured: (_, value) => {
+      if (value === 0) return "No face was found";
+      return value === 1 ? "One face was found" : `${value} faces were found`;
+    },
+    advice: "Use a photo in which exactly one face looks at the camera.",
+  },
+  face_confidence: {
+    measured: (amount) => `The face was recognized with a confidence of ${amount}`,
+    advice: "Use a photo in which nothing covers the face.",
+  },
+  face_size: {
+    measured: (amount) => `The face has ${amount} of the height of the picture`,
+    advice: "Use a photo that is taken nearer to the face, or cut this one.",
+  },
+  face_yaw: {
+    measured: direction("to the right", "to the left"),
+    advice: "Use a photo in which the face is turned less to the side.",
+  },
+  face_pitch: { measured: direction("down", "up"), advice: "Use a photo in which the face is turned less up or down." },
+  cropped: {
+    measured: (amount) => `The distance of the face from the nearest edge is ${amount} of its height`,
+    advice: "Use a photo that shows the whole head with space around it.",
+  },
+  sharpness: {
+    measured: (amount) => `The sharpness of the face is ${amount}`,
+    advice: "Use a photo that is in focus and not blurred by movement.",
+  },
+  brightness: {
+    measured: (amount) => `The brightness of the face is ${amount}`,
+    advice: "Use a photo in which light falls evenly on the face.",
+  },
+};
+
+const requirementOf = (kind: SourceKind, code: CheckCode): Requirement => {
+  const requirement = REQUIREMENTS[kind].find((other) => other.code === code);
+  if (!requirement) throw new Error(`A source of the kind ${kind} has no requirement ${code}.`);
+  return requirement;
+};
+
+const amountOf = (value: number, unit: string | null): string => {
+  if (unit === null) return String(value);
+  if (unit === "°") return `${value}°`;
+  return `${value} ${value === 1 ? unit.replace(/^(\w+)s\b/, "$1") : unit}`;
+};
+
+const rangeText = ([min, max]: Range, unit: string | null): string => {
+  if (min !== null && min === max) return `exactly ${amountOf(min, unit)}`;
+  if (min !== null && max !== null) return `${min} to ${amountOf(max, unit)}`;
+  return min === null ? `at most ${amountOf(max ?? 0, unit)}` : `at least ${amountOf(min, unit)}`;
+};
+
+/** The range that `limitOf` takes its bound from, as a clause. */
+const rangeSentence = ({ required, recommended, unit }: Requirement, verdict: Verdict): string => {
+  if (verdict !== "fail" && recommended) return `${rangeText(recommended, unit)} is recommended`;
+  return required ? `${rangeText(required, unit)} is required` : "";
+};
+
+/** The check of a measured value: its verdict by the table, and its detail in one or two sentences. */
+export const measuredCheck = (kind: SourceKind, code: CheckCode, measured: number): Check => {
+  const requirement = requirementOf(kind, code);
+  const verdict = verdictOf(requirement, measured);
+  const { measured: sentence, advice } = WORDING[code] ?? { measured: () => requirement.description, advice: "" };
+  const range = rangeSentence(requirement, verdict);
+  const facts = `${sentence(amountOf(measured, requirement.unit), measured)}${range === "" ? "" : `; ${range}`}.`;
+  return {
+    code,
+    verdict,
+    measured,
+    limit: limitOf(requirement, measured),
+    detail: verdict === "pass" ? facts : `${facts} ${advice}`,
+  };
+};
+
+/** A check that counts nothing. */
+export const plainCheck = (code: CheckCode, verdict: Verdict, detail: string): Check => ({
+  code,
+  verdict,
+  measured: null,
+  limit: null,
+  detail,
+});
+
+/** The checks of the face in an image, or in a frame of a video. What needs a face is left out where there is not exactly one. */
+export const faceChecks = (
+  kind: SourceKind,
+  { faces, face }: Extract<Report<"portrait">, { kind: "accepted" }>,
+): Check[] => {
+  const count = measuredCheck(kind, "face_count", faces);
+  if (!face) return [count];
+  return [
+    count,
+    measuredCheck(kind, "face_confidence", face.confidence),
+    measuredCheck(kind, "face_size", face.size),
+    measuredCheck(kind, "face_yaw", face.yaw),
+    measuredCheck(kind, "face_pitch", face.pitch),
+    measuredCheck(kind, "cropped", face.edgeDistance),
+    measuredCheck(kind, "sharpness", face.sharpness),
+    measuredCheck(kind, "brightness", face.brightness),
+  ];
+};
+
+/** The checks of an image that could be measured. */
+export const imageChecks = (report: Extract<Report<"portrait">, { kind: "accepted" }>): Check[] => [
+  plainCheck("decodable", "pass", "The image could be decoded whole."),
+  measuredCheck("image", "single_frame", 1),
+  measuredCheck("image", "resolution", Math.min(report.width, report.height)),
+  ...faceChecks("image", report),
+];
+
+/** The code of the check that a refusal of a file fails. Every other refusal is one of `decodable`. */
+const REFUSED_CHECKS: Partial<Record<Refused["code"], CheckCode>> = {
+  too_many_frames: "single_frame",
+  codec_not_allowed: "codec",
+  too_short: "duration",
+  too_long: "duration",
+  frame_rate_too_high: "frame_rate",
+};
+
+/** The only check of a file that was refused before it could be measured. */
+export const refusedChecks = (kind: SourceKind, { code, detail, measured }: Refused): Check[] => {
+  const failed = REFUSED_CHECKS[code] ?? "decodable";
+  if (measured !== undefined && failed !== "decodable") {
+    const check = measuredCheck(kind, failed, measured);
+    if (check.verdict === "fail") return [check];
+  }
+  return [plainCheck(failed, "fail", `${detail} Use another file.`)];
+};

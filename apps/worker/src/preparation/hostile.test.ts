@@ -1,0 +1,102 @@
+/**
+ * The hostile corpus as sources of avatars: a sample, and with LONG=1 all of it. The parent survives every file, no child has
+ * more than 1 GiB, and each file ends with checks that say why it is not accepted, or as examined.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { Check } from "@realtime-avatar/domain/avatars/checks";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { Type } from "@sinclair/typebox";
+import { Value } from "@sinclair/typebox/value";
+import { type HostileFile, hostileFiles } from "../sandbox/corpus/hostile.testing.ts";
+import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
+import { errorOf, type SourceExamination } from "./examine.ts";
+import { hostilePortraits } from "./hostile.testing.ts";
+import { createExamineSource } from "./sandboxed.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(3_600_000);
+
+const isFull = process.env["LONG"] === "1";
+/** Files at a time: as a worker of two cores does it. */
+const CONCURRENCY = 2;
+
+let base = "";
+beforeAll(async () => {
+  base = await temporaryFolder();
+});
+afterAll(() => rm(base, { recursive: true }));
+
+/** What is examined although the first bytes are of no accepted type: a second line of defense. */
+const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
+
+let peakBytes = 0;
+const failures: unknown[] = [];
+const examine = createExamineSource({
+  log: { warn: (entry: unknown) => failures.push(entry) } as never,
+  onEnd: (usage) => {
+    peakBytes = Math.max(peakBytes, usage.peakBytes);
+  },
+});
+
+type Result = { name: string; outcome: SourceExamination; ms: number };
+
+const examineAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
+  const results: Result[] = [];
+  const waiting = [...files];
+  const work = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      const { name, bytes } = file;
+      const folder = join(base, name);
+      await mkdir(folder, { mode: 0o700 });
+      const path = join(folder, "original");
+      await writeFile(path, bytes);
+      const start = performance.now();
+      const outcome = await examine(
+        { magic: contentTypeOf(bytes) ?? ANYWAY, path, folder },
+        new AbortController().signal,
+      );
+      results.push({ name, outcome, ms: performance.now() - start });
+      await rm(folder, { recursive: true });
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return results;
+};
+
+test(`hostile files end with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
+  // The whole sample of files that are not portraits is in `sandbox/corpus/hostile.test.ts`.
+  const all = [...(await hostileFiles(isFull)), ...(await hostilePortraits())];
+  const files = all.filter((_, index) => isFull || index % 3 === 0);
+  const results = await examineAll(files);
+  expect(results).toHaveLength(files.length);
+  for (const { name, outcome } of results) {
+    // None is a good portrait: of no video a frame can be decoded, and of the images none has one face.
+    const error = outcome.kind === "examined" ? errorOf(outcome.checks) : "";
+    expect([name, outcome]).toMatchObject([name, { kind: "examined", files: null }]);
+    expect([name, error.length > 0]).toEqual([name, true]);
+    if (outcome.kind === "examined") expect(Value.Check(Type.Array(Check), outcome.checks)).toBe(true);
+  }
+  expect(peakBytes).toBeLessThanOrEqual(SANDBOX_LIMITS.memoryBytes);
+  if (isFull) {
+    const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, 5);
+    const codes = results.flatMap(({ outcome }) =>
+      outcome.kind === "examined" ? outcome.checks.filter(({ verdict }) => verdict === "fail") : [],
+    );
+    const report = {
+      files: files.length,
+      peakBytes,
+      childrenThatFailed: failures,
+      slowest: slowest.map(({ name, ms }) => [name, Math.round(ms)]),
+      failed: Object.fromEntries(
+        [...new Set(codes.map(({ code }) => code))].map((code) => [
+          code,
+          codes.filter((each) => each.code === code).length,
+        ]),
+      ),
+    };
+    process.stdout.write(`${JSON.stringify(report)}\n`);
+  }
+});

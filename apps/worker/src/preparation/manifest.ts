@@ -1,0 +1,34 @@
+/** The manifest of a preparation: what it was made from, what it has shown, and which files it has written. */
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import type { Check } from "@realtime-avatar/domain/avatars/checks";
+
+/** A prepared picture. `file` is its place among the files of the avatar: see `preparedFile`. `sha256` is in hexadecimal. */
+export type PreparedPicture = { file: string; contentType: string; sizeBytes: number; sha256: string };
+
+export type ManifestContent = {
+  avatar: AvatarRecord;
+  /** `sha256`: null for a test asset, which has no file. */
+  source: { assetId: string; sha256: string | null };
+  checks: readonly Check[];
+  /** null when nothing was derived from the source. */
+  pictures: { normalized: PreparedPicture; thumb: PreparedPicture } | null;
+};
+
+const FORMAT = 1;
+
+/**
+ * The manifest as JSON. The order of its members is fixed, so that a preparation that runs twice writes equal bytes: the
+ * name of the file is their digest.
+ */
+export const manifestText = ({ avatar, source, checks, pictures }: ManifestContent): string =>
+  JSON.stringify({
+    format: FORMAT,
+    tenantId: avatar.tenantId,
+    avatarId: avatar.id,
+    generation: avatar.generation,
+    modelId: avatar.modelId,
+    sourceKind: avatar.sourceKind,
+    source: { assetId: source.assetId, sha256: source.sha256 },
+    checks: checks.map(({ code, verdict, measured, limit, detail }) => ({ code, verdict, measured, limit, detail })),
+    pictures,
+  });

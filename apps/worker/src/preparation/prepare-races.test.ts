@@ -1,0 +1,276 @@
+/** What happens while an avatar is prepared: deletion, a new source, another worker, a store that is away. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { originalKey } from "@realtime-avatar/domain/assets/asset";
+import { preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { openStorage } from "@realtime-avatar/storage/open";
+import { type Storage, StorageError } from "@realtime-avatar/storage/storage";
+import { accept, FAILED, PASSED, refuse } from "../../test/support/examination.ts";
+import { preparationTests } from "../../test/support/preparations.ts";
+import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
+import { noise } from "../../test/support/world.ts";
+import { createTemporaryFolders } from "../assets/temporary.ts";
+import type { ExamineSource } from "./examine.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const { world, start, stopAll, seed, settled, change, ended, auditOf } = preparationTests();
+
+/** An examination that waits: `started` resolves when it begins, and it ends after `goOn`. */
+const held = (examine: ExamineSource = accept) => {
+  const started = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  let isFirst = true;
+  const waiting: ExamineSource = async (...source) => {
+    if (!isFirst) return examine(...source);
+    isFirst = false;
+    const examination = await examine(...source);
+    started.resolve();
+    await goOn.promise;
+    return examination;
+  };
+  return { examine: waiting, started: started.promise, goOn: goOn.resolve };
+};
+
+test.each(["while its source is examined", "while its files are stored"])(
+  "an avatar that is deleted %s stays deleted, and nothing stays in the store",
+  async (when) => {
+    const avatar = await seed();
+    const { storage } = world();
+    let isDeleted = false;
+    const deleteNow = async (moment: string): Promise<void> => {
+      if (!when.includes(moment) || isDeleted) return;
+      isDeleted = true;
+      await change(avatar, { status: "deleted" });
+    };
+    start({
+      examine: async (...args) => {
+        const examination = await accept(...args);
+        await deleteNow("examined");
+        return examination;
+      },
+      storage: {
+        ...storage,
+        put: async (key, ...others) => {
+          await deleteNow("stored");
+          await storage.put(key, ...others);
+        },
+      },
+    });
+    await ended();
+    const [row] = await world().database.db.client`select status from avatars where id = ${avatar.id}`;
+    expect(row?.["status"]).toBe("deleted");
+    expect(await world().preparedOf(avatar)).toEqual([]);
+    expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.deleted"]);
+  },
+);
+
+test("a worker that has lost its lease changes nothing that the next one has prepared", async () => {
+  const avatar = await seed();
+  const { examine, started, goOn } = held();
+  start({ examine });
+  await started;
+  await world().expire();
+  const ready = await settled(avatar);
+  expect(ready).toMatchObject({ status: "ready", cacheVersion: 1 });
+  const files = await world().preparedOf(avatar);
+  goOn();
+  await ended(2);
+  expect(await world().currentOf(avatar)).toEqual(ready);
+  expect(await world().preparedOf(avatar)).toEqual(files);
+  expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
+});
+
+test("a worker that stored its files before it lost its lease leaves them to the next one", async () => {
+  const avatar = await seed();
+  const stored = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const { storage } = world();
+  let manifests = 0;
+  const slow: Storage = {
+    ...storage,
+    put: async (key, ...others) => {
+      await storage.put(key, ...others);
+      if (!key.endsWith("-json") || manifests++ > 0) return;
+      stored.resolve();
+      await goOn.promise;
+    },
+  };
+  const { examine, started, goOn: goOnSecond } = held();
+  let examinations = 0;
+  start({ storage: slow, examine: (...source) => (examinations++ === 0 ? accept(...source) : examine(...source)) });
+  await stored.promise;
+  const files = await world().preparedOf(avatar);
+  await world().expire();
+  await started;
+  goOn.resolve();
+  await ended();
+  expect(await world().preparedOf(avatar)).toEqual(files);
+  goOnSecond();
+  expect(await settled(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
+  expect(await world().preparedOf(avatar)).toEqual(files);
+});
+
+test("a new source is prepared while the old one is served, and then takes its place", async () => {
+  const avatar = await seed();
+  start();
+  const first = await settled(avatar);
+  await stopAll();
+  const files = await world().preparedOf(avatar);
+  const source = await world().seedReady(await noise());
+  await change(avatar, { sourceAssetId: source.id });
+  const { examine, started, goOn } = held();
+  start({ examine });
+  await started;
+  const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
+  expect(await world().currentOf(avatar)).toMatchObject({
+    ...{ sourceAssetId, cacheManifestId, previewFile, previewToken },
+    status: "ready",
+    pendingSourceAssetId: source.id,
+  });
+  goOn();
+  const second = await settled(avatar);
+  expect(second).toMatchObject({
+    status: "ready",
+    sourceAssetId: source.id,
+    pendingSourceAssetId: null,
+    cacheVersion: 2,
+    generation: 2,
+    previewToken,
+    cacheManifestId: expect.stringMatching(/^man_2_/),
+    previewFile: expect.stringMatching(/^2\//),
+  });
+  // A call may have read the manifest a moment ago.
+  expect(await world().preparedOf(avatar)).toEqual(expect.arrayContaining(files));
+  expect(await world().preparedOf(avatar)).toHaveLength(6);
+});
+
+test("an avatar that is prepared again all the time keeps the files of its last generations only", async () => {
+  const avatar = await seed();
+  start();
+  expect(await settled(avatar)).toMatchObject({ status: "ready", generation: 1 });
+  const { storage, database } = world();
+  const fileOf = (generation: number) => preparedFile(generation, "0".repeat(64), "json");
+  for (const generation of [2, 3, 4, 11]) {
+    const stored = { stream: new Blob(["{}"]).stream(), sizeBytes: 2 };
+    await storage.put(preparedKey(avatar, fileOf(generation)), stored, "application/json");
+  }
+  await database.db.client`update avatars set generation = 11 where id = ${avatar.id}`;
+  await change(avatar, { sourceAssetId: (await world().seedReady(await noise())).id });
+  await ended(2);
+  expect(await world().currentOf(avatar)).toMatchObject({ status: "ready", generation: 12, cacheVersion: 2 });
+  const files = await world().preparedOf(avatar);
+  expect(files.filter((file) => !file.startsWith("12/"))).toEqual([fileOf(11), fileOf(4)]);
+  expect(files).toHaveLength(5);
+});
+
+test("a new source that fails a check leaves the old one, and says why", async () => {
+  const avatar = await seed();
+  start();
+  const first = await settled(avatar);
+  await stopAll();
+  await change(avatar, { sourceAssetId: (await world().seedReady(await noise())).id });
+  start({ examine: refuse });
+  const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
+  expect(await settled(avatar)).toMatchObject({
+    ...{ sourceAssetId, cacheManifestId, previewFile, previewToken },
+    status: "ready",
+    pendingSourceAssetId: null,
+    error: "No face was found.",
+    checks: [PASSED, FAILED],
+    cacheVersion: 1,
+  });
+  expect(await world().preparedOf(avatar)).toHaveLength(3);
+});
+
+test("a preparation that another one replaces changes nothing", async () => {
+  const avatar = await seed();
+  const source = await world().seedReady(await noise());
+  const stored = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  const { storage } = world();
+  const slow: Storage = {
+    ...storage,
+    put: async (key, ...others) => {
+      await storage.put(key, ...others);
+      if (!/\/1\/.*-json$/.test(key)) return;
+      stored.resolve();
+      await goOn.promise;
+    },
+  };
+  start({ storage: slow });
+  await stored.promise;
+  await change(avatar, { sourceAssetId: source.id });
+  expect(await settled(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
+  goOn.resolve();
+  await ended(2);
+  expect(await world().currentOf(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
+  expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.updated", "avatar.prepared"]);
+});
+
+test.each([0, 1, 2])("when file %i cannot be stored, it is tried again, and the files are the same", async (index) => {
+  const avatar = await seed();
+  const { storage } = world();
+  const puts: string[] = [];
+  const seen = Promise.withResolvers<void>();
+  start({
+    retrySeconds: 0,
+    storage: {
+      ...storage,
+      put: async (key, ...others) => {
+        if (puts.push(key) === index + 1) {
+          expect(await world().currentOf(avatar)).toMatchObject({ status: "preprocessing", cacheManifestId: null });
+          seen.resolve();
+          throw new StorageError("unavailable", "The store did not answer in time.");
+        }
+        await storage.put(key, ...others);
+      },
+    },
+  });
+  await seen.promise;
+  await world().untilDone();
+  expect(await world().currentOf(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
+  expect(await world().preparedOf(avatar)).toHaveLength(3);
+  const second = puts.slice(index + 1);
+  expect(puts.slice(0, index + 1)).toEqual(second.slice(0, index + 1));
+});
+
+test("when nothing can be stored, the avatar fails after the last attempt, with a reason that is not the source", async () => {
+  const avatar = await seed();
+  const { storage } = world();
+  const put = async (): Promise<never> => {
+    throw new StorageError("unavailable", "The store did not answer in time.");
+  };
+  start({ retrySeconds: 0, storage: { ...storage, put } });
+  await world().untilDone();
+  expect(await world().currentOf(avatar)).toMatchObject({
+    status: "failed",
+    error: expect.stringContaining("not in its source"),
+    checks: [],
+  });
+  expect(world().lines.filter(({ msg }) => msg === "a job has failed for the last time")).toHaveLength(1);
+});
+
+describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
+  test.each(["temporary files", "stored files"])("for %s: the job is tried again and says why", async (which) => {
+    await withSmallDisk(async (full) => {
+      const isStore = which === "stored files";
+      // The source fits, and the pictures beside it do not.
+      const source = await world().seedReady(await noise(isStore ? 500 : 800));
+      const avatar = await world().seedAvatar(source.id);
+      const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
+      const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world().storage;
+      if (isStore) {
+        const stored = await world().storage.open(originalKey(source));
+        if (stored) await storage.put(originalKey(source), stored, "image/png");
+      }
+      start({ storage, temporary: createTemporaryFolders(isStore ? world().temporary : full) });
+      const state = await settled(avatar);
+      expect(state).toMatchObject({ status: "preprocessing", attempts: 1, cacheManifestId: null });
+      expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
+      await stopAll();
+      if (isStore) await storage.close();
+    });
+  });
+});

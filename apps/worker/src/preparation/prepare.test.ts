@@ -1,0 +1,249 @@
+/** The preparation of an avatar: from its source, or from a test asset, to its files and its row. */
+import { beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import type { Caller } from "@realtime-avatar/db/statements/callers";
+import { originalKey } from "@realtime-avatar/domain/assets/asset";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
+import { preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
+import { newId } from "@realtime-avatar/domain/id";
+import { createMetrics } from "@realtime-avatar/runtime/metrics";
+import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { callerOf, seedKey } from "@realtime-avatar/testing/seeds";
+import sharp from "sharp";
+import { FAILED, PASSED, refuse } from "../../test/support/examination.ts";
+import { preparationTests } from "../../test/support/preparations.ts";
+import { noise } from "../../test/support/world.ts";
+import { createExamineSource } from "./sandboxed.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const { world, start, stopAll, seed, settled, ended, removed, auditOf } = preparationTests();
+
+const read = async (avatar: AvatarRecord, file: string): Promise<Buffer> => {
+  const stored = await world().storage.open(preparedKey(avatar, file));
+  return Buffer.from(await new Response(stored?.stream).arrayBuffer());
+};
+const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+
+describe("a source", () => {
+  test("that passes every check: the avatar is ready, with three files, and names them", async () => {
+    const bytes = await noise();
+    const asset = await world().seedReady(bytes);
+    const avatar = await world().seedAvatar(asset.id);
+    start();
+    const ready = await settled(avatar);
+    expect(ready).toMatchObject({ status: "ready", error: null, checks: [PASSED], cacheVersion: 1, generation: 1 });
+    const [normalized, thumb] = [sha256(bytes), sha256(bytes.subarray(0, bytes.length / 2))];
+    const manifest = /^man_1_([0-9a-f]{64})$/.exec(ready.cacheManifestId ?? "")?.[1] ?? "";
+    expect(await world().preparedOf(avatar)).toEqual(
+      [`1/${normalized}-webp`, `1/${thumb}-webp`, `1/${manifest}-json`].sort(),
+    );
+    expect(ready.previewFile).toBe(`1/${thumb}-webp`);
+    expect(ready.previewToken).toMatch(/^[A-Za-z0-9_-]{43}$/);
+    const text = await read(avatar, `1/${manifest}-json`);
+    expect(sha256(text)).toBe(manifest);
+    expect(JSON.parse(text.toString())).toEqual({
+      format: 1,
+      tenantId: avatar.tenantId,
+      avatarId: avatar.id,
+      generation: 1,
+      modelId: avatar.modelId,
+      sourceKind: "image",
+      source: { assetId: asset.id, sha256: sha256(bytes) },
+      checks: [PASSED],
+      pictures: {
+        normalized: {
+          file: `1/${normalized}-webp`,
+          contentType: "image/webp",
+          sizeBytes: bytes.length,
+          sha256: normalized,
+        },
+        thumb: {
+          file: `1/${thumb}-webp`,
+          contentType: "image/webp",
+          sizeBytes: Math.floor(bytes.length / 2),
+          sha256: thumb,
+        },
+      },
+    });
+    expect(await world().storage.stat(preparedKey(avatar, ready.previewFile ?? ""))).toMatchObject({
+      contentType: "image/webp",
+    });
+    expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
+    await removed();
+  });
+
+  test("that fails a check: the avatar has failed, says why, and nothing is stored", async () => {
+    const avatar = await seed();
+    start({ examine: refuse });
+    expect(await settled(avatar)).toMatchObject({
+      status: "failed",
+      error: "No face was found.",
+      checks: [PASSED, FAILED],
+      cacheManifestId: null,
+      cacheVersion: 0,
+      previewToken: null,
+    });
+    expect(await world().preparedOf(avatar)).toEqual([]);
+    expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.preparation_failed"]);
+    await removed();
+  });
+
+  test("of which no picture can be made: the avatar is ready without a preview", async () => {
+    const avatar = await seed();
+    start({ examine: async () => ({ kind: "examined", checks: [PASSED], files: null }) });
+    const ready = await settled(avatar);
+    expect(ready).toMatchObject({ status: "ready", previewToken: null, previewFile: null, cacheVersion: 1 });
+    expect(await world().preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
+  });
+
+  test("that is still processed is waited for, which costs no attempt", async () => {
+    const asset = await world().seedUpload(await noise());
+    const avatar = await world().seedAvatar(asset.id);
+    const metrics = createMetrics("1.2.3");
+    let isDone = false;
+    const { client } = world().database.db;
+    start({
+      metrics,
+      processAsset: async () => {
+        while (!isDone) await Bun.sleep(5);
+        return { kind: "gone" };
+      },
+    });
+    const text = async () => (await metrics.fetch(new Request("http://localhost/metrics"))).text();
+    const waits = async () =>
+      Number(/duration_seconds_count\{kind="prepare_avatar",outcome="waiting"\} (\d+)/.exec(await text())?.[1] ?? 0);
+    while ((await waits()) < 2) await Bun.sleep(20);
+    expect(await world().currentOf(avatar)).toMatchObject({ status: "preprocessing", attempts: 0, lastError: null });
+    const stored = await world().storage.open(originalKey(asset));
+    const digest = sha256(Buffer.from(await new Response(stored?.stream).arrayBuffer()));
+    await client`update assets set status = 'ready', sha256 = ${digest} where id = ${asset.id}`;
+    await client`delete from jobs where target_id = ${asset.id}`;
+    isDone = true;
+    expect(await settled(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
+    metrics.stop();
+  });
+
+  test("that fails: so does the avatar, with the reason", async () => {
+    const asset = await world().seedUpload(await noise());
+    const avatar = await world().seedAvatar(asset.id);
+    const { client } = world().database.db;
+    await client`
+      update assets set status = 'failed', error_code = 'not_decodable', error_detail = 'The file is cut off.'
+      where id = ${asset.id}`;
+    await client`delete from jobs where target_id = ${asset.id}`;
+    start();
+    expect(await settled(avatar)).toMatchObject({
+      status: "failed",
+      error: "The source asset has failed. The file is cut off.",
+      checks: [],
+    });
+  });
+
+  test.each(["ast_test_ready", newId("ast", new Date(), random)])(
+    "%s does not exist in live",
+    async (sourceAssetId) => {
+      const avatar = await seed();
+      await world().database.db.client`update avatars set source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;
+      start();
+      expect(await settled(avatar)).toMatchObject({
+        status: "failed",
+        error: expect.stringMatching(/^The source asset does not exist\./),
+      });
+    },
+  );
+
+  test("whose file is away, or another one, is tried again", async () => {
+    const assets = [await world().seedReady(await noise()), await world().seedReady(await noise())] as const;
+    const avatars = [await world().seedAvatar(assets[0].id), await world().seedAvatar(assets[1].id)] as const;
+    await world().storage.delete(originalKey(assets[0]));
+    const other = await noise();
+    const stream = new Blob([other]).stream();
+    await world().storage.put(originalKey(assets[1]), { stream, sizeBytes: other.length }, "image/png");
+    start();
+    const [missing, changed] = [await settled(avatars[0]), await settled(avatars[1])];
+    expect(missing).toMatchObject({ status: "preprocessing", lastError: expect.stringContaining("use one store?") });
+    expect(changed).toMatchObject({ status: "preprocessing", lastError: expect.stringContaining("not the file") });
+  });
+});
+
+describe("a photo, in the sandbox", () => {
+  test("of one face: the avatar is ready, and its preview is an image of 256 pixels", async () => {
+    const avatar = await world().seedAvatar((await world().seedReady(await readFile(portraitPath()))).id);
+    start({ examine: createExamineSource({ log: world().log }) });
+    const ready = await settled(avatar);
+    expect(ready).toMatchObject({ status: "ready", error: null });
+    expect(ready.checks.map(({ code }) => code)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
+    const files = await world().preparedOf(avatar);
+    expect(files).toHaveLength(3);
+    expect(await sharp(await read(avatar, ready.previewFile ?? "")).metadata()).toMatchObject({
+      format: "webp",
+      width: 256,
+      height: 256,
+    });
+    await removed();
+    // Prepared again, the files are the same.
+    await stopAll();
+    await world().database.db.client`
+      update avatars set status = 'preprocessing', generation = 1 where id = ${avatar.id}`;
+    await world().seedPreparation(avatar);
+    start({ examine: createExamineSource({ log: world().log }) });
+    expect(await settled(avatar)).toMatchObject({ status: "ready", cacheManifestId: ready.cacheManifestId });
+    expect(await world().preparedOf(avatar)).toEqual(files);
+  });
+
+  test("without a face: the avatar has failed, and says what to do", async () => {
+    const avatar = await world().seedAvatar((await world().seedReady(await readFile(landscapePath()))).id);
+    start({ examine: createExamineSource({ log: world().log }) });
+    expect(await settled(avatar)).toMatchObject({
+      status: "failed",
+      error:
+        "No face was found; exactly 1 face is required. Use a photo in which exactly one face looks at the camera.",
+    });
+    expect(await world().preparedOf(avatar)).toEqual([]);
+  });
+});
+
+describe("a test asset", () => {
+  let caller: Caller;
+  beforeEach(async () => {
+    const { db } = world().database;
+    const { secret } = await seedKey(db, world().caller.tenantId, { environment: "test", scopes: ["*"] });
+    caller = await callerOf(db, secret.keyId);
+  });
+
+  test.each(Object.entries(TEST_ASSETS))("%s forces its outcome", async (id, outcome) => {
+    const avatar = await world().seedAvatar(id, caller);
+    const metrics = createMetrics("1.2.3");
+    start({ metrics });
+    await world().untilDone();
+    const state = await world().currentOf(avatar);
+    expect(state).toMatchObject({ status: outcome.kind === "ready" ? "ready" : "failed", attempts: null });
+    const verdictsOf = (verdict: string) =>
+      state.checks.filter((check) => check.verdict === verdict).map(({ code }) => code);
+    if (outcome.kind === "internal") {
+      expect(state).toMatchObject({ checks: [], error: expect.stringContaining("not in its source") });
+      await ended(5);
+      // The caller asked for it: no operator is woken.
+      expect(world().lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
+      const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
+      expect(text).not.toContain('outcome="exhausted"');
+    } else if (outcome.kind === "failed") {
+      expect(verdictsOf("fail")).toEqual([outcome.check]);
+      expect(state.error).toBe(state.checks.find(({ verdict }) => verdict === "fail")?.detail ?? "");
+      expect(await world().preparedOf(avatar)).toEqual([]);
+    } else {
+      expect(verdictsOf("fail")).toEqual([]);
+      expect(verdictsOf("warn")).toEqual(outcome.warning === null ? [] : [outcome.warning]);
+      const picture = await read(avatar, state.previewFile ?? "");
+      expect([picture.toString("latin1", 0, 4), picture.toString("latin1", 8, 12)]).toEqual(["RIFF", "WEBP"]);
+      expect(state).toMatchObject({ error: null, cacheVersion: 1, previewToken: expect.any(String) });
+    }
+    metrics.stop();
+  });
+});

@@ -1,0 +1,225 @@
+/**
+ * The job `prepare_avatar`: has the source of an avatar examined in the sandbox, and writes the prepared files. The order of
+ * the writes: the pictures, the manifest, then the row. So an avatar that is `ready` has its files, and an attempt that ends
+ * early leaves files that the next one writes again, with the same names and bytes.
+ *
+ * What the last generations have written stays: a call may have read a manifest a moment ago. The sweep removes it later.
+ */
+import { join } from "node:path";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
+import {
+  finishPreparation,
+  KEPT_GENERATIONS,
+  knownPreparations,
+  type PreparationResult,
+  type PreparationStart,
+  startPreparation,
+} from "@realtime-avatar/db/statements/preparations";
+import { type AssetRecord, newPublicToken, originalKey } from "@realtime-avatar/domain/assets/asset";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { type TestOutcome, testOutcome } from "@realtime-avatar/domain/avatars/test-assets";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Storage } from "@realtime-avatar/storage/storage";
+import type { TemporaryFolders } from "../assets/temporary.ts";
+import type { JobContext, JobHandler, JobOutcome } from "../jobs/handler.ts";
+import { errorText } from "../jobs/run-job.ts";
+import { copyStored, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
+import { type ExamineSource, errorOf } from "./examine.ts";
+import type { ManifestContent } from "./manifest.ts";
+import { PLACEHOLDER } from "./placeholder.ts";
+import { testChecks } from "./test-checks.ts";
+import { contentOfBytes, contentOfFile, type Written, writePrepared } from "./write.ts";
+
+export type PrepareOptions = {
+  db: Db;
+  storage: Storage;
+  log: Logger;
+  random: RandomBytes;
+  temporary: TemporaryFolders;
+  examine: ExamineSource;
+};
+
+type Started = Extract<PreparationStart, { kind: "started" }>;
+type Failed = Extract<PreparationResult, { kind: "failed" }>;
+type Retry = Extract<JobOutcome, { kind: "retry" }>;
+/** What the work on a source has led to: what was written, or why nothing was. */
+type Work = { kind: "written"; checks: Check[]; written: Written } | Failed | Retry | { kind: "gone" };
+
+/** Maximum length of `error`, in code points. */
+const MAX_ERROR_LENGTH = 500;
+
+const failed = (error: string, checks: Check[] = []): Failed => ({
+  kind: "failed",
+  error: [...error].slice(0, MAX_ERROR_LENGTH).join(""),
+  checks,
+});
+const failedChecks = (checks: Check[]): Failed => failed(errorOf(checks), checks);
+const hasFailed = (checks: readonly Check[]): boolean => checks.some(({ verdict }) => verdict === "fail");
+
+/** Writes the prepared files, unless the job was canceled or belongs to another worker. */
+const write = async (
+  { storage }: PrepareOptions,
+  content: Omit<ManifestContent, "pictures">,
+  contents: Parameters<typeof writePrepared>[2],
+  { signal, holdLease }: JobContext,
+): Promise<Work> => {
+  if (signal.aborted) return { kind: "retry", error: "It was told to end." };
+  if (!(await holdLease())) return { kind: "gone" };
+  return { kind: "written", checks: [...content.checks], written: await writePrepared(storage, content, contents) };
+};
+
+/** Does what the test asset says, without a file. */
+const prepareTest = (
+  options: PrepareOptions,
+  { avatar, sourceAssetId }: Started,
+  outcome: TestOutcome,
+  context: JobContext,
+): Promise<Work> | Work => {
+  if (outcome.kind === "internal") return { kind: "retry", error: "The test asset says so.", isForced: true };
+  const checks = testChecks(avatar.sourceKind, outcome);
+  if (outcome.kind === "failed") return failedChecks(checks);
+  const picture = contentOfBytes(PLACEHOLDER);
+  const source = { assetId: sourceAssetId, sha256: null };
+  return write(options, { avatar, source, checks }, { normalized: picture, thumb: picture }, context);
+};
+
+/** Examines the file of the source, in `folder`, and writes what is derived from it. */
+const prepareFile = async (
+  options: PrepareOptions,
+  avatar: AvatarRecord,
+  asset: AssetRecord,
+  folder: string,
+  context: JobContext,
+): Promise<Work> => {
+  const path = join(folder, "original");
+  const file = await copyStored(options.storage, originalKey(asset), path, context.signal);
+  if (file === null) return { kind: "retry", error: MISSING_FILE };
+  const magic = await magicOf(path);
+  // The asset is ready, so its file was once inspected: another file is a fault of the store.
+  if (magic === null || file.sha256 !== asset.sha256) {
+    return { kind: "retry", error: "The stored file is not the file of this asset." };
+  }
+  const examination = await options.examine({ magic, path, folder }, context.signal);
+  if (examination.kind === "retry") return examination;
+  const { checks, files } = examination;
+  if (hasFailed(checks)) return failedChecks(checks);
+  const contents = files && {
+    normalized: await contentOfFile(files.normalized),
+    thumb: await contentOfFile(files.thumb),
+  };
+  const source = { assetId: asset.id, sha256: file.sha256 };
+  return write(options, { avatar, source, checks }, contents, context);
+};
+
+const prepare = (options: PrepareOptions, start: Started, context: JobContext): Promise<Work> | Work => {
+  const { avatar, asset, sourceAssetId } = start;
+  if (asset !== null) {
+    return options.temporary.use((folder) => prepareFile(options, avatar, asset, folder, context));
+  }
+  // A test asset is a literal that has a meaning in the test environment only.
+  const outcome = avatar.environment === "test" ? testOutcome(sourceAssetId) : null;
+  if (outcome !== null) return prepareTest(options, start, outcome, context);
+  return failed("The source asset does not exist. Set `sourceAssetId` to another one.");
+};
+
+/** Deletes files. The sweep deletes what cannot be deleted now. */
+const remove = async (
+  { storage, log }: PrepareOptions,
+  { id }: AvatarRecord,
+  keys: readonly string[],
+): Promise<void> => {
+  for (const key of keys) {
+    await storage
+      .delete(key)
+      .catch((error: unknown) => log.warn({ avatarId: id, error: errorText(error) }, "failed to delete a file"));
+  }
+};
+
+/** Deletes files that no row names, unless another worker has the same preparation, which needs them. */
+const removeUnneeded = async (options: PrepareOptions, avatar: AvatarRecord, { keys }: Written): Promise<void> => {
+  if ((await knownPreparations(options.db, [avatar])).some(({ isNeeded }) => isNeeded)) return;
+  await remove(options, avatar, keys);
+};
+
+/** How many files of an avatar are looked at. Those that are kept are fewer. */
+const OLDER_FILES = 200;
+
+/**
+ * Deletes the files of generations that no call reads any more. The sweep leaves every file for a day: until then, an avatar that is
+ * prepared again all the time would fill the store, which no quota counts.
+ */
+const removeOlder = async (options: PrepareOptions, avatar: AvatarRecord): Promise<void> => {
+  const { db, storage, log } = options;
+  const { tenantId, id, generation } = avatar;
+  if (generation <= KEPT_GENERATIONS + 1) return;
+  try {
+    const folder = preparedKey(avatar, "");
+    const files = (await Array.fromAsync(storage.list(folder, undefined, OLDER_FILES))).map(({ key }) => ({
+      key,
+      generation: Number(key.slice(folder.length).split("/")[0]),
+    }));
+    const older = [...new Set(files.map((file) => file.generation))].filter((other) => other < generation);
+    const known = await knownPreparations(
+      db,
+      older.map((other) => ({ tenantId, id, generation: other })),
+    );
+    const unneeded = new Set(known.filter(({ isNeeded }) => !isNeeded).map((preparation) => preparation.generation));
+    const keys = files.filter((file) => unneeded.has(file.generation)).map(({ key }) => key);
+    await remove(options, avatar, keys);
+  } catch (error) {
+    log.warn({ avatarId: id, error: errorText(error) }, "failed to look for older files");
+  }
+};
+
+const finish = async (
+  options: PrepareOptions,
+  job: ClaimedJob,
+  avatar: AvatarRecord,
+  work: Extract<Work, { kind: "written" | "failed" }>,
+): Promise<JobOutcome> => {
+  const { db, random } = options;
+  const now = new Date();
+  const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+  if (work.kind === "failed") {
+    return (await finishPreparation(db, job, work, origin)) === "finished" ? { kind: "failed" } : { kind: "gone" };
+  }
+  const { checks, written } = work;
+  const { cacheManifestId, previewFile } = written;
+  // The URL stays the same, whatever is prepared anew.
+  const previewToken = previewFile === null ? null : (avatar.previewToken ?? newPublicToken(random));
+  const result = { kind: "ready", checks, cacheManifestId, previewToken, previewFile } as const;
+  // It finds out whether the job still belongs to this worker: nothing has to ask before.
+  if ((await finishPreparation(db, job, result, origin)) === "finished") {
+    await removeOlder(options, avatar);
+    return { kind: "ready" };
+  }
+  await removeUnneeded(options, avatar, written);
+  return { kind: "gone" };
+};
+
+const reasonOf = ({ avatar, detail }: Extract<PreparationStart, { kind: "asset_failed" }>): string =>
+  (avatar.pendingSourceAssetId ?? avatar.sourceAssetId) === null ? detail : `The source asset has failed. ${detail}`;
+
+/** Creates the handler of `prepare_avatar`. */
+export const createPrepareAvatar =
+  (options: PrepareOptions): JobHandler =>
+  async (job, context) => {
+    const start = await startPreparation(options.db, job);
+    switch (start.kind) {
+      case "waiting":
+      case "gone":
+        return { kind: start.kind };
+      case "asset_failed":
+        return finish(options, job, start.avatar, failed(reasonOf(start)));
+      case "started": {
+        const work = await prepare(options, start, context);
+        if (work.kind === "gone" || work.kind === "retry") return work;
+        if (context.signal.aborted) return { kind: "retry", error: "It was told to end." };
+        return finish(options, job, start.avatar, work);
+      }
+    }
+  };

@@ -1,0 +1,225 @@
+/** The examination of sources, in the sandbox, with the programs that it uses. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
+import { type Check, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
+import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
+import { bun, runToEnd } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import sharp from "sharp";
+import { CHILD_ARGUMENT } from "../sandbox/command.ts";
+import { animatedWebp } from "../sandbox/corpus/images.testing.ts";
+import { video } from "../sandbox/corpus/media.testing.ts";
+import { findFfmpeg } from "../sandbox/frame.ts";
+import type { SourceExamination } from "./examine.ts";
+import { createExamineSource, type SandboxedOptions } from "./sandboxed.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(180_000);
+
+const ffmpeg = findFfmpeg();
+let base = "";
+let count = 0;
+const warnings: unknown[][] = [];
+const log = { warn: (...entry: unknown[]) => warnings.push(entry) } as never;
+
+beforeAll(async () => {
+  base = await temporaryFolder();
+});
+afterAll(() => rm(base, { recursive: true }));
+
+type Examined = Extract<SourceExamination, { kind: "examined" }>;
+
+/** Examines a file in a folder of its own, as a job does. */
+const examine = async (
+  bytes: Buffer,
+  options: Partial<SandboxedOptions> = {},
+  signal = new AbortController().signal,
+) => {
+  count += 1;
+  const folder = join(base, String(count));
+  await mkdir(folder, { mode: 0o700 });
+  const path = join(folder, "original");
+  await writeFile(path, bytes, { mode: 0o600 });
+  const magic = contentTypeOf(bytes) ?? ({ kind: "image", contentType: "image/jpeg" } as const);
+  return { folder, outcome: await createExamineSource({ log, ...options })({ magic, path, folder }, signal) };
+};
+const examined = async (...args: Parameters<typeof examine>): Promise<Examined> => {
+  const { outcome } = await examine(...args);
+  if (outcome.kind !== "examined") throw new Error(outcome.error);
+  return outcome;
+};
+const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
+const failures = (checks: readonly Check[]): string[] => codes(checks.filter(({ verdict }) => verdict === "fail"));
+
+describe("an image", () => {
+  test("of a face passes every check, and has its files", async () => {
+    const { checks, files } = await examined(await readFile(portraitPath()));
+    expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
+    expect(failures(checks)).toEqual([]);
+    const sizes = [await sharp(files?.normalized).metadata(), await sharp(files?.thumb).metadata()];
+    expect(sizes).toMatchObject([
+      { format: "webp", width: 800, height: 800 },
+      { format: "webp", width: 256, height: 256 },
+    ]);
+  });
+
+  test.each([
+    ["without a face", () => readFile(landscapePath()), ["face_count"]],
+    ["of few pixels", () => sharp(portraitPath()).resize(400).png().toBuffer(), ["resolution"]],
+    ["that is animated", animatedWebp, ["single_frame"]],
+    ["that is damaged", async () => (await readFile(portraitPath())).subarray(0, 20_000), ["decodable"]],
+    ["that is a text", async () => Buffer.from("<html><script>alert(1)</script>"), ["decodable"]],
+  ] as const)("%s fails, without files", async (_, bytes, expected) => {
+    const { checks, files } = await examined(await bytes());
+    expect([failures(checks), files]).toEqual([[...expected], null]);
+    expect(JSON.stringify(checks)).not.toContain("script");
+  });
+
+  test("is examined by the bundle of the worker as well", async () => {
+    const command = (task: string) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task];
+    const { checks } = await examined(await readFile(portraitPath()), { command });
+    expect(failures(checks)).toEqual([]);
+  });
+});
+
+describe("a child that fails", () => {
+  const crash = () => [process.execPath, "--no-env-file", "-e", "process.exit(7)"];
+
+  test("is started once more; then the file counts as not decodable", async () => {
+    warnings.length = 0;
+    const { checks, files } = await examined(await readFile(portraitPath()), { command: crash });
+    const detail = "The file could not be examined. The inspection ended with exit code 7. Use another file.";
+    expect(checks).toEqual([{ code: "decodable", verdict: "fail", measured: null, limit: null, detail }]);
+    expect([files, warnings.length]).toEqual([null, 2]);
+  });
+
+  test("and then does not, is no failure", async () => {
+    let children = 0;
+    const own = (task: string) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task];
+    const command = (task: string) => (children++ === 0 ? crash() : own(task));
+    expect(failures((await examined(await readFile(portraitPath()), { command })).checks)).toEqual([]);
+    expect(children).toBe(2);
+  });
+
+  const face = { confidence: 99, size: 50, yaw: 0, pitch: 0, edgeDistance: 30, sharpness: 99, brightness: 50 };
+  const accepted = { kind: "accepted", width: 800, height: 800, faces: 1 };
+  const refusal = { kind: "refused", code: "not_decodable" };
+  test.each([
+    ["a face, and writes no picture", { ...accepted, face }, ""],
+    ["a face, and writes other files", { ...accepted, face }, "<html>"],
+    ["one face, and measures none", { ...accepted, face: null }, "RIFF....WEBPVP8 "],
+    ["two faces, and measures one", { ...accepted, faces: 2, face }, "RIFF....WEBPVP8 "],
+    ["a longer detail than a check can have", { ...refusal, detail: "x".repeat(500) }, ""],
+    ["a control character", { ...refusal, detail: "a\0b" }, ""],
+    ["nothing", { ...refusal, detail: "" }, ""],
+  ])("because it was taken over and reports %s: the report counts for nothing", async (_, report, written) => {
+    const program = `for (const fd of [3, 4]) require("fs").writeSync(fd, ${JSON.stringify(written)});
+      process.stdout.write(${JSON.stringify(JSON.stringify(report))})`;
+    const command = () => [process.execPath, "--no-env-file", "-e", program];
+    const { checks, files } = await examined(await readFile(portraitPath()), { command });
+    const detail = "The file could not be examined. The inspection ended without a valid report. Use another file.";
+    expect(checks).toEqual([{ code: "decodable", verdict: "fail", measured: null, limit: null, detail }]);
+    expect(files).toBeNull();
+  });
+
+  test("because it takes too long, is not started again", async () => {
+    warnings.length = 0;
+    const spin = () => [process.execPath, "--no-env-file", "-e", "for (;;);"];
+    const { checks } = await examined(await readFile(portraitPath()), { command: spin, sourceMs: 1000 });
+    expect(checks).toMatchObject([
+      { code: "decodable", verdict: "fail", detail: expect.stringContaining("longer than") },
+    ]);
+    expect(warnings).toHaveLength(1);
+  });
+
+  test("because the job was canceled, is to be done again", async () => {
+    const { outcome, folder } = await examine(await readFile(portraitPath()), {}, AbortSignal.abort());
+    expect(outcome.kind).toBe("retry");
+    expect(await readdir(folder)).toEqual(["original"]);
+  });
+});
+
+describe("a video", () => {
+  test("without ffmpeg is checked by its container alone, with a warning, and has no files", async () => {
+    const { checks, files } = await examined(await video({ width: 640, height: 640 }), { ffmpeg: null });
+    expect([codes(checks), failures(checks), files]).toEqual([
+      ["decodable", "codec", "duration", "frame_rate", "frame", "resolution"],
+      [],
+      null,
+    ]);
+    expect(checks.find(({ code }) => code === "frame")).toMatchObject({
+      verdict: "warn",
+      detail: expect.stringContaining("no ffmpeg"),
+    } as never);
+  });
+
+  test.each([
+    [{ seconds: 121 }, ["duration"]],
+    [{ framesPerSecond: 90 }, ["frame_rate"]],
+    [{ codec: "av1" }, ["codec"]],
+    [{ width: 480, height: 480 }, ["resolution"]],
+  ] as const)("with %j fails", async (options, expected) => {
+    const { checks, files } = await examined(await video(options), { ffmpeg: null });
+    expect([failures(checks), files]).toEqual([[...expected], null]);
+  });
+
+  test.skipIf(ffmpeg === null)("whose packets cannot be decoded has no frame", async () => {
+    const { checks, files } = await examined(await video({ width: 640, height: 640 }));
+    expect([failures(checks), files]).toEqual([["frame"], null]);
+  });
+
+  /** The fastest encoding: the content matters, not the size. */
+  const H264 = ["-c:v", "libx264", "-preset", "ultrafast"] as const;
+
+  /** Two seconds: the portrait, then black, in a container of the given name. */
+  const film = async (name: string, ...codec: string[]): Promise<Buffer> => {
+    const [picture, output] = [join(base, "portrait.jpg"), join(base, name)];
+    await copyFile(portraitPath(), picture);
+    const between = "between(t,0,0.6)";
+    const filter = `color=black:s=800x800:r=25:d=2[b];[0:v]scale=800:800[p];[b][p]overlay=enable='${between}':shortest=1`;
+    const { code, stderr } = await runToEnd([
+      ...[ffmpeg ?? "", "-nostdin", "-y", "-loglevel", "error", "-loop", "1", "-r", "25", "-t", "2", "-i", picture],
+      ...["-filter_complex", filter, ...codec, "-pix_fmt", "yuv420p", output],
+    ]);
+    if (code !== 0) throw new Error(stderr);
+    return readFile(output);
+  };
+
+  test.skipIf(ffmpeg === null).each([
+    ["film.mp4", H264],
+    ["film.mov", H264],
+    ["film.webm", ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"]],
+  ] as const)("%s is checked by its best frame", async (name, codec) => {
+    const { checks, files } = await examined(await film(name, ...codec));
+    expect(codes(checks)).toEqual(REQUIREMENTS.video.map(({ code }) => code));
+    expect(failures(checks)).toEqual([]);
+    expect(checks.find(({ code }) => code === "frame")?.detail).toBe("The frame at 0.2 s was examined.");
+    expect(await sharp(files?.thumb).metadata()).toMatchObject({ format: "webp", width: 256 });
+  });
+
+  test.skipIf(ffmpeg === null)(
+    "whose first track is smaller than its main one has the resolution of the frame",
+    async () => {
+      const [whole, output] = [join(base, "whole.mp4"), join(base, "tracks.mp4")];
+      await writeFile(whole, await film("track.mp4", ...H264));
+      const { code, stderr } = await runToEnd([
+        ...[ffmpeg ?? "", "-nostdin", "-y", "-loglevel", "error", "-i", whole, "-map", "0:v", "-map", "0:v"],
+        ...[...H264, "-filter:v:0", "scale=160:160", "-filter:v:1", "scale=800:800"],
+        ...["-disposition:v:0", "0", "-disposition:v:1", "default", output],
+      ]);
+      expect([code, stderr]).toEqual([0, ""]);
+      const { checks, files } = await examined(await readFile(output));
+      expect(checks.find(({ code }) => code === "resolution")).toMatchObject({ verdict: "fail", measured: 160 });
+      expect(files).toBeNull();
+    },
+  );
+});
+
+test("an audio file is no source", async () => {
+  const magic = { kind: "audio", contentType: "audio/wav" } as const;
+  const source = { magic, path: join(base, "none"), folder: base };
+  const outcome = await createExamineSource({ log })(source, new AbortController().signal);
+  expect(outcome).toMatchObject({ kind: "examined", checks: [{ code: "decodable", verdict: "fail" }], files: null });
+});

@@ -1,0 +1,29 @@
+/** The checks of test assets: they fit the table of requirements. */
+import { expect, test } from "bun:test";
+import { Check, REQUIREMENTS, verdictOf } from "@realtime-avatar/domain/avatars/checks";
+import { SOURCE_KINDS } from "@realtime-avatar/domain/avatars/source-kind";
+import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
+import { Value } from "@sinclair/typebox/value";
+import { testChecks } from "./test-checks.ts";
+
+const CASES = SOURCE_KINDS.flatMap((kind) =>
+  Object.entries(TEST_ASSETS).flatMap(([id, outcome]) =>
+    outcome.kind === "internal" ? [] : [[id, kind, outcome] as const],
+  ),
+);
+
+test.each(CASES)("%s, %s", (_, kind, outcome) => {
+  const checks = testChecks(kind, outcome);
+  for (const check of checks) {
+    expect(Value.Check(Check, check)).toBe(true);
+    const requirement = REQUIREMENTS[kind].find(({ code }) => code === check.code);
+    if (!requirement) throw new Error("unreachable");
+    // A share of more than everything would be no example of what a photo measures.
+    if (requirement.unit === "%" && check.verdict === "pass") expect(check.measured).toBeLessThanOrEqual(100);
+    // What the check would say of this number.
+    if (check.measured !== null) expect(verdictOf(requirement, check.measured)).toBe(check.verdict);
+  }
+  const special = checks.filter(({ verdict }) => verdict !== "pass").map(({ code, verdict }) => [code, verdict]);
+  if (outcome.kind === "failed") expect(special).toEqual([[outcome.check, "fail"]]);
+  else expect(special).toEqual(outcome.warning === null ? [] : [[outcome.warning, "warn"]]);
+});

@@ -1,0 +1,65 @@
+/**
+ * What a preparation shows whose source is a test asset: the checks that a photo with this outcome would have. Each number
+ * is derived from the table of requirements, so that it fits the verdict whatever the table requires.
+ */
+import {
+  type Check,
+  type CheckCode,
+  type Range,
+  REQUIREMENTS,
+  type Requirement,
+  type Verdict,
+} from "@realtime-avatar/domain/avatars/checks";
+import type { SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
+import type { TestOutcome } from "@realtime-avatar/domain/avatars/test-assets";
+import { measuredCheck, plainCheck } from "./checks.ts";
+
+/** Of the checks that count nothing, a test asset fails only this one. */
+const NOT_DECODABLE = "The file cannot be decoded. Use another file.";
+/** Without a decoded image, or without a face, what follows cannot be measured. */
+const LAST_CHECKS: readonly CheckCode[] = ["decodable", "face_count"];
+
+/** A share has a maximum, although the table does not say so. */
+const closed = ([min, max]: Range, unit: string | null): Range => [min, unit === "%" ? (max ?? 100) : max];
+
+/** A number within a range, not at its edge. */
+const within = ([min, max]: Range): number => {
+  if (min !== null && max !== null) return Math.round((min + max) / 2);
+  if (min !== null) return Math.ceil(min + Math.max(1, Math.abs(min) / 2));
+  return max === null ? 0 : Math.floor(max / 2);
+};
+/** A number outside of a range. */
+const outside = ([min, max]: Range): number => {
+  if (min !== null) return Math.floor(min - Math.max(1, Math.abs(min)) / 2);
+  return max === null ? 0 : Math.ceil(max + Math.max(1, Math.abs(max)) / 2);
+};
+
+/** What is measured in a source with this verdict; null where nothing is counted. */
+const measuredFor = ({ required, recommended, unit }: Requirement, verdict: Verdict): number | null => {
+  const range = recommended ?? required;
+  if (range === null) return null;
+  if (verdict === "pass") return within(closed(range, unit));
+  if (verdict === "fail" || required === null || recommended === null) return outside(required ?? range);
+  // Between the two bounds.
+  return within([required[0] ?? recommended[1], recommended[0] ?? required[1]]);
+};
+
+const checkOf = (kind: SourceKind, requirement: Requirement, verdict: Verdict): Check => {
+  const { code, description } = requirement;
+  const measured = measuredFor(requirement, verdict);
+  if (measured !== null) return measuredCheck(kind, code, measured);
+  return plainCheck(code, verdict, verdict === "pass" ? description : NOT_DECODABLE);
+};
+
+/** The checks of a source of this kind with this outcome, in the order of the table. */
+export const testChecks = (kind: SourceKind, outcome: Exclude<TestOutcome, { kind: "internal" }>): Check[] => {
+  const special = outcome.kind === "failed" ? outcome.check : outcome.warning;
+  const verdict = outcome.kind === "failed" ? "fail" : "warn";
+  const checks: Check[] = [];
+  for (const requirement of REQUIREMENTS[kind]) {
+    const isSpecial = requirement.code === special;
+    checks.push(checkOf(kind, requirement, isSpecial ? verdict : "pass"));
+    if (isSpecial && LAST_CHECKS.includes(requirement.code)) break;
+  }
+  return checks;
+};

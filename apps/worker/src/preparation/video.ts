@@ -1,0 +1,104 @@
+/** Examines the video of an avatar: its container, and a frame of it where there is an ffmpeg. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import type { ContentType } from "@realtime-avatar/domain/assets/limits";
+import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { writeFrame } from "../sandbox/frame.ts";
+import type { Failed } from "../sandbox/limited.ts";
+import type { Report } from "../sandbox/report.ts";
+import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
+import type { SourceFile } from "./examine.ts";
+import type { Perform } from "./perform.ts";
+
+/** Where frames are taken, in shares of the duration. The middle first: a frame that passes every check ends the search. */
+const POSITIONS = [0.5, 0.1, 0.9];
+
+const CODEC_NAMES: Record<string, string> = { avc: "H.264", vp9: "VP9" };
+
+type Facts = Extract<Report<"video">, { kind: "accepted" }>;
+type Portrait = Extract<Report<"portrait">, { kind: "accepted" }>;
+export type DerivedFiles = { normalized: string; thumb: string };
+type Frame = { seconds: number; shorterSide: number; checks: Check[]; files: DerivedFiles };
+
+/** The checks of the container. */
+export const containerChecks = ({ codec, seconds, framesPerSecond }: Facts): Check[] => [
+  plainCheck("decodable", "pass", "The video could be read whole."),
+  plainCheck("codec", "pass", `The codec of the video is ${CODEC_NAMES[codec] ?? codec}.`),
+  measuredCheck("video", "duration", seconds),
+  // The timestamps of a video of 60 frames per second can measure 60.02.
+  measuredCheck("video", "frame_rate", Math.round(framesPerSecond)),
+];
+
+const NO_FFMPEG = "No frame of the video was examined, because this server has no ffmpeg. The face was not checked.";
+const NO_FRAME = "No frame of the video could be decoded. Use another video, or convert this one to H.264.";
+
+/** Fewer is better: no single face, failed checks, warnings. */
+const faultsOf = ({ checks }: Frame): number => {
+  const count = (verdict: string): number => checks.filter((check) => check.verdict === verdict).length;
+  return (checks.length === 1 ? 10_000 : 0) + 100 * count("fail") + count("warn");
+};
+
+export type VideoParts = {
+  perform: Perform;
+  source: SourceFile;
+  facts: Facts;
+  ffmpeg: string | null;
+};
+
+/** The checks and the derived files of the frame at `share` of the duration; null where it cannot be decoded. */
+const examineFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
+  const { perform, source, facts, ffmpeg } = parts;
+  const { path, folder, magic } = source;
+  if (ffmpeg === null) return null;
+  const name = join(folder, `frame-${100 * share}`);
+  const seconds = share * facts.seconds;
+  const contentType = magic.contentType as ContentType<"video">;
+  const { wallMs } = perform.limits();
+  const frame = { path, contentType, codec: facts.codec, seconds };
+  const written = await writeFrame(ffmpeg, frame, name, { ...perform.options, maxMs: wallMs });
+  if (written.kind === "failed") {
+    if (written.code === "canceled") return written;
+    perform.log(written, 1);
+    return null;
+  }
+  if ((await stat(name)).size === 0) return null;
+  const files = { normalized: `${name}-normalized`, thumb: `${name}-thumb` };
+  const task = { kind: "portrait", contentType: "image/png" } as const;
+  const outcome = await perform.task(task, { input: name, outputs: [files.normalized, files.thumb] });
+  if (outcome.kind === "failed") return outcome.code === "canceled" ? outcome : null;
+  if (outcome.kind === "refused") return null;
+  const portrait = outcome as Portrait;
+  const shorterSide = Math.min(portrait.width, portrait.height);
+  return { seconds, shorterSide, checks: faceChecks("video", portrait), files };
+};
+
+/** The checks after those of the container, and the files that are derived of the best frame. */
+export const frameChecks = async (
+  parts: VideoParts,
+): Promise<{ kind: "checked"; checks: Check[]; files: DerivedFiles | null } | Failed> => {
+  const { width, height } = parts.facts;
+  const shorterSide = Math.min(width, height);
+  const resolution = measuredCheck("video", "resolution", shorterSide);
+  if (parts.ffmpeg === null) {
+    return { kind: "checked", checks: [plainCheck("frame", "warn", NO_FFMPEG), resolution], files: null };
+  }
+  let best: Frame | null = null;
+  for (const share of POSITIONS) {
+    const frame = await examineFrame(parts, share);
+    if (frame && "kind" in frame) return frame;
+    if (frame && (best === null || faultsOf(frame) < faultsOf(best))) best = frame;
+    if (best && faultsOf(best) === 0) break;
+  }
+  if (!best) return { kind: "checked", checks: [plainCheck("frame", "fail", NO_FRAME), resolution], files: null };
+  const detail = `The frame at ${best.seconds.toFixed(1)} s was examined.`;
+  return {
+    kind: "checked",
+    checks: [
+      plainCheck("frame", "pass", detail),
+      // ffmpeg takes the first video track, the container's facts are those of the main one: a second track can be smaller.
+      measuredCheck("video", "resolution", Math.min(shorterSide, best.shorterSide)),
+      ...best.checks,
+    ],
+    files: best.files,
+  };
+};

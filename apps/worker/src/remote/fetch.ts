@@ -1,0 +1,138 @@
+/**
+ * Fetches a file from a URL that a tenant names, without letting the tenant reach what only the worker can reach (server-side
+ * request forgery): only https to public addresses, each redirect checked like the first URL, and bounds on size and time.
+ */
+import { createHash } from "node:crypto";
+import { type FileHandle, open, rm } from "node:fs/promises";
+import type { IncomingMessage } from "node:http";
+import { type Refused, refused, type Unavailable, unavailable } from "./outcome.ts";
+import { type Network, openTarget, PUBLIC_INTERNET } from "./request.ts";
+import { targetOf } from "./target.ts";
+
+export type FetchOptions = {
+  /** Where the file is written. It must not exist. After any other outcome than `fetched` there is no file. */
+  path: string;
+  /** The largest file, in bytes. */
+  maxBytes: number;
+  signal?: AbortSignal;
+  /** The longest time for the look-up and the connection with its TLS handshake, for each URL. */
+  connectMs?: number;
+  /** The longest time for everything. */
+  totalMs?: number;
+  network?: Network;
+};
+
+export type Fetched = { kind: "fetched"; sizeBytes: number; sha256: string };
+
+const MAX_REDIRECTS = 3;
+const REDIRECTS = [301, 302, 303, 307, 308];
+/** Statuses that a later request can change. */
+const TEMPORARY = [408, 425, 429];
+
+/** The header's redirect target; the outcome of a response that has no usable body; or the response. */
+const examine = (
+  response: IncomingMessage,
+  maxBytes: number,
+): { kind: "body" } | { kind: "redirect"; location: string } | Refused | Unavailable => {
+  const { statusCode = 0, headers } = response;
+  if (REDIRECTS.includes(statusCode) && headers.location !== undefined) {
+    return { kind: "redirect", location: headers.location };
+  }
+  if (statusCode !== 200) {
+    const detail = `The host responded with status ${statusCode} instead of 200.`;
+    const isTemporary = statusCode >= 500 || TEMPORARY.includes(statusCode);
+    return isTemporary ? unavailable("unexpected_status", detail) : refused("unexpected_status", detail);
+  }
+  const encoding = headers["content-encoding"] ?? "identity";
+  if (encoding.trim().toLowerCase() !== "identity") {
+    // A compressed body could expand to any size.
+    return refused("encoding_not_allowed", "The host sent an encoded body although only identity was accepted.");
+  }
+  const declared = Number(headers["content-length"] ?? 0);
+  return declared > maxBytes ? tooLarge(maxBytes) : { kind: "body" };
+};
+
+const tooLarge = (maxBytes: number): Refused => refused("too_large", `The file is larger than ${maxBytes} bytes.`);
+
+/** Writes the body to `file` and hashes it. */
+const receive = async (
+  response: IncomingMessage,
+  file: FileHandle,
+  maxBytes: number,
+): Promise<Fetched | Refused | Unavailable> => {
+  const hash = createHash("sha256");
+  let sizeBytes = 0;
+  const lost = unavailable("connection_lost", "The connection was closed before the end of the file.");
+  const chunks: AsyncIterator<Buffer> = response[Symbol.asyncIterator]();
+  for (;;) {
+    // Only reading fails because of the origin; a full disk is an error of the worker.
+    const next = await chunks.next().catch(() => null);
+    if (next === null) return lost;
+    if (next.done) break;
+    sizeBytes += next.value.length;
+    if (sizeBytes > maxBytes) return tooLarge(maxBytes);
+    hash.update(next.value);
+    await file.writeFile(next.value);
+  }
+  if (!response.complete) return lost;
+  if (sizeBytes === 0) return refused("empty", "The file is empty.");
+  return { kind: "fetched", sizeBytes, sha256: hash.digest("hex") };
+};
+
+/** Follows redirects to a body and receives it. */
+const follow = async (
+  url: string,
+  file: FileHandle,
+  { maxBytes, connectMs = 10_000, network = PUBLIC_INTERNET }: FetchOptions,
+  signal: AbortSignal,
+): Promise<Fetched | Refused | Unavailable> => {
+  let [location, base]: [string, URL | null] = [url, null];
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
+    const target = targetOf(location, base, network.ports);
+    if (target.kind !== "target") return target;
+    const opened = await openTarget(target, network, connectMs, signal);
+    if (opened.kind !== "response") return opened;
+    const { response } = opened;
+    try {
+      const found = examine(response, maxBytes);
+      if (found.kind === "body") return await receive(response, file, maxBytes);
+      if (found.kind !== "redirect") return found;
+      [location, base] = [found.location, target.url];
+    } finally {
+      // The rest of the body is not wanted.
+      response.destroy();
+    }
+  }
+  return refused("too_many_redirects", `There are more than ${MAX_REDIRECTS} redirects.`);
+};
+
+/**
+ * Writes the file at `url` to `options.path`. `refused` when the URL or the response breaks a rule; `unavailable` when a
+ * later attempt can succeed. Throws only for errors of the local disk.
+ */
+export const fetchRemote = async (url: string, options: FetchOptions): Promise<Fetched | Refused | Unavailable> => {
+  const { path, totalMs = 60_000 } = options;
+  const end = new AbortController();
+  const cancel = () => end.abort();
+  const timer = setTimeout(cancel, totalMs);
+  options.signal?.addEventListener("abort", cancel);
+  if (options.signal?.aborted) cancel();
+  const file = await open(path, "wx", 0o600);
+  let isFetched = false;
+  try {
+    let outcome = await follow(url, file, options, end.signal);
+    // An aborted request looks like a lost connection.
+    if (outcome.kind === "unavailable" && end.signal.aborted) {
+      outcome = options.signal?.aborted
+        ? unavailable("canceled", "The request was canceled.")
+        : unavailable("timed_out", `The file did not arrive within ${totalMs} ms.`);
+    }
+    isFetched = outcome.kind === "fetched";
+    return outcome;
+  } finally {
+    clearTimeout(timer);
+    options.signal?.removeEventListener("abort", cancel);
+    await file.close();
+    if (!isFetched) await rm(path, { force: true });
+  }
+};

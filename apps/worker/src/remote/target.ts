@@ -1,0 +1,38 @@
+/** Which URLs the worker may fetch for a tenant, before any name is resolved. */
+import { isIP } from "node:net";
+import { type Refused, refused } from "./outcome.ts";
+
+/** Ports of HTTPS servers. Other ports would make the fetcher a port scanner. */
+export const HTTPS_PORTS: readonly number[] = [443, 8443];
+
+export type Target = { kind: "target"; url: URL; host: string; port: number };
+
+/**
+ * The host and the port of `text`, a URL; `base` is the URL of the redirect that names it. `refused` for a URL that is not
+ * https, has credentials, another port than `ports`, an IP address, or a name without a dot.
+ *
+ * The parser (WHATWG URL) turns each spelling of an IPv4 address into the dotted form: decimal, octal, hexadecimal, short
+ * forms, full-width digits, a dot at the end. So one comparison refuses them all.
+ */
+export const targetOf = (text: string, base: URL | null, ports: readonly number[]): Target | Refused => {
+  const url = URL.parse(text, base?.href);
+  if (!url) return refused("invalid_url", "The URL is malformed.");
+  if (url.protocol !== "https:") return refused("https_required", "Only https URLs are fetched.");
+  if (url.username !== "" || url.password !== "") {
+    return refused("credentials_not_allowed", "The URL contains a user name or a password.");
+  }
+  const port = url.port === "" ? 443 : Number(url.port);
+  if (!ports.includes(port)) {
+    return refused("port_not_allowed", `The port is ${port}; allowed are ${ports.join(" and ")}.`);
+  }
+  // The dot at the end of an absolute name is not part of the name in its certificate.
+  const host = url.hostname.replace(/\.$/, "");
+  if (host.startsWith("[") || isIP(host) !== 0) {
+    return refused("ip_address_not_allowed", "The URL contains an IP address. Only host names are fetched.");
+  }
+  // A name without a dot is that of a machine of the own network, as is every name below `localhost` (RFC 6761).
+  if (!/^[^.]+(\.[^.]+)+$/.test(host) || /(^|\.)localhost$/.test(host)) {
+    return refused("host_not_public", "The host of the URL is not a public host name.");
+  }
+  return { kind: "target", url, host, port };
+};

@@ -1,0 +1,97 @@
+/**
+ * The child process that opens one file. It gets the file as standard input, open files for what it writes as descriptors 3
+ * and up, and the task as an argument. It writes its report to standard output. It has no secret and no path.
+ */
+import { fstatSync, readSync, writeSync } from "node:fs";
+import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { inspectImage, restrict } from "./inspect/image.ts";
+import type { Report, Task } from "./report.ts";
+import { protectMemory } from "./secrets.ts";
+import { loadSharp } from "./sharp.ts";
+import { filterSystemCalls } from "./system-calls.ts";
+import { leaveRoot } from "./user.ts";
+
+const INPUT = 0;
+const REPORT = 1;
+const FIRST_OUTPUT = 3;
+
+/** The bytes from `start` to `end`, or to the end of the file. */
+const readInput = (start: number, end: number): Buffer => {
+  const bytes = Buffer.alloc(end - start);
+  let size = 0;
+  while (size < bytes.length) {
+    const count = readSync(INPUT, bytes, size, bytes.length - size, start + size);
+    if (count === 0) break;
+    size += count;
+  }
+  return bytes.subarray(0, size);
+};
+
+const writeAll = (descriptor: number, bytes: Uint8Array): void => {
+  for (let offset = 0; offset < bytes.length; ) offset += writeSync(descriptor, bytes, offset);
+};
+
+const writeOutputs = (outputs: readonly Uint8Array[]): void => {
+  for (const [index, bytes] of outputs.entries()) writeAll(FIRST_OUTPUT + index, bytes);
+};
+
+/** The parent has compared the size with the limit; this is the last line of defense for the memory. */
+const inputSize = ({ kind }: Task): number => {
+  const { size } = fstatSync(INPUT);
+  const { maxBytes } = ASSET_LIMITS[kind === "portrait" ? "image" : kind];
+  if (size > maxBytes) throw new Error("The file is too large.");
+  return size;
+};
+
+// What a task needs of the disk is loaded before the user changes, who may be unable to enter the folder.
+
+const inspectAnImage = async (task: Task<"image">): Promise<Report> => {
+  const sharp = loadSharp();
+  restrict(sharp);
+  leaveRoot();
+  const { report, publicImage } = await inspectImage(sharp, readInput(0, inputSize(task)), task);
+  if (publicImage) writeOutputs([publicImage]);
+  return report;
+};
+
+const measureAPortrait = async (task: Task<"portrait">): Promise<Report> => {
+  const sharp = loadSharp();
+  restrict(sharp);
+  const [{ loadFaces }, { examinePortrait }] = await Promise.all([
+    import("./examine/faces.ts"),
+    import("./examine/portrait.ts"),
+  ]);
+  const { start } = await loadFaces();
+  leaveRoot();
+  const { report, files } = await examinePortrait(sharp, start, readInput(0, inputSize(task)), task);
+  if (files) writeOutputs([files.normalized, files.thumb]);
+  return report;
+};
+
+const inspectAMedium = async (task: Task<"video"> | Task<"audio">): Promise<Report> => {
+  const [{ inspectMedia }, { CustomSource }] = await Promise.all([import("./inspect/media.ts"), import("mediabunny")]);
+  leaveRoot();
+  const source = new CustomSource({ getSize: () => inputSize(task), read: readInput, prefetchProfile: "fileSystem" });
+  return inspectMedia(source, task);
+};
+
+const perform = async (task: Task): Promise<Report> => {
+  switch (task.kind) {
+    case "image":
+      return inspectAnImage(task as Task<"image">);
+    case "portrait":
+      return measureAPortrait(task as Task<"portrait">);
+    case "video":
+    case "audio":
+      return inspectAMedium(task as Task<"video"> | Task<"audio">);
+  }
+};
+
+/** Does a task with the file of standard input and writes the report. `argument` is the task as JSON, from the parent. */
+export const runChild = async (argument: string): Promise<void> => {
+  filterSystemCalls({ mayExecute: false });
+  // Other children have the same user, and could write into this one by a file of /proc: the filter does not know paths.
+  protectMemory();
+  const report = await perform(JSON.parse(argument) as Task);
+  writeAll(REPORT, Buffer.from(JSON.stringify(report)));
+};

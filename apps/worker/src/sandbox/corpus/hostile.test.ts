@@ -1,0 +1,98 @@
+/**
+ * The hostile corpus in the sandbox: a sample, and with LONG=1 all of it. The parent survives every file, and no child takes
+ * more than 1 GiB or 30 s: the sandbox ends it then, which counts as refused by a limit.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { SANDBOX_LIMITS } from "../limited.ts";
+import { runInSandbox, type SandboxOutcome } from "../run.ts";
+import { type HostileFile, hostileFiles, validFiles } from "./hostile.testing.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(3_600_000);
+
+const isFull = process.env["LONG"] === "1";
+/** Files at a time: as a worker of two cores does it. */
+const CONCURRENCY = 2;
+
+let folder = "";
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** What is opened although the first bytes are of no accepted type: a second line of defense. */
+const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
+
+let peakBytes = 0;
+
+/** The outcome of a file as the worker gets it: refused by its first bytes, or opened in the sandbox. */
+const open = async (name: string, bytes: Buffer): Promise<SandboxOutcome> => {
+  const input = join(folder, name);
+  const publicImage = `${input}.public.webp`;
+  await writeFile(input, bytes);
+  const magic = contentTypeOf(bytes) ?? ANYWAY;
+  const outcome = await runInSandbox(
+    magic,
+    { input, outputs: magic.kind === "image" ? [publicImage] : [] },
+    {
+      onEnd: (usage) => {
+        peakBytes = Math.max(peakBytes, usage.peakBytes);
+      },
+    },
+  );
+  expect([name, existsSync(publicImage)]).toEqual([name, outcome.kind === "accepted" && magic.kind === "image"]);
+  await rm(input);
+  await rm(publicImage, { force: true });
+  return outcome;
+};
+
+const openAll = async (files: readonly HostileFile[]): Promise<[HostileFile, SandboxOutcome][]> => {
+  const results: [HostileFile, SandboxOutcome][] = [];
+  const waiting = [...files];
+  const work = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      results.push([file, await open(file.name, file.bytes)]);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return results;
+};
+
+test("valid files of every type are accepted", async () => {
+  const files = Object.entries(await validFiles()).map(
+    ([name, bytes]): HostileFile => ({ name, bytes, expected: "accepted" }),
+  );
+  const results = await openAll(files);
+  expect(results.filter(([, { kind }]) => kind !== "accepted")).toEqual([]);
+  expect(results).toHaveLength(files.length);
+});
+
+test(`hostile files end as refused or by a limit (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
+  const files = await hostileFiles(isFull);
+  expect(files.length).toBeGreaterThanOrEqual(isFull ? 200 : 20);
+  expect(new Set(files.map(({ name }) => name)).size).toBe(files.length);
+  const results = await openAll(files);
+  const outcomes = results.map(([{ name, expected }, outcome]) => ({ name, expected, outcome }));
+  expect(outcomes).toHaveLength(files.length);
+  const wrong = outcomes.filter(({ expected, outcome }) => expected !== "any" && outcome.kind !== expected);
+  expect(wrong).toEqual([]);
+  // A limit of the sandbox is a safe end, but a report without a valid form is a fault of the inspection.
+  const faults = outcomes.filter(({ outcome }) => outcome.kind === "failed" && outcome.code === "invalid_report");
+  expect(faults).toEqual([]);
+  expect(peakBytes).toBeLessThanOrEqual(SANDBOX_LIMITS.memoryBytes);
+  if (isFull) {
+    const counts = new Map<string, number>();
+    for (const { name, outcome } of outcomes) {
+      const key = outcome.kind === "failed" ? `failed: ${outcome.code} (${name})` : outcome.kind;
+      counts.set(key, (counts.get(key) ?? 0) + 1);
+    }
+    process.stdout.write(
+      `${JSON.stringify({ files: files.length, peakBytes, outcomes: Object.fromEntries(counts) })}\n`,
+    );
+  }
+});

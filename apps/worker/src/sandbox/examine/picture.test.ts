@@ -1,0 +1,167 @@
+/** Pictures with real faces, in this process: the sandbox around it has tests of its own. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
+import sharp, { type Sharp } from "sharp";
+import { picture as pattern } from "../corpus/images.testing.ts";
+import { restrict } from "../inspect/image.ts";
+import { type FindFaces, loadFaces } from "./faces.ts";
+import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDE, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(120_000);
+
+restrict(sharp);
+const [fetchBefore, consoleBefore] = [globalThis.fetch, { ...globalThis.console }];
+let findFaces: FindFaces;
+let portrait: Buffer;
+beforeAll(async () => {
+  portrait = await readFile(portraitPath());
+  findFaces = await (await loadFaces()).start();
+});
+afterAll(() => {
+  globalThis.fetch = fetchBefore;
+  Object.assign(globalThis.console, consoleBefore);
+});
+
+const decode = async (image: Sharp | Buffer) =>
+  decodePicture(sharp, Buffer.isBuffer(image) ? image : await image.png().toBuffer(), 40_000_000);
+const measure = async (image: Sharp | Buffer) => (await measurePicture(sharp, findFaces, await decode(image))).measures;
+const photo = () => sharp(portrait);
+
+describe("a portrait", () => {
+  test("has one face, which looks at the camera", async () => {
+    const { faces, face } = await measure(portrait);
+    expect(faces).toBe(1);
+    expect(face?.confidence).toBeGreaterThan(70);
+    expect(Math.abs(face?.yaw ?? 90)).toBeLessThan(25);
+    expect(Math.abs(face?.pitch ?? 90)).toBeLessThan(20);
+    expect(face?.edgeDistance).toBeGreaterThan(0);
+  });
+
+  test("in the mirror looks to the other side", async () => {
+    const [one, other] = [await measure(portrait), await measure(photo().flop())];
+    expect(Math.abs((one.face?.yaw ?? 0) + (other.face?.yaw ?? 90))).toBeLessThan(6);
+    expect(Math.abs((one.face?.pitch ?? 0) - (other.face?.pitch ?? 90))).toBeLessThan(6);
+  });
+
+  test("turned on its side by its EXIF data is the same", async () => {
+    const wide = await photo().extend({ right: 200, background: "#888" }).png().toBuffer();
+    const lying = await sharp(wide).rotate(-90).withMetadata({ orientation: 6 }).jpeg({ quality: 95 }).toBuffer();
+    const [one, other] = [await decode(wide), await decode(lying)];
+    expect([other.width, other.height]).toEqual([one.width, one.height]);
+    expect((await measure(lying)).faces).toBe(1);
+  });
+
+  test("twice beside each other has two faces, and none that is measured", async () => {
+    const half = await photo().resize(500, 500).toBuffer();
+    const twice = sharp({ create: { width: 1000, height: 500, channels: 3, background: "#888" } }).composite([
+      { input: half, left: 0, top: 0 },
+      { input: half, left: 500, top: 0 },
+    ]);
+    expect(await measure(twice)).toEqual({ faces: 2, face: null });
+  });
+
+  test("is found where it is in a wide and in a high picture", async () => {
+    const { box } = await measurePicture(sharp, findFaces, await decode(portrait));
+    for (const [x, y] of [
+      [600, 0],
+      [0, 600],
+    ] as const) {
+      const larger = photo().extend({ left: x, right: x, top: y, bottom: y, background: "#888" });
+      const found = (await measurePicture(sharp, findFaces, await decode(larger))).box;
+      const moved = (["left", "top", "right", "bottom"] as const).map((side) => {
+        const offset = side === "left" || side === "right" ? x : y;
+        return Math.abs((found?.[side] ?? 0) - offset - (box?.[side] ?? 0));
+      });
+      // The detector sees a smaller face, so that it places it a little differently.
+      for (const distance of moved) expect(distance).toBeLessThan(20);
+    }
+  });
+
+  test("with much around it is smaller; dark, darker; blurred, less sharp; cut, nearer to the edge", async () => {
+    const { face: good } = await measure(portrait);
+    const change = async (image: Sharp) => (await measure(image)).face;
+    const { width = 0, height = 0 } = await photo().metadata();
+    const far = await change(photo().extend({ top: height, bottom: height, left: width, right: width }));
+    expect((far?.size ?? 90) / (good?.size ?? 1)).toBeCloseTo(1 / 3, 1);
+    expect((await change(photo().linear(0.3, 0)))?.brightness).toBeLessThan(0.5 * (good?.brightness ?? 0));
+    expect((await change(photo().blur(8)))?.sharpness).toBeLessThan(0.5 * (good?.sharpness ?? 0));
+    const box = (await measurePicture(sharp, findFaces, await decode(portrait))).box;
+    const top = Math.round((box?.top ?? 0) + 0.1 * ((box?.bottom ?? 0) - (box?.top ?? 0)));
+    const cut = await change(photo().extract({ left: 0, top, width, height: height - top }));
+    expect(cut?.edgeDistance).toBeLessThan(5);
+  });
+});
+
+test.each([
+  ["a landscape", () => readFile(landscapePath())],
+  ["a pattern", () => pattern(700, 700).png().toBuffer()],
+  [
+    "nothing but grey",
+    () =>
+      sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } })
+        .png()
+        .toBuffer(),
+  ],
+] as const)("%s has no face", async (_, image) => {
+  expect(await measure(await image())).toEqual({ faces: 0, face: null });
+});
+
+test.each([
+  ["grey", () => photo().greyscale().jpeg().toBuffer()],
+  ["CMYK", () => photo().toColourspace("cmyk").jpeg().toBuffer()],
+  ["with 16 bits", () => photo().toColourspace("rgb16").png().toBuffer()],
+  ["with a palette", () => photo().png({ palette: true }).toBuffer()],
+  ["with transparency", () => photo().ensureAlpha(0.9).png().toBuffer()],
+  ["as WebP", () => photo().webp().toBuffer()],
+] as const)("a portrait %s is decoded to three channels, and its face is found", async (_, image) => {
+  const picture = await decode(await image());
+  expect(picture.data.length).toBe(picture.width * picture.height * 3);
+  expect((await measure(await image())).faces).toBe(1);
+});
+
+describe("the files", () => {
+  const files = async (image: Sharp | Buffer) => {
+    const picture = await decode(image);
+    const { box } = await measurePicture(sharp, findFaces, picture);
+    if (!box) throw new Error("There is no face.");
+    return encodeFiles(sharp, picture, box);
+  };
+
+  test("are WebP of their sizes, without metadata, and equal for equal pictures", async () => {
+    const large = await photo()
+      .resize(3000)
+      .withExif({ IFD0: { Make: "Secret Camera" } })
+      .jpeg()
+      .toBuffer();
+    const { normalized, thumb } = await files(large);
+    for (const [bytes, side] of [
+      [normalized, NORMALIZED_SIDE],
+      [thumb, THUMB_SIDE],
+    ] as const) {
+      const { format, width, height, exif, icc, xmp } = await sharp(bytes).metadata();
+      expect({ format, width, height, exif, icc, xmp }).toEqual({ format: "webp", width: side, height: side } as never);
+    }
+    const again = await files(large);
+    expect([again.normalized.equals(normalized), again.thumb.equals(thumb)]).toEqual([true, true]);
+  });
+
+  test("are not enlarged, and the thumbnail shows the face", async () => {
+    const small = await photo().resize(600, 600).extend({ right: 200, background: "#345" }).png().toBuffer();
+    const { normalized, thumb } = await files(small);
+    expect(await sharp(normalized).metadata()).toMatchObject({ width: 800, height: 600 });
+    const { face } = await measure(await sharp(thumb).png().toBuffer());
+    expect(face?.size).toBeGreaterThan(30);
+  });
+});
+
+test("a picture is at most as large as what is measured", async () => {
+  const { width, height } = await decode(await sharp(portrait).resize(4000, 3000).jpeg().toBuffer());
+  expect([width, height]).toEqual([PICTURE_SIDE, (PICTURE_SIDE * 3) / 4]);
+});
+
+test("what is damaged is refused, and files that are not the library's are not there", async () => {
+  await expect(decode(portrait.subarray(0, portrait.length / 2))).rejects.toThrow();
+  await expect(fetch("https://www.example.com/")).rejects.toThrow("There is no network");
+});

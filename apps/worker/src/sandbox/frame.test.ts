@@ -1,0 +1,160 @@
+/** Frames of videos: what ffmpeg gets, and what it cannot do. Programs in its place tell what it could have done. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import sharp from "sharp";
+import { video } from "./corpus/media.testing.ts";
+import { findFfmpeg, writeFrame } from "./frame.ts";
+import { confinementOfMachine } from "./limited.ts";
+import { canFilterSystemCalls } from "./system-calls.ts";
+import { SANDBOX_ID } from "./user.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(120_000);
+
+const ffmpeg = findFfmpeg();
+const isRoot = process.getuid?.() === 0;
+let base = "";
+let count = 0;
+beforeAll(async () => {
+  base = await temporaryFolder();
+});
+afterAll(() => rm(base, { recursive: true }));
+
+const SOURCE = { contentType: "video/mp4", codec: "avc", seconds: 0.5 } as const;
+
+/** The outcome of a program with a file, and what it has written; null where nothing is left of it. */
+const frame = async (program: string, bytes: Uint8Array, options: { maxMs?: number; codec?: string } = {}) => {
+  const { maxMs, codec = "avc" } = options;
+  count += 1;
+  // As a job does it: others cannot enter the folder.
+  const folder = join(base, String(count));
+  await mkdir(folder, { mode: 0o700 });
+  const [path, output] = [join(folder, "original"), join(folder, "frame")];
+  await writeFile(path, bytes, { mode: 0o600 });
+  const limits = maxMs === undefined ? {} : { maxMs };
+  const outcome = await writeFrame(program, { ...SOURCE, codec, path }, output, { folder, ...limits });
+  return { outcome, written: existsSync(output) ? await readFile(output) : null };
+};
+
+/** A program that is called instead of ffmpeg. */
+const script = async (text: string): Promise<string> => {
+  count += 1;
+  const path = join(base, `program-${count}`);
+  await writeFile(path, `#!/bin/sh\n${text}\n`);
+  await chmod(path, 0o755);
+  return path;
+};
+
+describe("the program", () => {
+  // A program can start no other one, so each of these becomes the one that tells.
+  test("has no variables of the worker", async () => {
+    const { outcome, written } = await frame(await script("exec env"), Buffer.from(""));
+    expect(outcome).toEqual({ kind: "written" });
+    const variables = String(written)
+      .match(/^[^=]+/gm)
+      ?.sort();
+    // The shell adds those that begin with these words.
+    expect(variables?.filter((name) => !/^(_|PWD|OLDPWD|SHLVL)$/.test(name))).toEqual([
+      "BUN_JSC_jitMemoryReservationSize",
+      "BUN_JSC_useOMGJIT",
+      "BUN_RUNTIME_TRANSPILER_CACHE_PATH",
+      "TMPDIR",
+      "VIPS_DISC_THRESHOLD",
+    ]);
+  });
+
+  test("can read the file, by its path as well", async () => {
+    const { written } = await frame(await script("exec cat /proc/self/fd/0"), Buffer.from("the file"));
+    expect(String(written)).toBe("the file");
+  });
+
+  test.skipIf(!canFilterSystemCalls())(
+    "has the filter of system calls, and is not root where the worker is",
+    async () => {
+      const { written } = await frame(await script("exec cat /proc/self/status"), Buffer.from(""));
+      const status = String(written);
+      expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+      expect(status).toMatch(/^Seccomp:\s+2$/m);
+      if (!isRoot) return;
+      const ids = new Array(4).fill(SANDBOX_ID).join("\t");
+      expect(status).toContain(`Uid:\t${ids}\nGid:\t${ids}\n`);
+      expect(status).toMatch(/^Groups:\s*$/m);
+      expect(status).toMatch(/^CapPrm:\s+0+$/m);
+    },
+  );
+
+  test.skipIf(!canFilterSystemCalls())("can start no process", async () => {
+    const { outcome } = await frame(await script("cat /proc/self/fd/0"), Buffer.from("the file"));
+    expect(outcome).toMatchObject({ kind: "failed", code: "crashed" });
+  });
+
+  test("has only the loopback device where namespaces are free", async () => {
+    const { namespaces } = (await confinementOfMachine()).description;
+    const { outcome, written } = await frame(await script("exec cat /proc/net/dev"), Buffer.from(""));
+    // Only the loopback device, which is down.
+    if (namespaces) expect(String(written).match(/:/g)).toHaveLength(1);
+    else expect(outcome.kind).toBe("written");
+  });
+
+  test.each([
+    ["fails", "exit 3", "crashed"],
+    ["does not end", "while :; do :; done", "timed_out"],
+    ["writes too much", "exec head -c 100000000 /dev/zero", "crashed"],
+    ["complains without end", "while :; do echo no >&2; done", "crashed"],
+  ])("that %s leaves nothing behind", async (_, text, code) => {
+    const { outcome, written } = await frame(await script(text), Buffer.from(""), { maxMs: 1500 });
+    expect([outcome, written]).toMatchObject([{ kind: "failed", code }, null]);
+  });
+});
+
+describe.skipIf(ffmpeg === null)("ffmpeg", () => {
+  const film = async (...encoder: string[]): Promise<Buffer> => {
+    count += 1;
+    const output = join(base, `film-${count}.mp4`);
+    const input = ["-f", "lavfi", "-i", "testsrc=s=320x240:r=25:d=1"];
+    const child = Bun.spawn([
+      ffmpeg ?? "",
+      "-nostdin",
+      "-loglevel",
+      "error",
+      ...input,
+      ...encoder,
+      "-pix_fmt",
+      "yuv420p",
+      output,
+    ]);
+    expect(await child.exited).toBe(0);
+    return readFile(output);
+  };
+
+  test("writes a frame as PNG", async () => {
+    const { outcome, written } = await frame(ffmpeg ?? "", await film("-c:v", "libx264"));
+    expect(outcome).toEqual({ kind: "written" });
+    expect(await sharp(written ?? Buffer.alloc(0)).metadata()).toMatchObject({
+      format: "png",
+      width: 320,
+      height: 240,
+    });
+  });
+
+  test.each([
+    ["a playlist", async () => Buffer.from("#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n#EXT-X-ENDLIST\n")],
+    ["a list of files", async () => Buffer.from("ffconcat version 1.0\nfile /etc/passwd\n")],
+    [
+      "a picture",
+      () =>
+        sharp({ create: { width: 64, height: 64, channels: 3, background: "red" } })
+          .jpeg()
+          .toBuffer(),
+    ],
+    ["packets of another codec", () => film("-c:v", "mpeg4")],
+    ["packets that cannot be decoded", () => video()],
+    ["nothing", async () => Buffer.alloc(0)],
+  ])("writes none of %s", async (_, bytes) => {
+    const { written } = await frame(ffmpeg ?? "", await bytes());
+    expect(written?.length ?? 0).toBe(0);
+  });
+});

@@ -1,0 +1,80 @@
+/**
+ * Decodes one frame of a video with ffmpeg, in a child process that is confined as every other. ffmpeg gets an open file, and
+ * only the demuxer and the decoder that the container was inspected for. It writes a PNG.
+ */
+import { chmod } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
+import { programCommand } from "./command.ts";
+import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
+import { withOpenFiles } from "./run.ts";
+
+const DEMUXERS: Record<ContentType<"video">, string> = {
+  "video/mp4": "mov",
+  "video/quicktime": "mov",
+  "video/webm": "matroska",
+};
+/** The decoder of each codec that a video may have. */
+const DECODERS: Record<string, string> = { avc: "h264", vp9: "vp9" };
+
+/** The last frame before the next key frame, of a video of 1080p with 250 frames between them, takes 2 s of processor time. */
+const LIMITS: SandboxLimits = { ...SANDBOX_LIMITS, wallMs: 20_000, cpuSeconds: 10 };
+
+/** Codecs divide frames into blocks, so the coded size is a little larger than the limit. */
+const MAX_PIXELS = Math.round(1.1 * ASSET_LIMITS.video.maxLongSide * ASSET_LIMITS.video.maxShortSide);
+
+/** Where a process finds its standard input as a file, in which ffmpeg can seek. */
+const INPUT = "/proc/self/fd/0";
+
+export type FrameSource = {
+  path: string;
+  contentType: ContentType<"video">;
+  /** As the inspection names it. */
+  codec: string;
+  /** The position of the frame in the video. */
+  seconds: number;
+};
+
+/** The path of ffmpeg on this machine; null without one. */
+export const findFfmpeg = (): string | null => Bun.which("ffmpeg");
+
+const argumentsOf = ({ contentType, codec, seconds }: FrameSource): string[] => {
+  const decoder = DECODERS[codec] ?? "none";
+  return [
+    // One line for each damaged packet would be more than the sandbox lets a child write.
+    ...["-nostdin", "-hide_banner", "-loglevel", "fatal"],
+    // A file cannot name another one on the network.
+    ...["-protocol_whitelist", "file,pipe", "-format_whitelist", DEMUXERS[contentType], "-codec_whitelist", decoder],
+    ...["-f", DEMUXERS[contentType], "-threads", "1", "-max_pixels", String(MAX_PIXELS), "-ss", seconds.toFixed(3)],
+    // The first video track that is no cover picture.
+    ...["-i", INPUT, "-map", "0:V:0", "-frames:v", "1"],
+    ...["-c:v", "png", "-pix_fmt", "rgb24", "-threads", "1", "-f", "image2pipe", "pipe:1"],
+  ];
+};
+
+/**
+ * Writes a frame to `output`, which must not exist. It exists after `written` only, and is empty where the video has no
+ * frame there. `maxMs`: a shorter limit of time than its own.
+ */
+export const writeFrame = async (
+  ffmpeg: string,
+  source: FrameSource,
+  output: string,
+  options: Omit<ConfinedOptions, "limits"> & { folder?: string; maxMs?: number } = {},
+): Promise<{ kind: "written" } | Failed> => {
+  const limits = { ...LIMITS, wallMs: Math.min(LIMITS.wallMs, options.maxMs ?? LIMITS.wallMs) };
+  // ffmpeg opens the descriptor as a path, as another user where the worker is root. No other can enter the file's folder.
+  await chmod(source.path, 0o444);
+  const files = { input: source.path, outputs: [output] };
+  return withOpenFiles<{ kind: "written" } | Failed>(
+    files,
+    options.folder ?? tmpdir(),
+    async ({ input, outputs, folder }) => {
+      const [file = "pipe" as const] = outputs;
+      const command = programCommand([ffmpeg, ...argumentsOf(source)]);
+      const ended = await runConfined(command, { input, output: file, others: [], folder }, { ...options, limits });
+      if (ended.kind === "failed") return { result: ended, isKept: false };
+      return { result: { kind: "written" }, isKept: true };
+    },
+  );
+};

@@ -1,0 +1,204 @@
+/** Runs a command with limits of time, memory and output, and with what the operating system confines it with. */
+import { type Confinement, findConfinement } from "./confinement.ts";
+import { watchMemory } from "./memory.ts";
+
+const MIB = 1024 * 1024;
+
+export type SandboxLimits = {
+  /** From the start of the child to its end. */
+  wallMs: number;
+  cpuSeconds: number;
+  /** Resident memory. */
+  memoryBytes: number;
+  /** The largest file that it may write. */
+  fileBytes: number;
+};
+
+export const SANDBOX_LIMITS: SandboxLimits = {
+  wallMs: 30_000,
+  cpuSeconds: 30,
+  memoryBytes: 1024 * MIB,
+  fileBytes: 32 * MIB,
+};
+
+/** The pages of Bun, libvips and libc that the kernel's limit does not count; measured: 45 MiB. */
+const PROGRAM_BYTES = 128 * MIB;
+const CHILD_VARIABLES = {
+  // libvips writes large images to a file otherwise.
+  VIPS_DISC_THRESHOLD: "1g",
+  BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
+  // JavaScriptCore reserves 1 GiB for compiled code otherwise, which the limit of memory refuses. It then interprets
+  // WebAssembly, and the search for faces takes 3 s of processor time instead of 0.8 s.
+  BUN_JSC_jitMemoryReservationSize: String(64 * MIB),
+  // The child ends before WebAssembly that is compiled a second time, with optimizations, pays off: the examination of a
+  // portrait takes 730 ms of processor time instead of 900 ms.
+  BUN_JSC_useOMGJIT: "0",
+};
+const MAX_REPORT_BYTES = 16 * 1024;
+const MAX_ERROR_BYTES = 4 * 1024;
+/** How long the output of a child that has ended may take. */
+const PIPE_MS = 2000;
+
+export type Failed = {
+  kind: "failed";
+  code: "crashed" | "timed_out" | "out_of_memory" | "invalid_report" | "canceled";
+  /** Which limit was passed, or how the child ended. */
+  detail: string;
+  /** The end of its standard error, for the log. It can contain bytes of the file, so it is never shown to a caller. */
+  stderr: string;
+};
+
+export type ConfinedOptions = {
+  limits?: SandboxLimits;
+  /** Ends the child. */
+  signal?: AbortSignal;
+  /** By default, what is possible on this machine, found out once. */
+  confinement?: Confinement;
+  /** Gets what the child has used: resident memory as sampled every 10 ms (0 without /proc), and processor time. */
+  onEnd?: ((usage: { peakBytes: number; cpuMs: number }) => void) | undefined;
+};
+
+let confinementHere: Promise<Confinement> | undefined;
+/** What is possible on this machine. */
+export const confinementOfMachine = (): Promise<Confinement> => {
+  confinementHere ??= findConfinement();
+  return confinementHere;
+};
+
+/** The text of a pipe, up to `maxBytes`. `onExceeded` is called when there is more. */
+const readPipe = async (pipe: ReadableStream<Uint8Array>, maxBytes: number, onExceeded: () => void) => {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of pipe) {
+    size += chunk.length;
+    if (size > maxBytes) {
+      onExceeded();
+      break;
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+};
+
+const killGroup = (pid: number): void => {
+  try {
+    process.kill(-pid, "SIGKILL");
+  } catch {
+    // All its processes have ended.
+  }
+};
+
+type Ended = {
+  output: string;
+  stderr: string;
+  exitCode: number | null;
+  signalCode: string | null;
+  failure: Failed["code"] | null;
+};
+
+export type Descriptors = {
+  input: number;
+  /** Standard output: an open file, or a pipe whose text is returned. */
+  output: number | "pipe";
+  /** Descriptors 3 and up. */
+  others: readonly number[];
+  /** The working directory, and the folder for temporary files. */
+  folder: string;
+};
+
+/** Runs a command to its end or to the end of its limits. */
+const runLimited = async (
+  command: readonly string[],
+  { input, output, others, folder }: Descriptors,
+  { limits = SANDBOX_LIMITS, signal, onEnd }: ConfinedOptions,
+): Promise<Ended> => {
+  const child = Bun.spawn([...command], {
+    env: { TMPDIR: folder, ...CHILD_VARIABLES },
+    cwd: folder,
+    // A process group of its own, which is killed as a whole.
+    detached: true,
+    stdio: [input, output, "pipe", ...others],
+  });
+  let failure: Failed["code"] | null = null;
+  const end = (code: Failed["code"]): void => {
+    failure ??= code;
+    killGroup(child.pid);
+  };
+  const timer = setTimeout(() => end("timed_out"), limits.wallMs);
+  const watch = watchMemory(child.pid, limits.memoryBytes, () => end("out_of_memory"));
+  const cancel = () => end("canceled");
+  signal?.addEventListener("abort", cancel);
+  if (signal?.aborted) cancel();
+  try {
+    const pipes = Promise.all([
+      output === "pipe"
+        ? readPipe(child.stdout as ReadableStream<Uint8Array>, MAX_REPORT_BYTES, () => end("invalid_report"))
+        : "",
+      readPipe(child.stderr as ReadableStream<Uint8Array>, MAX_ERROR_BYTES, () => end("crashed")),
+    ]);
+    await child.exited;
+    // A process that the child has left behind would keep the pipes open.
+    killGroup(child.pid);
+    const texts = await Promise.race([pipes, Bun.sleep(PIPE_MS)]);
+    if (!texts) failure ??= "crashed";
+    const [text, stderr] = texts ?? ["", ""];
+    const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000;
+    onEnd?.({ peakBytes: watch.peakBytes(), cpuMs });
+    const signalCode = child.signalCode === null ? null : String(child.signalCode);
+    return { output: text, stderr, exitCode: child.exitCode, signalCode, failure };
+  } finally {
+    clearTimeout(timer);
+    watch.stop();
+    signal?.removeEventListener("abort", cancel);
+  }
+};
+
+type Ending = Pick<Ended, "exitCode" | "signalCode" | "stderr">;
+
+const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signalCode }: Ending): string => {
+  switch (code) {
+    case "timed_out":
+      return `The inspection took longer than ${limits.wallMs / 1000} s, or ${limits.cpuSeconds} s of processor time.`;
+    case "out_of_memory":
+      return `The inspection needed more than ${limits.memoryBytes / MIB} MiB of memory.`;
+    case "invalid_report":
+      return "The inspection ended without a valid report.";
+    case "canceled":
+      return "The inspection was canceled.";
+    case "crashed":
+      return `The inspection ended with ${signalCode ?? `exit code ${exitCode}`}.`;
+  }
+};
+
+/** Why a child that was not killed here has failed; `null` if it has not. */
+const failureOf = ({ exitCode, signalCode, stderr }: Ending): Failed["code"] | null => {
+  if (signalCode === "SIGXCPU") return "timed_out";
+  if (exitCode === 0) return null;
+  return /out of memory/i.test(stderr) ? "out_of_memory" : "crashed";
+};
+
+/** Why an ended command has failed. `code` is what was found out about it; by default, what its ending shows. */
+const failed = (code: Failed["code"], limits: SandboxLimits, ending: Ending): Failed => ({
+  kind: "failed",
+  code,
+  detail: detailOf(code, limits, ending),
+  stderr: ending.stderr,
+});
+
+/** A command that ended by itself and without an error. `fail` is for an output that is not what it should be. */
+export type Succeeded = { kind: "succeeded"; output: string; fail: (code: Failed["code"]) => Failed };
+
+/** Runs a command of `command.ts` with the limits of the sandbox. */
+export const runConfined = async (
+  command: readonly string[],
+  descriptors: Descriptors,
+  options: ConfinedOptions,
+): Promise<Succeeded | Failed> => {
+  const { limits = SANDBOX_LIMITS, confinement = await confinementOfMachine() } = options;
+  const { memoryBytes, cpuSeconds, fileBytes } = limits;
+  const resources = { dataBytes: memoryBytes - PROGRAM_BYTES, cpuSeconds, fileBytes };
+  const ended = await runLimited(confinement.wrap(command, resources), descriptors, options);
+  const code = ended.failure ?? failureOf(ended);
+  if (code !== null) return failed(code, limits, ended);
+  return { kind: "succeeded", output: ended.output, fail: (because) => failed(because, limits, ended) };
+};

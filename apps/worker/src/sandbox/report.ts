@@ -1,0 +1,100 @@
+/** What a child process says about a file, and the schema by which its parent validates that. */
+import type { AssetKind, ContentType } from "@realtime-avatar/domain/assets/limits";
+import { type Static, type TProperties, Type } from "@sinclair/typebox";
+
+/** What a child can do: inspect a file of each kind, or measure the faces of an image (`portrait`). */
+export type TaskKind = AssetKind | "portrait";
+
+/** What is to be done, and the content type that the first bytes of the file have (`contentTypeOf`). */
+export type Task<Kind extends TaskKind = TaskKind> = {
+  kind: Kind;
+  contentType: ContentType<Kind extends AssetKind ? Kind : "image">;
+};
+
+/** How many files a child of each kind writes, with an `accepted` report. */
+export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 2 } as const satisfies Record<TaskKind, number>;
+
+const Count = Type.Integer({ minimum: 1, maximum: 2 ** 31 });
+const Seconds = Type.Number({ minimum: 0, maximum: 1e9 });
+/** A share in percent, or an angle in degrees. A box around a face can be larger than its picture. */
+const Measure = Type.Number({ minimum: -1e6, maximum: 1e6 });
+const Codec = Type.String({ pattern: "^[a-z0-9-]{1,32}$" });
+const facts = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object({ kind: Type.Literal("accepted"), ...properties }, { additionalProperties: false });
+
+const Refused = Type.Object(
+  {
+    kind: Type.Literal("refused"),
+    /** The limit or the rule that the file breaks. */
+    code: Type.Union([
+      Type.Literal("not_decodable"),
+      Type.Literal("content_type_mismatch"),
+      Type.Literal("too_many_pixels"),
+      Type.Literal("too_many_frames"),
+      Type.Literal("no_video_track"),
+      Type.Literal("no_audio_track"),
+      Type.Literal("unexpected_video_track"),
+      Type.Literal("codec_not_allowed"),
+      Type.Literal("too_short"),
+      Type.Literal("too_long"),
+      Type.Literal("resolution_too_high"),
+      Type.Literal("frame_rate_too_high"),
+    ]),
+    /** For the caller: the limit and what was measured. Contains no text of the file. Short enough for the advice after it. */
+    detail: Type.String({ pattern: "^[ -~]{1,400}$" }),
+    /** The value that breaks the limit, where one was measured. */
+    measured: Type.Optional(Type.Number({ minimum: 0, maximum: 1e18 })),
+  },
+  { additionalProperties: false },
+);
+export type Refused = Static<typeof Refused>;
+export type RefusalCode = Refused["code"];
+
+const Accepted = {
+  image: facts({
+    /** In pixels, as it is displayed: after the orientation of the EXIF data. */
+    width: Count,
+    height: Count,
+    /** The public image: WebP without metadata. */
+    publicWidth: Count,
+    publicHeight: Count,
+    publicBytes: Count,
+  }),
+  video: facts({ width: Count, height: Count, seconds: Seconds, framesPerSecond: Seconds, codec: Codec }),
+  audio: facts({ seconds: Seconds, channels: Count, sampleRate: Count, codec: Codec }),
+  portrait: facts({
+    width: Count,
+    height: Count,
+    /** How many faces there are. */
+    faces: Type.Integer({ minimum: 0, maximum: 1000 }),
+    /** Of the only face: shares in percent, angles in degrees. The two files are written where there is one; else they are empty. */
+    face: Type.Union([
+      Type.Null(),
+      Type.Object(
+        {
+          confidence: Measure,
+          size: Measure,
+          yaw: Measure,
+          pitch: Measure,
+          edgeDistance: Measure,
+          sharpness: Measure,
+          brightness: Measure,
+        },
+        { additionalProperties: false },
+      ),
+    ]),
+  }),
+};
+
+/** The schemas of the report of each kind. A child that was taken over cannot say more than this. */
+export const REPORTS = {
+  image: Type.Union([Accepted.image, Refused]),
+  video: Type.Union([Accepted.video, Refused]),
+  audio: Type.Union([Accepted.audio, Refused]),
+  portrait: Type.Union([Accepted.portrait, Refused]),
+} as const satisfies Record<TaskKind, unknown>;
+
+export type Report<Kind extends TaskKind = TaskKind> = Static<(typeof REPORTS)[Kind]>;
+
+export const refused = (code: RefusalCode, detail: string, measured?: number): Refused =>
+  measured === undefined ? { kind: "refused", code, detail } : { kind: "refused", code, detail, measured };

@@ -1,0 +1,243 @@
+/** The sandbox around children that misbehave. The inspections themselves are tested beside them. */
+import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, readdir, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { bun } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { CHILD_ARGUMENT, childCommand } from "./command.ts";
+import { png } from "./corpus/images.testing.ts";
+import { confinementOfMachine, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
+import { runInSandbox } from "./run.ts";
+import { canFilterSystemCalls } from "./system-calls.ts";
+import { SANDBOX_ID } from "./user.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(120_000);
+
+const PROBE = join(import.meta.dir, "probe.testing.ts");
+const isLinux = process.platform === "linux";
+const isRoot = process.getuid?.() === 0;
+const ORDINARY_USER = isRoot ? ["setpriv", "--reuid=65532", "--regid=65532", "--clear-groups"] : [];
+
+let folder = "";
+let input = "";
+const publicImage = () => join(folder, "public.webp");
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  input = join(folder, "input");
+  await writeFile(input, "the input");
+});
+afterEach(() => rm(publicImage(), { force: true }));
+afterAll(() => rm(folder, { recursive: true }));
+
+const sandboxFolders = async () =>
+  (await readdir(tmpdir())).filter((name) => name.startsWith("realtime-avatar-sandbox-")).length;
+
+/** The outcome of a child that behaves so. */
+const probe = (behavior: string, { argument = "", ...limits }: Partial<SandboxLimits> & { argument?: string } = {}) =>
+  runInSandbox(
+    { kind: "image", contentType: "image/jpeg" },
+    { input, outputs: [publicImage()] },
+    {
+      limits: { ...SANDBOX_LIMITS, ...limits },
+      command: (task) => [process.execPath, "--no-env-file", PROBE, task, behavior, argument],
+    },
+  );
+/** What the child found out. */
+const told = async (behavior: string, options: Parameters<typeof probe>[1] = {}) => {
+  const outcome = await probe(behavior, options);
+  if (outcome.kind !== "failed") throw new Error("the probe made a report");
+  return JSON.parse(outcome.stderr);
+};
+
+describe("a child", () => {
+  test("has the file, an empty environment, a folder of its own and limits", async () => {
+    const { environment, cwd, input: text, limits } = await told("tell");
+    expect(text).toBe("the input");
+    expect(environment).toEqual([
+      "BUN_JSC_jitMemoryReservationSize",
+      "BUN_JSC_useOMGJIT",
+      "BUN_RUNTIME_TRANSPILER_CACHE_PATH",
+      "TMPDIR",
+      "VIPS_DISC_THRESHOLD",
+    ]);
+    expect(cwd).toContain("realtime-avatar-sandbox-");
+    expect(existsSync(cwd)).toBe(false);
+    if (!isLinux) return;
+    expect(limits).toMatch(/Max cpu time +30 +31 /);
+    expect(limits).toMatch(/Max data size +939524096 +939524096 /);
+    expect(limits).toMatch(/Max file size +33554432 +33554432 /);
+    expect(limits).toMatch(/Max open files +64 +64 /);
+    expect(limits).toMatch(/Max core file size +0 +0 /);
+    const { threads } = (await confinementOfMachine()).description;
+    expect(/Max processes +256 +256 /.test(limits)).toBe(threads);
+  });
+
+  test.skipIf(!canFilterSystemCalls() || (isRoot && Bun.which("setpriv") === null))(
+    "that opens a file has the filter, and memory that no other process opens",
+    async () => {
+      const preload = join(folder, "preload.ts");
+      // What the child is at its end, in place of its success.
+      await writeFile(
+        preload,
+        `import { readFileSync, statSync, writeFileSync } from "node:fs";
+      process.on("exit", () => {
+        writeFileSync(2, readFileSync("/proc/self/status"));
+        writeFileSync(2, "Owner of its memory: " + statSync("/proc/self/mem").uid + "\\n");
+        process.exitCode = 9;
+      });`,
+      );
+      await chmod(folder, 0o755);
+      const picture = join(folder, "picture");
+      await writeFile(picture, await png());
+      const outcome = await runInSandbox(
+        { kind: "image", contentType: "image/png" },
+        { input: picture, outputs: [publicImage()] },
+        // An ordinary user, whose memory belongs to itself otherwise.
+        { command: (task) => [...ORDINARY_USER, ...childCommand(task).toSpliced(2, 0, "--preload", preload)] },
+      );
+      await Promise.all([rm(preload), rm(picture), chmod(folder, 0o700)]);
+      expect(outcome).toMatchObject({ kind: "failed", detail: "The inspection ended with exit code 9." });
+      const { stderr } = outcome as { stderr: string };
+      expect(stderr).toMatch(/^NoNewPrivs:\s+1$/m);
+      expect(stderr).toMatch(/^Seccomp:\s+2$/m);
+      // The kernel gives it to root, because the child is not dumpable.
+      expect(stderr).toContain("Owner of its memory: 0\n");
+    },
+  );
+
+  test("has no network where the system lets the worker take it away", async () => {
+    let connections = 0;
+    const server = createServer((socket) => {
+      connections += 1;
+      socket.destroy();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = server.address();
+    const port = address !== null && typeof address === "object" ? address.port : 0;
+    const { namespaces } = (await confinementOfMachine()).description;
+    const result = await told("connect", { argument: String(port) });
+    server.close();
+    expect([result !== "connected", connections === 0]).toEqual([namespaces, namespaces]);
+  });
+
+  test.skipIf(!isLinux)("cannot write a large file", async () => {
+    expect(await told("large")).not.toBe("done");
+  });
+
+  test.each([
+    ["memory", "out_of_memory", /1024 MiB/],
+    ["crash", "crashed", /SIGSEGV/],
+    ["exit", "crashed", /exit code 7/],
+    ["flood", "invalid_report", /without a valid report/],
+    ["shout", "crashed", /SIGKILL/],
+    ["silent", "invalid_report", /without a valid report/],
+    ["garbage", "invalid_report", /without a valid report/],
+    ["lie", "invalid_report", /without a valid report/],
+    ["extra", "invalid_report", /without a valid report/],
+    ["unknown", "invalid_report", /without a valid report/],
+  ])("that does %s: %s", async (behavior, code, detail) => {
+    const outcome = await probe(behavior);
+    expect(outcome).toMatchObject({ kind: "failed", code, detail: expect.stringMatching(detail) } as never);
+    // The file of the public image was created for the child.
+    expect(existsSync(publicImage())).toBe(false);
+  });
+
+  test("that allocates objects ends, as out of memory or as a crash of its runtime", async () => {
+    const outcome = await probe("objects", { memoryBytes: 400 * 1024 * 1024 });
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      code: expect.stringMatching(/^(out_of_memory|crashed)$/),
+    } as never);
+  });
+
+  test("is killed by its resident memory where the kernel has no limit for it", async () => {
+    const { description } = await confinementOfMachine();
+    const outcome = await runInSandbox(
+      { kind: "image", contentType: "image/jpeg" },
+      { input, outputs: [publicImage()] },
+      {
+        limits: { ...SANDBOX_LIMITS, memoryBytes: 200 * 1024 * 1024 },
+        confinement: { wrap: (command) => [...command], description },
+        command: (task) => [process.execPath, "--no-env-file", PROBE, task, "memory"],
+      },
+    );
+    if (isLinux) expect(outcome).toMatchObject({ kind: "failed", code: "out_of_memory" });
+  });
+
+  test.each(["spin", "sleep"])("that does %s is killed after its time", async (behavior) => {
+    expect(await probe(behavior, { wallMs: 500 })).toMatchObject({ kind: "failed", code: "timed_out" });
+  });
+
+  test.skipIf(!isLinux)("that spins is killed by its processor time", async () => {
+    expect(await probe("spin", { cpuSeconds: 1 })).toMatchObject({ kind: "failed", code: "timed_out" });
+  });
+
+  test("takes its descendants with it, and they cannot hold up the worker", async () => {
+    const pid = await told("linger");
+    for (;;) {
+      try {
+        process.kill(pid, 0);
+      } catch {
+        break;
+      }
+      await Bun.sleep(5);
+    }
+  });
+
+  test("is killed when the work is canceled", async () => {
+    const outcome = await runInSandbox(
+      { kind: "image", contentType: "image/jpeg" },
+      { input, outputs: [publicImage()] },
+      {
+        signal: AbortSignal.timeout(300),
+        command: (task) => [process.execPath, "--no-env-file", PROBE, task, "sleep"],
+      },
+    );
+    expect(outcome).toMatchObject({ kind: "failed", code: "canceled" });
+  });
+
+  test.skipIf(!isLinux || !isRoot)(
+    "of root is another user, without capabilities, that cannot read the worker",
+    async () => {
+      // `secrets.test.ts` has the same for a child of the same user.
+      const { ids, capabilities, parent, back } = await told("user");
+      expect(ids).toEqual([SANDBOX_ID, SANDBOX_ID, []]);
+      expect([capabilities, parent]).toEqual(["none", "EACCES"]);
+      expect(back).not.toBe("done");
+    },
+  );
+});
+
+test("a bundle of the worker is its own child", async () => {
+  const command = (task: string) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task];
+  await writeFile(join(folder, "picture"), await png());
+  const files = { input: join(folder, "picture"), outputs: [publicImage()] };
+  const outcome = await runInSandbox({ kind: "image", contentType: "image/png" }, files, { command });
+  await rm(files.input);
+  expect(outcome).toMatchObject({ kind: "accepted", width: 96, height: 64 });
+});
+
+describe("files", () => {
+  test("a missing input, a link as input and an existing output are errors of the worker", async () => {
+    const task = { kind: "image", contentType: "image/jpeg" } as const;
+    await expect(runInSandbox(task, { input: join(folder, "missing"), outputs: [publicImage()] })).rejects.toThrow(
+      "ENOENT",
+    );
+    await writeFile(publicImage(), "x");
+    await expect(runInSandbox(task, { input, outputs: [publicImage()] })).rejects.toThrow("EEXIST");
+    expect(existsSync(publicImage())).toBe(true);
+  });
+
+  test("nothing stays behind", async () => {
+    const before = await sandboxFolders();
+    await probe("crash");
+    await probe("spin", { wallMs: 200 });
+    expect(await sandboxFolders()).toBeLessThanOrEqual(before);
+    expect(await readdir(folder)).toEqual(["input"]);
+  });
+});

@@ -1,0 +1,113 @@
+/**
+ * Opens a file of a tenant in a fresh child process: a decoder with a fault must not reach the worker's memory, its database
+ * or its credentials. The child gets open files instead of paths, an empty environment and an empty folder. It is limited in
+ * time, memory and output.
+ */
+import { constants } from "node:fs";
+import { type FileHandle, mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
+import { Value } from "@sinclair/typebox/value";
+import { childCommand } from "./command.ts";
+import { type ConfinedOptions, type Failed, runConfined } from "./limited.ts";
+import { OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
+
+export type SandboxFiles = {
+  /** The file to open: a path. */
+  input: string;
+  /** Where the child's files are written, as many as `OUTPUTS` says. They must not exist. They exist after `accepted` only. */
+  outputs: readonly string[];
+};
+
+export type SandboxOutcome<Kind extends TaskKind = TaskKind> = Report<Kind> | Failed;
+
+export type SandboxOptions = ConfinedOptions & {
+  /** Where the child's own folder is created; by default, the system's folder for temporary files. */
+  folder?: string;
+  /** By default, this program. */
+  command?: (task: string) => string[];
+};
+
+/** Whether exactly one face was measured where one was counted. A schema cannot say that. */
+const isConsistent = (report: Report): boolean =>
+  !("face" in report) || (report.face !== null) === (report.faces === 1);
+
+/** The report in the output of a child; `null` when it is not one. */
+const parseReport = <Kind extends TaskKind>(kind: Kind, output: string): Report<Kind> | null => {
+  try {
+    const report: unknown = JSON.parse(output);
+    return Value.Check(REPORTS[kind], report) && isConsistent(report as Report) ? (report as Report<Kind>) : null;
+  } catch {
+    return null;
+  }
+};
+
+/** Whether a file begins as a WebP, which is what every child writes. */
+const isWebp = async (path: string): Promise<boolean> => {
+  const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(MAGIC_BYTES), 0, MAGIC_BYTES, 0);
+    return contentTypeOf(buffer.subarray(0, bytesRead))?.contentType === "image/webp";
+  } finally {
+    await file.close();
+  }
+};
+
+/** Whether the child has written the files that its report promises: a child that was taken over can say so without. */
+const hasWritten = async (report: Report, outputs: readonly string[]): Promise<boolean> => {
+  if ("face" in report && report.face === null) return true;
+  return (await Promise.all(outputs.map(isWebp))).every(Boolean);
+};
+
+/**
+ * Calls `use` with the open input, with the outputs, which are created, and with a new folder, which is removed. The outputs are
+ * kept where `use` returns `isKept`. Throws for errors of the local disk.
+ */
+export const withOpenFiles = async <Result>(
+  files: SandboxFiles,
+  parent: string,
+  use: (opened: { input: number; outputs: number[]; folder: string }) => Promise<{ result: Result; isKept: boolean }>,
+): Promise<Result> => {
+  const opened: FileHandle[] = [];
+  const folder = await mkdtemp(join(parent, "realtime-avatar-sandbox-"));
+  let isKept = false;
+  try {
+    const input = await open(files.input, constants.O_RDONLY | constants.O_NOFOLLOW);
+    opened.push(input);
+    for (const output of files.outputs) opened.push(await open(output, "wx", 0o600));
+    const outputs = opened.slice(1).map(({ fd }) => fd);
+    const used = await use({ input: input.fd, outputs, folder });
+    isKept = used.isKept;
+    return used.result;
+  } finally {
+    await Promise.all(opened.map((file) => file.close()));
+    await rm(folder, { recursive: true, force: true });
+    // The first is the input. Of the others, those that were created here: nothing of them stays behind.
+    const created = files.outputs.slice(0, Math.max(0, opened.length - 1));
+    if (!isKept) await Promise.all(created.map((output) => rm(output, { force: true })));
+  }
+};
+
+/**
+ * Opens `files.input` in a child process, which does its task: `accepted` with its facts, `refused` with the limit that it breaks and what was
+ * measured, or `failed` when the child crashed or passed a limit of the sandbox. Throws only for errors of the local disk.
+ * The file must be at most as large as its kind allows.
+ */
+export const runInSandbox = async <Kind extends TaskKind>(
+  task: Task<Kind>,
+  files: SandboxFiles,
+  options: SandboxOptions = {},
+): Promise<SandboxOutcome<Kind>> => {
+  const { folder: parent = tmpdir(), command = childCommand } = options;
+  if (files.outputs.length !== OUTPUTS[task.kind]) throw new Error(`A ${task.kind} has ${OUTPUTS[task.kind]} outputs.`);
+  return withOpenFiles(files, parent, async ({ input, outputs, folder }) => {
+    const descriptors = { input, output: "pipe", others: outputs, folder } as const;
+    const ended = await runConfined(command(JSON.stringify(task)), descriptors, options);
+    if (ended.kind === "failed") return { result: ended, isKept: false };
+    const report = parseReport(task.kind, ended.output);
+    const isTrue = report !== null && (report.kind !== "accepted" || (await hasWritten(report, files.outputs)));
+    const result = isTrue ? report : ended.fail("invalid_report");
+    return { result, isKept: result.kind === "accepted" };
+  });
+};

@@ -1,0 +1,34 @@
+/**
+ * sharp and its shared libraries (libvips). They cannot be part of a bundle or of a compiled program: the native module
+ * finds libvips by its own path. A bundle finds them in a `node_modules` above it, a compiled program in
+ * `../lib/realtime-avatar` beside its folder.
+ */
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import type Sharp from "sharp";
+
+/** Whether this code runs in a compiled program: its modules are then in a virtual file system. */
+export const isCompiled = (): boolean => import.meta.dir.startsWith("/$bunfs/");
+
+/** The folders in which a `node_modules` with sharp can be, nearest first. */
+const candidates = (): string[] => {
+  if (isCompiled()) return [join(dirname(process.execPath), "../lib/realtime-avatar")];
+  const folders = [import.meta.dir];
+  for (let folder = import.meta.dir; folder !== dirname(folder); ) {
+    folder = dirname(folder);
+    folders.push(folder);
+  }
+  return folders;
+};
+
+/**
+ * Loads sharp. It is searched for, not imported: where nothing is installed, Bun would download the package at run time.
+ * Throws when it is not there.
+ */
+export const loadSharp = (): typeof Sharp => {
+  const packages = candidates().map((folder) => join(folder, "node_modules/sharp"));
+  const found = packages.find((folder) => existsSync(join(folder, "package.json")));
+  if (found === undefined) throw new Error("sharp is not installed beside the program.");
+  return createRequire(join(found, "package.json"))(join(found, "dist/index.cjs")) as typeof Sharp;
+};

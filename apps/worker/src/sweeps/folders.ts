@@ -1,0 +1,81 @@
+/** The folders of the store (`assets/asset.ts` and `avatars/preparation.ts` of the domain), and which of their files are needed. */
+import type { Runner } from "@realtime-avatar/db/connection/batch";
+import { existingAssets, type StoredAsset } from "@realtime-avatar/db/statements/assets";
+import { knownPreparations } from "@realtime-avatar/db/statements/preparations";
+import { PREPARED_FOLDER } from "@realtime-avatar/domain/avatars/preparation";
+import {
+  type AssetId,
+  type AvatarId,
+  ID_CHARACTERS,
+  ID_SUFFIX_LENGTH,
+  type TenantId,
+} from "@realtime-avatar/domain/id";
+
+/** What the database says of files. */
+export type Sorted = {
+  /** Keys of files that nothing needs. */
+  unused: string[];
+  /** How many of them belong to nothing that this database knows: it may be another store's. */
+  unknown: number;
+};
+
+export type Folder = {
+  name: string;
+  /** Whether a file can have this key: another program may use the same bucket. */
+  hasKey(key: string): boolean;
+  /** Sorts keys for which `hasKey` is true. One statement. */
+  sort(db: Runner, keys: readonly string[]): Promise<Sorted>;
+};
+
+const SUFFIX = `${ID_CHARACTERS[0]}${ID_CHARACTERS[1]}{${ID_SUFFIX_LENGTH - 1}}`;
+const ASSET_KEY = new RegExp(`^[a-z]+/(ten_${SUFFIX})/(ast_${SUFFIX})$`);
+const PREPARED_KEY = new RegExp(
+  `^${PREPARED_FOLDER}/(ten_${SUFFIX})/(ava_${SUFFIX})/([1-9]\\d{0,8})/[0-9a-f]{64}-(?:webp|json)$`,
+);
+
+/** A folder with a file for each asset. `isNeeded`: whether an asset that is neither failed nor deleted needs its file. */
+const assetFolder = (name: string, isNeeded: (asset: StoredAsset) => boolean): Folder => ({
+  name,
+  hasKey: (key) => ASSET_KEY.test(key),
+  sort: async (db, keys) => {
+    const files = keys.map((key) => {
+      const [, tenantId, id] = ASSET_KEY.exec(key) ?? [];
+      return { key, tenantId: tenantId as TenantId, id: id as AssetId };
+    });
+    const kept = new Set((await existingAssets(db, files)).filter(isNeeded).map(({ id }) => id));
+    const unused = files.filter(({ id }) => !kept.has(id)).map(({ key }) => key);
+    return { unused, unknown: unused.length };
+  },
+});
+
+/** The prepared files of avatars. */
+const preparedFolder: Folder = {
+  name: PREPARED_FOLDER,
+  hasKey: (key) => PREPARED_KEY.test(key),
+  sort: async (db, keys) => {
+    const files = keys.map((key) => {
+      const [, tenantId, id, generation] = PREPARED_KEY.exec(key) ?? [];
+      return { key, tenantId: tenantId as TenantId, id: id as AvatarId, generation: Number(generation) };
+    });
+    const known = new Map(
+      (await knownPreparations(db, files)).map(({ id, generation, isNeeded }) => [`${id}/${generation}`, isNeeded]),
+    );
+    const unneeded = files.filter(({ id, generation }) => known.get(`${id}/${generation}`) !== true);
+    const unknown = unneeded.filter(({ id, generation }) => !known.has(`${id}/${generation}`)).length;
+    return { unused: unneeded.map(({ key }) => key), unknown };
+  },
+};
+
+const pendingUploads = assetFolder("uploads", ({ status }) => status === "pending_upload");
+/** The files of signed uploads. Each is copied when its upload is completed, so most of them are no longer needed. */
+const uploads: Folder = {
+  ...pendingUploads,
+  sort: async (db, keys) => ({ ...(await pendingUploads.sort(db, keys)), unknown: 0 }),
+};
+
+export const FOLDERS: readonly Folder[] = [
+  assetFolder("originals", () => true),
+  assetFolder("public", () => true),
+  uploads,
+  preparedFolder,
+];

@@ -1,0 +1,197 @@
+/** The sweep of stored files that no asset keeps. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { manifestId, type PreparedType, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { newId } from "@realtime-avatar/domain/id";
+import { StorageError } from "@realtime-avatar/storage/storage";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { openWorld, type World } from "../../test/support/world.ts";
+import { createObjectSweep, type ObjectSweepOptions } from "./objects.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(() => world.close());
+
+const DAY_MS = 86_400_000;
+const never = new AbortController().signal;
+const put = (key: string) => world.storage.put(key, { stream: new Blob(["x"]).stream(), sizeBytes: 1 }, "image/png");
+const keys = async (): Promise<string[]> => {
+  const files = await Array.fromAsync(world.storage.list(""));
+  return files.map(({ key }) => key).sort();
+};
+const sweepOf = (options: Partial<ObjectSweepOptions> = {}) =>
+  createObjectSweep({
+    db: world.database.db,
+    storage: world.storage,
+    log: world.log,
+    pauseScale: 0,
+    // Every file of the test is older than a day.
+    now: () => new Date(Date.now() + DAY_MS + 1000),
+    ...options,
+  });
+const unknownAsset = () => ({ tenantId: newId("ten", new Date(), random), id: newId("ast", new Date(), random) });
+const setStatus = ({ id }: { id: string }, status: string, code: string | null = null) =>
+  world.database.db.client`
+    update assets set status = ${status}, error_code = ${code}, error_detail = ${code} where id = ${id}`;
+
+test("removes the files of assets that do not exist, have failed or were deleted, and no others", async () => {
+  const [kept, failed, deleted] = await Promise.all([1, 2, 3].map(() => world.seedUpload(Buffer.from("x"))));
+  const pending = await world.seedRemote("https://files.example.com/ada.png");
+  if (!kept || !failed || !deleted) throw new Error("unreachable");
+  await setStatus(failed, "failed", "internal");
+  await setStatus(deleted, "deleted");
+  const unknown = unknownAsset();
+  for (const asset of [kept, failed, deleted, pending, unknown]) {
+    for (const keyOf of [originalKey, publicKey, uploadKey]) await put(keyOf(asset));
+  }
+  // Of another program, in the same bucket.
+  const foreign = [
+    "backup/2026-11-22",
+    `originals/${kept.tenantId}`,
+    `originals/${kept.tenantId}/${kept.id}/x`,
+    "originals/a/b",
+  ];
+  for (const key of foreign) await put(key);
+  expect(await sweepOf()(never)).toBe(3 * 3 + 1);
+  const left = [kept, pending].flatMap((asset) => [originalKey(asset), publicKey(asset)]);
+  expect(await keys()).toEqual([...left, uploadKey(pending), ...foreign].sort());
+});
+
+describe("prepared files", () => {
+  const file = (generation: number, type: PreparedType = "webp") =>
+    preparedFile(generation, Buffer.from(random(32)).toString("hex"), type);
+  /** Writes an avatar that serves what this generation has prepared, `hours` ago. */
+  const seedServing = async (generation: number, hours = 2): Promise<AvatarRecord> => {
+    const asset = await world.seedReady(Buffer.from("x"));
+    const avatar = await world.seedAvatar(asset.id);
+    await world.database.db.client`
+      update avatars
+      set generation = ${generation}, status = 'ready', cache_manifest_id = ${manifestId(generation, "0".repeat(64))},
+        updated_at = now() - make_interval(hours => ${hours})
+      where id = ${avatar.id}`;
+    await world.database.db.client`delete from jobs where target_id = ${avatar.id}`;
+    return avatar;
+  };
+  const putFiles = async (avatar: Pick<AvatarRecord, "tenantId" | "id">, generation: number): Promise<string[]> => {
+    const files = [file(generation), file(generation), file(generation, "json")].map((name) =>
+      preparedKey(avatar, name),
+    );
+    for (const key of files) await put(key);
+    return files;
+  };
+  const prepared = async () => (await keys()).filter((key) => key.startsWith("prepared/"));
+
+  test("that an avatar serves, or is about to serve, stay; those of other generations and of deleted avatars do not", async () => {
+    const [serving, preparing, deleted] = [await seedServing(3), await seedServing(3), await seedServing(3)];
+    const { client } = world.database.db;
+    await client`update avatars set status = 'deleted' where id = ${deleted.id}`;
+    // In the background: the generation is written before its job ends.
+    await client`update avatars set generation = 4 where id = ${preparing.id}`;
+    await world.seedPreparation({ ...preparing, generation: 4 });
+    const kept = [
+      ...(await putFiles(serving, 3)),
+      ...(await putFiles(preparing, 3)),
+      ...(await putFiles(preparing, 4)),
+    ];
+    for (const avatar of [serving, preparing]) await putFiles(avatar, 2);
+    await putFiles(deleted, 3);
+    // Of a preparation that was canceled, and whose files were stored after that.
+    await putFiles(serving, 4);
+    await putFiles({ tenantId: serving.tenantId, id: newId("ava", new Date(), random) }, 1);
+    expect(await sweepOf()(never)).toBe(3 * 5);
+    expect(await prepared()).toEqual(kept.sort());
+  });
+
+  test("that an avatar served until now stay for an hour: a call may read them", async () => {
+    const [now, before] = [await seedServing(12, 0), await seedServing(12, 2)];
+    const kept = [...(await putFiles(now, 12)), ...(await putFiles(now, 11)), ...(await putFiles(before, 12))];
+    await putFiles(before, 11);
+    // A source that is swapped again and again does not fill the store.
+    await putFiles(now, 2);
+    await sweepOf()(never);
+    expect(await prepared()).toEqual(kept.sort());
+  });
+
+  test("of a hundred deleted avatars go, although nothing beside them stays", async () => {
+    const avatar = await seedServing(40);
+    for (let generation = 1; generation <= 34; generation++) await putFiles(avatar, generation);
+    await world.database.db.client`update avatars set status = 'deleted' where id = ${avatar.id}`;
+    expect(await sweepOf()(never)).toBe(3 * 34);
+    expect(await prepared()).toEqual([]);
+  });
+
+  test("of avatars that this database does not know stay, if they are most: it may be another one", async () => {
+    for (let count = 0; count < 34; count++) {
+      await putFiles({ tenantId: world.caller.tenantId, id: newId("ava", new Date(), random) }, 1);
+    }
+    expect(await sweepOf()(never)).toBe(0);
+    expect(await prepared()).toHaveLength(3 * 34);
+  });
+});
+
+test("leaves files that are younger than a day: their row may follow", async () => {
+  await put(originalKey(unknownAsset()));
+  expect(await sweepOf({ now: () => new Date(Date.now() + DAY_MS - 60_000) })(never)).toBe(0);
+  expect(await keys()).toHaveLength(1);
+});
+
+test("looks at a few files at a time, and goes on where it failed", async () => {
+  const asset = await world.seedUpload(Buffer.from("x"));
+  const unknown = Array.from({ length: 9 }, unknownAsset);
+  for (const each of unknown) await put(originalKey(each));
+  const lists: number[] = [];
+  let failures = 0;
+  const { storage } = world;
+  const sweep = sweepOf({
+    stepFiles: 3,
+    storage: {
+      ...storage,
+      list: (prefix, after, limit) => {
+        lists.push(limit ?? Number.POSITIVE_INFINITY);
+        return storage.list(prefix, after, limit);
+      },
+      delete: async (key) => {
+        if (key === originalKey(unknown[5] as never) && failures++ === 0) throw new StorageError("unavailable", "away");
+        await storage.delete(key);
+      },
+    },
+  });
+  await expect(sweep(never)).rejects.toThrow("away");
+  const before = await keys();
+  expect(before).toContain(originalKey(unknown[5] as never));
+  await sweep(never);
+  expect(await keys()).toEqual([originalKey(asset)]);
+  expect(new Set(lists)).toEqual(new Set([3]));
+});
+
+test("an aborted pass ends, and the next one goes on", async () => {
+  for (let count = 0; count < 4; count++) await put(originalKey(unknownAsset()));
+  const stopping = new AbortController();
+  const { storage } = world;
+  const sweep = sweepOf({
+    storage: {
+      ...storage,
+      delete: async (key) => {
+        stopping.abort();
+        await storage.delete(key);
+      },
+    },
+  });
+  await expect(sweep(stopping.signal)).rejects.toThrow();
+  expect(await keys()).toHaveLength(3);
+  await sweep(never);
+  expect(await keys()).toEqual([]);
+});
+
+test("removes nothing when most files have no asset: the database may be another one", async () => {
+  for (let count = 0; count < 100; count++) await put(originalKey(unknownAsset()));
+  expect(await sweepOf()(never)).toBe(0);
+  expect(await keys()).toHaveLength(100);
+  expect(world.lines).toMatchObject([{ level: 50, files: 100, withoutRow: 100 }]);
+});

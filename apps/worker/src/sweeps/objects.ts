@@ -1,0 +1,82 @@
+/**
+ * The sweep of stored files that nothing needs. Bytes are written before their row, so a process that ends in between leaves
+ * a file without a row. A file is removed when it is older than a day, and its asset does not exist, has failed or was
+ * deleted, or its avatar no longer needs what was prepared.
+ */
+import { setTimeout as pause } from "node:timers/promises";
+import type { Runner } from "@realtime-avatar/db/connection/batch";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Storage, StoredFile } from "@realtime-avatar/storage/storage";
+import { FOLDERS, type Folder } from "./folders.ts";
+
+/** A row follows its file within the deadline of its request. */
+const MIN_AGE_MS = 86_400_000;
+/** How many files one step looks at: one list of the store and one statement. */
+const STEP_FILES = 500;
+/** The pause after a step and after a deletion, so that a pass makes a few requests a second at most. */
+const STEP_PAUSE_MS = 500;
+const DELETE_PAUSE_MS = 100;
+/** A step with at least so many old files, most of them without a row, is left alone: the store may be another database's. */
+const SUSPICIOUS_FILES = 100;
+
+/** The keys of the files that are old enough and belong to this service. */
+const candidatesOf = ({ hasKey }: Folder, files: readonly StoredFile[], now: Date): string[] =>
+  files
+    .filter(({ key, modifiedAt }) => hasKey(key) && now.getTime() - modifiedAt.getTime() >= MIN_AGE_MS)
+    .map(({ key }) => key);
+
+export type ObjectSweepOptions = {
+  db: Runner;
+  storage: Storage;
+  log: Logger;
+  /** Pauses are multiplied by it: 0 in tests. */
+  pauseScale?: number;
+  stepFiles?: number;
+  now?: () => Date;
+};
+
+/**
+ * Creates a function that does one pass, in steps, and returns how many files it has removed. A pass that fails or is aborted
+ * is resumed by the next call at the step that it did not complete.
+ */
+export const createObjectSweep = (options: ObjectSweepOptions): ((signal: AbortSignal) => Promise<number>) => {
+  const { db, storage, log, pauseScale = 1, stepFiles = STEP_FILES, now = () => new Date() } = options;
+  /** Where the next step begins: a folder, and the last key that was looked at. */
+  let next: { folder: number; after: string | undefined } = { folder: 0, after: undefined };
+
+  /** Removes those of the candidates that nothing needs. */
+  const remove = async (folder: Folder, candidates: readonly string[], signal: AbortSignal): Promise<number> => {
+    if (candidates.length === 0) return 0;
+    const { unused, unknown } = await folder.sort(db, candidates);
+    if (candidates.length >= SUSPICIOUS_FILES && 2 * unknown > candidates.length) {
+      log.error(
+        { files: candidates.length, withoutRow: unknown },
+        "most stored files belong to nothing in this database; none is removed: is STORAGE_URL that of this database?",
+      );
+      return 0;
+    }
+    for (const key of unused) {
+      await storage.delete(key);
+      await pause(DELETE_PAUSE_MS * pauseScale, undefined, { signal });
+    }
+    return unused.length;
+  };
+
+  return async (signal) => {
+    let removed = 0;
+    for (; next.folder < FOLDERS.length; next = { folder: next.folder + 1, after: undefined }) {
+      const folder = FOLDERS[next.folder] as Folder;
+      for (;;) {
+        signal.throwIfAborted();
+        const files = await Array.fromAsync(storage.list(`${folder.name}/`, next.after, stepFiles));
+        removed += await remove(folder, candidatesOf(folder, files, now()), signal);
+        const last = files.at(-1);
+        if (last === undefined || files.length < stepFiles) break;
+        next = { ...next, after: last.key };
+        await pause(STEP_PAUSE_MS * pauseScale, undefined, { signal });
+      }
+    }
+    next = { folder: 0, after: undefined };
+    return removed;
+  };
+};

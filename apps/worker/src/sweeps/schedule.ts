@@ -1,0 +1,47 @@
+/** Runs the sweeps: each for itself, again and again, spread by chance so that those of several workers do not coincide. */
+import type { Logger } from "@realtime-avatar/runtime/log";
+import { errorText } from "../jobs/run-job.ts";
+
+export type Sweep = {
+  /** What is removed, for the log. */
+  name: string;
+  /** Mean pause between two passes. Each is half to one and a half times as long. */
+  intervalMs: number;
+  /** Does one pass, and returns how many things it has removed or ended. Ends early when `signal` is aborted. */
+  run(signal: AbortSignal): Promise<number>;
+};
+
+/** The first pass of each sweep comes within this part of its interval: a worker that is restarted often sweeps, too. */
+const FIRST_PART = 0.02;
+/** While the passes of a sweep fail, one is logged each minute. */
+const LOG_INTERVAL_MS = 60_000;
+
+/** Starts the sweeps. Nothing is wrong while none runs: what they remove is only unused. */
+export const startSweeps = (sweeps: readonly Sweep[], log: Logger): { stop(): Promise<void> } => {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const stopped = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  const repeat = async ({ name, intervalMs, run }: Sweep): Promise<void> => {
+    let loggedAt = Number.NEGATIVE_INFINITY;
+    await Promise.race([Bun.sleep(intervalMs * FIRST_PART * Math.random()), stopped]);
+    while (!signal.aborted) {
+      try {
+        const removed = await run(signal);
+        if (removed > 0) log.info({ sweep: name, removed }, "swept");
+      } catch (error) {
+        if (!signal.aborted && performance.now() - loggedAt >= LOG_INTERVAL_MS) {
+          loggedAt = performance.now();
+          log.warn({ sweep: name, error: errorText(error) }, "a sweep has failed; trying again");
+        }
+      }
+      await Promise.race([Bun.sleep(intervalMs * (0.5 + Math.random())), stopped]);
+    }
+  };
+  const running = sweeps.map(repeat);
+  return {
+    stop: async () => {
+      stopping.abort();
+      await Promise.all(running);
+    },
+  };
+};

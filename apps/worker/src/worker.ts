@@ -1,0 +1,132 @@
+/**
+ * The worker: runs jobs, removes files that no asset needs, and closes overdue usage sessions. It responds to health checks,
+ * and stops on a signal.
+ */
+import { tmpdir } from "node:os";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { openDatabase } from "@realtime-avatar/db/open";
+import { jobStats } from "@realtime-avatar/db/statements/jobs";
+import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
+import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
+import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import { serve } from "@realtime-avatar/runtime/serve";
+import { startSweeper } from "@realtime-avatar/runtime/sweeper";
+import { openStorage } from "@realtime-avatar/storage/open";
+import { version } from "../package.json";
+import { createProcessAsset } from "./assets/process.ts";
+import { createInspect } from "./assets/sandboxed.ts";
+import { createTemporaryFolders } from "./assets/temporary.ts";
+import { readConfig, type WorkerConfig } from "./config.ts";
+import type { JobHandlers } from "./jobs/handler.ts";
+import { startJobLoop } from "./jobs/loop.ts";
+import { JOB_TIMING } from "./jobs/run-job.ts";
+import { createPrepareAvatar } from "./preparation/prepare.ts";
+import { createExamineSource } from "./preparation/sandboxed.ts";
+import { fetchRemote } from "./remote/fetch.ts";
+import { confinementOfMachine } from "./sandbox/limited.ts";
+import { protectMemory } from "./sandbox/secrets.ts";
+import { startSweeps } from "./sweeps/schedule.ts";
+import { assetSweeps } from "./sweeps/sweeps.ts";
+
+/** The maximum time for the numbers of the queue. */
+const QUEUE_STATS_MS = 2000;
+
+const respond = (health: Health): Response => Response.json(health, { status: healthStatus(health) });
+
+/** Started by the API, which holds its standard input open: it opens no port, and stops with the API. */
+const isChild = process.argv.includes("--child");
+
+/** Serves metrics and health checks. Returns their addresses, for the log. */
+const serveHealth = (config: WorkerConfig, db: Db, metrics: Metrics | null, atExit: AtExit) => {
+  const { host, metricsPort, keepAliveMs } = config;
+  const metricsServer =
+    metrics && metricsPort !== null
+      ? serve(
+          { host, port: metricsPort, portVariable: "WORKER_METRICS_PORT" },
+          { keepAliveMs, requestMs: 0 },
+          metrics.fetch,
+        )
+      : null;
+  atExit(async () => metricsServer?.stop(true));
+  const timeouts = { keepAliveMs, requestMs: config.database.deadlineMs };
+  const server = serve({ ...config, portVariable: "WORKER_PORT" }, timeouts, async ({ url }) => {
+    const { pathname } = new URL(url);
+    if (pathname === "/healthz") return respond(live());
+    if (pathname === "/readyz") return respond(await ready(db, isEnding));
+    return new Response(null, { status: 404 });
+  });
+  atExit(() => server.stop());
+  const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
+  return { url: server.url.href, metrics: metricsServer ? `${metricsServer.url.href}metrics` : undefined };
+};
+
+/** Starts the job loop and the sweeps of assets. */
+const startJobs = async (
+  config: WorkerConfig,
+  shared: { db: Db; log: Logger; metrics: Metrics | null },
+  atExit: AtExit,
+): Promise<void> => {
+  const { db, metrics } = shared;
+  const origin = (): never => {
+    throw new Error("The worker signs no URL.");
+  };
+  const storage = await openStorage(config.storage, { origin });
+  atExit(storage.close);
+  const temporary = createTemporaryFolders(tmpdir());
+  // What a worker has left that was killed. The sweep removes it too, but a disk that is full may need it now.
+  await temporary.sweep(new Date());
+  const parts = { ...shared, storage, temporary, random: secureRandom };
+  const sweeps = startSweeps(assetSweeps(parts), shared.log);
+  atExit(sweeps.stop);
+  metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
+  const handlers: JobHandlers = {
+    process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect(shared) }),
+    prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource(shared) }),
+  };
+  const loop = startJobLoop({
+    ...parts,
+    handlers,
+    timing: JOB_TIMING,
+    concurrency: config.jobs,
+    slotsPerTenant: config.jobsPerTenant,
+  });
+  atExit(loop.stop);
+};
+
+const start = async (atExit: AtExit): Promise<void> => {
+  // Before anything else: its environment contains the URL of the database.
+  protectMemory();
+  const config = readConfig(process.env);
+  const logOutput = inTurns(process.stdout);
+  atExit(logOutput.drained);
+  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY, isChild ? { process: "worker" } : null);
+  const metrics =
+    config.metricsPort === null ? null : (await import("@realtime-avatar/runtime/metrics")).createMetrics(version);
+  metrics?.showLog(logOutput);
+  atExit(async () => metrics?.stop());
+  const database = await openDatabase(config.database, {
+    notify: (message) => log.info(message),
+    watcher: metrics?.watcher,
+  });
+  atExit(async () => {
+    await database.close();
+    log.info("stopped");
+  });
+  const { db } = database;
+  metrics?.show(db);
+  // Stops before the database is closed: the statement that runs is awaited.
+  const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
+  atExit(sweeper.stop);
+  // Throws where files cannot be opened safely.
+  const { description: sandbox } = await confinementOfMachine();
+  await startJobs(config, { db, log, metrics }, atExit);
+  const addresses = isChild ? { pid: process.pid } : serveHealth(config, db, metrics, atExit);
+  log.info(
+    { ...addresses, sandbox },
+    isChild ? "started by the API" : "listening; runs jobs, and closes overdue usage sessions",
+  );
+};
+
+runProcess(start, { endsWithStdin: isChild });

@@ -1,0 +1,72 @@
+/** Preparations of many tenants: one that floods the queue delays another by no more than its turn. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { Caller } from "@realtime-avatar/db/statements/callers";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { callerOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { preparationTests } from "./support/preparations.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(600_000);
+
+/** How many jobs one tenant has. One worker runs two jobs at once, so without turns the slots of this tenant would be all. */
+const FLOOD = process.env["LONG"] === "1" ? 3000 : 200;
+/** How many each of the others has. */
+const FEW = 10;
+
+const tests = preparationTests();
+
+const seedTester = async (): Promise<Caller> => {
+  const { db } = tests.world().database;
+  const { secret } = await seedKey(db, await seedTenant(db), { environment: "test", scopes: ["*"] });
+  return callerOf(db, secret.keyId);
+};
+const seedMany = async (by: Caller, count: number): Promise<AvatarRecord[]> => {
+  const avatars: AvatarRecord[] = [];
+  const { db } = tests.world().database;
+  // Fewer at a time than the queue of the database takes.
+  while (avatars.length < count) {
+    const some = Array.from({ length: Math.min(100, count - avatars.length) }, () =>
+      seedAvatar(db, by, { sourceAssetId: "ast_test_ready" }),
+    );
+    avatars.push(...(await Promise.all(some)));
+  }
+  return avatars;
+};
+/** How many avatars of the tenant have been prepared, in all or until one of the avatars of another tenant was. */
+const preparedOf = async ({ tenantId }: Caller, until: AvatarRecord | null = null): Promise<number> => {
+  const [row] = await tests.world().database.db.client`
+    select count(*)::integer as prepared from audit_events
+    where tenant_id = ${tenantId} and action = 'avatar.prepared' and created_at <= coalesce(
+      (select created_at from audit_events where target_id = ${until?.id ?? ""} and action = 'avatar.prepared'), 'infinity'
+    )`;
+  return row?.["prepared"];
+};
+
+test("tenants with a few jobs each are served in turns with one that has very many", async () => {
+  const flood = await seedTester();
+  await seedMany(flood, FLOOD);
+  const others = await Promise.all([seedTester(), seedTester(), seedTester()]);
+  const avatars = (await Promise.all(others.map((by) => seedMany(by, FEW)))).flat();
+  tests.start();
+  for (const avatar of avatars) await tests.settled(avatar);
+  // In turns, the flood has as many as each of the others, and those that were running.
+  const counts = await Promise.all(avatars.map((avatar) => preparedOf(flood, avatar)));
+  expect(Math.max(...counts)).toBeLessThanOrEqual(2 * FEW);
+});
+
+test("a tenant whose jobs come one at a time waits for a few of the flood, each time", async () => {
+  const [flood, other] = [await seedTester(), await seedTester()];
+  await seedMany(flood, FLOOD);
+  tests.start();
+  const waits: number[] = [];
+  for (let count = 0; count < FEW && (await preparedOf(flood)) < FLOOD / 2; count++) {
+    const [avatar] = (await seedMany(other, 1)) as [AvatarRecord];
+    // What was prepared while it was created does not count.
+    const before = await preparedOf(flood);
+    await tests.settled(avatar);
+    waits.push((await preparedOf(flood, avatar)) - before);
+  }
+  expect(waits.length).toBeGreaterThan(2);
+  // Without turns, each would wait for the rest of the flood: more than half of it.
+  expect(Math.max(...waits)).toBeLessThanOrEqual(FLOOD / 4);
+});

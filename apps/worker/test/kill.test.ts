@@ -1,0 +1,250 @@
+/** A worker that is killed, at any moment of a job: the next one finishes it, and no row is ahead of its files. */
+import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { PREPARED_FOLDER, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { session } from "@realtime-avatar/testing/database";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
+import { createObjectSweep } from "../src/sweeps/objects.ts";
+import { inspectorOf } from "./support/inspector.ts";
+import type { TestWorker } from "./support/worker.ts";
+import { noise, openWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(600_000);
+
+/** How often the worker is killed at a random moment. */
+const KILLS = process.env["LONG"] ? 200 : 6;
+
+let world: World;
+let server: TestServer;
+beforeEach(async () => {
+  const image = await noise();
+  const response = Buffer.concat([Buffer.from(http(200, { "content-length": image.length })), image]);
+  [world, server] = await Promise.all([openWorld(), startServer((_, socket) => void socket.end(response))]);
+});
+afterEach(async () => {
+  await Promise.all([world.close(), server.close()]);
+});
+
+const remoteUrl = (): string => `https://files.example.com:${server.port}/ada.png`;
+const startWorker = (): RunningProcess => {
+  const { port, network } = server;
+  const directory = join(world.data, "assets");
+  const options: TestWorker = {
+    url: world.database.url,
+    directory,
+    inspector: inspectorOf(),
+    port,
+    ca: network.ca ?? "",
+  };
+  return startProcess(bun("apps/worker/test/support/worker.ts"), {
+    TEST_WORKER: JSON.stringify(options),
+    TMPDIR: world.temporary,
+  });
+};
+const kill = async (worker: RunningProcess): Promise<void> => {
+  worker.kill("SIGKILL");
+  await worker.exited;
+};
+
+/** Throws when an asset is said to have a file that is not in the store. */
+const checkFiles = async (assets: readonly AssetRecord[]): Promise<void> => {
+  for (const asset of assets) {
+    // The row first: its files were there before it.
+    const [row] = await world.database.db.client`select status, public_type from assets where id = ${asset.id}`;
+    const { original, public: published } = await world.filesOf(asset);
+    const isKept = ["uploaded", "processing", "ready"].includes(row?.["status"]);
+    expect([asset.id, row?.["status"], isKept && !original]).toEqual([asset.id, row?.["status"], false]);
+    if (row?.["public_type"] !== null) expect([asset.id, published]).toEqual([asset.id, true]);
+  }
+};
+
+/** Throws when an avatar is said to have a prepared file that is not in the store, or was prepared more than once. */
+const checkPrepared = async (avatars: readonly AvatarRecord[]): Promise<void> => {
+  for (const avatar of avatars) {
+    // The row first: its files were there before it.
+    const { status, cacheManifestId, cacheVersion, previewFile } = await world.currentOf(avatar);
+    const [, manifest = ""] = /^man_1_([0-9a-f]{64})$/.exec(cacheManifestId ?? "") ?? [];
+    expect([avatar.id, status, cacheVersion]).toEqual([
+      avatar.id,
+      manifest === "" ? "preprocessing" : "ready",
+      manifest === "" ? 0 : 1,
+    ]);
+    if (manifest === "") continue;
+    const stored = await world.storage.open(preparedKey(avatar, preparedFile(1, manifest, "json")));
+    const { pictures } = JSON.parse(await new Response(stored?.stream).text());
+    expect(pictures.thumb.file).toBe(previewFile);
+    for (const { file, sizeBytes } of [pictures.normalized, pictures.thumb]) {
+      expect(await world.storage.stat(preparedKey(avatar, file))).toMatchObject({ sizeBytes });
+    }
+    const events = await world.database.db.client`
+      select action from audit_events where target_id = ${avatar.id} and action <> 'avatar.created'`;
+    expect(events.map(({ action }) => action)).toEqual(["avatar.prepared"]);
+  }
+};
+
+/** Lets a new worker finish what is left, and checks that nothing is missing and nothing is too much. */
+const finish = async (assets: readonly AssetRecord[], avatars: readonly AvatarRecord[] = []): Promise<void> => {
+  await world.expire();
+  const worker = startWorker();
+  await world.untilDone();
+  for (const asset of assets) {
+    expect(await world.stateOf(asset)).toMatchObject({ status: "ready" });
+    expect(await world.filesOf(asset)).toEqual({ original: true, public: true });
+  }
+  await checkPrepared(avatars);
+  for (const avatar of avatars) expect(await world.currentOf(avatar)).toMatchObject({ status: "ready" });
+  while ((await readdir(world.temporary)).some((name) => name.startsWith("realtime-avatar-"))) await Bun.sleep(20);
+  await kill(worker);
+  const sweep = createObjectSweep({
+    db: world.database.db,
+    storage: world.storage,
+    log: world.log,
+    pauseScale: 0,
+    now: () => new Date(Date.now() + 2 * 86_400_000),
+  });
+  await sweep(new AbortController().signal);
+  const left = (await Array.fromAsync(world.storage.list(""))).map(({ key }) => key).sort();
+  const prepared = left.filter((key) => key.startsWith(`${PREPARED_FOLDER}/`));
+  expect(left.filter((key) => !prepared.includes(key))).toEqual(
+    assets.flatMap((asset) => [originalKey(asset), publicKey(asset)]).sort(),
+  );
+  // Each attempt has written equal files.
+  expect(prepared).toHaveLength(3 * avatars.length);
+};
+
+/** Waits until `isThere` returns true. */
+const until = async (isThere: () => Promise<boolean>): Promise<void> => {
+  while (!(await isThere())) await Bun.sleep(1);
+};
+const temporaryFiles = async (): Promise<string[]> =>
+  (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));
+/** Lets a worker process the assets. */
+const processed = async (assets: readonly AssetRecord[]): Promise<void> => {
+  const worker = startWorker();
+  await world.untilDone();
+  await kill(worker);
+  for (const asset of assets) expect(await world.stateOf(asset)).toMatchObject({ status: "ready" });
+};
+
+describe("killed", () => {
+  const hasStatus = async (asset: AssetRecord, status: string) => (await world.stateOf(asset)).status === status;
+
+  test.each([
+    [
+      "after the claim, before the asset is started",
+      "asset",
+      async () =>
+        (
+          await world.database.db.client`
+      select 1 from jobs where lease is not null`
+        ).length > 0,
+    ],
+    ["while the file is inspected", null, async () => (await temporaryFiles()).length > 0],
+  ] as const)("%s", async (_, locked, isThere) => {
+    const asset = await world.seedUpload(await noise());
+    const holder = session(world.database.url);
+    await holder.client`begin`;
+    if (locked !== null) await holder.client`select 1 from assets where id = ${asset.id} for update`;
+    const worker = startWorker();
+    await until(isThere);
+    await kill(worker);
+    await holder.client`rollback`;
+    await holder.close();
+    await checkFiles([asset]);
+    await finish([asset]);
+  });
+
+  test("after the public image is stored, before the asset is ready", async () => {
+    const asset = await world.seedUpload(await noise());
+    const holder = session(world.database.url);
+    const worker = startWorker();
+    await until(() => hasStatus(asset, "processing"));
+    await holder.client`begin`;
+    await holder.client`select 1 from assets where id = ${asset.id} for update`;
+    await until(async () => (await world.filesOf(asset)).public);
+    expect(await hasStatus(asset, "processing")).toBe(true);
+    await kill(worker);
+    await holder.client`rollback`;
+    await holder.close();
+    await checkFiles([asset]);
+    await finish([asset]);
+  });
+
+  test.each([
+    ["while a remote file is fetched", async () => server.connections() > 0],
+    [
+      "after a remote file is stored, before its row says so",
+      (asset: AssetRecord) => world.filesOf(asset).then((files) => files.original),
+    ],
+  ] as const)("%s", async (_, isThere) => {
+    const asset = await world.seedRemote(remoteUrl());
+    const worker = startWorker();
+    await until(() => isThere(asset));
+    await kill(worker);
+    await checkFiles([asset]);
+    await finish([asset]);
+  });
+});
+
+describe("killed while it prepares an avatar", () => {
+  test.each([
+    ["after the claim, before the preparation is started", "before", 0],
+    ["while the source is examined", "examined", 0],
+    ["after the first picture is stored", "stored", 1],
+    ["after both pictures are stored", "stored", 2],
+    ["after the manifest is stored, before the avatar is ready", "stored", 3],
+  ])("%s", async (_, moment, files) => {
+    const asset = await world.seedUpload(await noise());
+    await processed([asset]);
+    const avatar = await world.seedAvatar(asset.id);
+    const holder = session(world.database.url);
+    await holder.client`begin`;
+    const lock = () => holder.client`select 1 from avatars where id = ${avatar.id} for update`;
+    if (moment === "before") await lock();
+    const worker = startWorker();
+    await until(async () => (await world.currentOf(avatar)).attempts === 1);
+    if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0);
+    // It cannot become ready.
+    if (moment === "stored") await lock();
+    await until(async () => (await world.preparedOf(avatar)).length >= files);
+    await kill(worker);
+    await holder.client`rollback`;
+    await holder.close();
+    // The statement of a worker that is killed can still be executed.
+    await checkPrepared([avatar]);
+    await finish([asset], [avatar]);
+  });
+});
+
+test("killed at random moments, again and again, while another worker runs", async () => {
+  const assets: AssetRecord[] = [];
+  const avatars: AvatarRecord[] = [];
+  const { client } = world.database.db;
+  const other = { running: startWorker() };
+  for (let round = 0; round < KILLS; round++) {
+    const [uploaded, remote] = [await world.seedUpload(await noise()), await world.seedRemote(remoteUrl())];
+    assets.push(uploaded, remote);
+    // They wait for their assets.
+    avatars.push(await world.seedAvatar(uploaded.id), await world.seedAvatar(remote.id));
+    const worker = startWorker();
+    await worker.waitFor(/"msg":"started"/);
+    await Bun.sleep(600 * Math.random());
+    await kill(worker);
+    await checkFiles(assets);
+    await checkPrepared(avatars);
+    // Each kill costs the jobs that ran an attempt, and there are more kills than attempts.
+    await client`update jobs set attempts = 0`;
+    if (round % 5 === 4) {
+      await kill(other.running);
+      other.running = startWorker();
+    }
+  }
+  await kill(other.running);
+  await client`update jobs set attempts = 0`;
+  await finish(assets, avatars);
+});

@@ -1,0 +1,100 @@
+/**
+ * The checks on photographs of people that were not used for their calibration. Without `LONG`, on the clearest pictures of
+ * some photographs only.
+ */
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { PHOTOS, type Photo } from "@realtime-avatar/testing/photos";
+import { hitsOf, missesOf, tableOf } from "./accuracy.ts";
+import { isAccepted, measureAll } from "./measured.ts";
+import { FACE_CODES, variationsOf } from "./variations.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(600_000);
+
+const [fetchBefore, consoleBefore] = [globalThis.fetch, { ...globalThis.console }];
+afterAll(() => {
+  globalThis.fetch = fetchBefore;
+  Object.assign(globalThis.console, consoleBefore);
+});
+
+const isLong = Boolean(Bun.env["LONG"]);
+const report = PHOTOS.filter(({ set }) => set === "report");
+
+const CLEAR = new Set([
+  "as it is",
+  "mirrored",
+  "1 stop darker",
+  "blurred 5 %",
+  "moved 10 %",
+  "4 stops darker",
+  "3 stops brighter",
+  "face of 8 %",
+  "chin 30 % cut",
+  "face covered",
+  "beside another face",
+]);
+const SAMPLE: readonly [content: Photo["content"], count: number][] = [
+  ["front", 6],
+  ["turned", 1],
+  ["several", 1],
+  ["no_face", 2],
+];
+
+const describe = ({ photo, name, expected, checks }: Awaited<ReturnType<typeof measureAll>>[number]) => ({
+  photo,
+  name,
+  expected,
+  failed: Object.values(checks).filter(({ verdict }) => verdict === "fail"),
+});
+
+test("clear pictures are accepted or refused as expected, by the check that is meant", async () => {
+  const photos = SAMPLE.flatMap(([content, count]) =>
+    report.filter((photo) => photo.content === content).slice(-count),
+  );
+  const variations = (await variationsOf(photos)).filter(({ name }) => CLEAR.has(name));
+  const sample = variations.filter((variation, index) => variation.isGood !== null && (isLong || index % 2 === 0));
+  expect(sample.length).toBeGreaterThan(30);
+  const measured = await measureAll(sample);
+  expect(missesOf(measured).map(describe)).toEqual([]);
+  // Each check refuses, or no face is found any more.
+  const unnamed = measured.filter(({ expected, checks }) =>
+    FACE_CODES.some(
+      (code) => expected[code] === "fail" && checks[code]?.verdict !== "fail" && checks.face_count?.measured !== 0,
+    ),
+  );
+  expect(unnamed.map(describe)).toEqual([]);
+  expect(measured.filter(isAccepted).length).toBeGreaterThan(5);
+});
+
+if (isLong) {
+  /** The cells of a table in Markdown, by row. */
+  const cellsOf = (table: string): string[][] =>
+    table
+      .trim()
+      .split("\n")
+      .map((line) =>
+        line
+          .split("|")
+          .slice(1, -1)
+          .map((cell) => cell.trim()),
+      )
+      // The line below the head.
+      .filter((cells) => !cells.every((cell) => /^-+:?$/.test(cell)));
+
+  test("the table of hits and misses in docs/preparation.md is what is measured, within two pictures", async () => {
+    const measured = await measureAll(await variationsOf(report));
+    const text = await Bun.file(new URL("../../../../docs/preparation.md", import.meta.url)).text();
+    const [, documented = ""] = /<!-- hits -->\n([\s\S]*?)<!-- -->/.exec(text) ?? [];
+    const [actual, written] = [cellsOf(tableOf(measured)), cellsOf(documented)];
+    expect(written.map(([check]) => check)).toEqual(actual.map(([check]) => check));
+    for (const [index, cells] of actual.entries()) {
+      for (const [at, cell] of cells.entries()) {
+        const other = written[index]?.[at] ?? "";
+        // Processors round differently.
+        if (/^\d+$/.test(cell)) expect(Math.abs(Number(cell) - Number(other))).toBeLessThanOrEqual(2);
+        else expect(other).toBe(cell);
+      }
+    }
+    expect(hitsOf("face_count", measured).bad).toBeGreaterThan(50);
+  });
+}

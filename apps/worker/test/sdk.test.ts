@@ -1,0 +1,111 @@
+/**
+ * The published SDK, from the https address of a photo to an avatar that is ready: the API as a process, and a job loop with the
+ * parts that ship. The resolver and the certificate authority of the photo's host are arguments of the fetcher.
+ */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { portraitPath } from "@realtime-avatar/testing/photos";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedKey } from "@realtime-avatar/testing/seeds";
+import { type Avatar, RealtimeAvatar } from "realtime-avatar";
+import { createProcessAsset } from "../src/assets/process.ts";
+import { createInspect } from "../src/assets/sandboxed.ts";
+import { createTemporaryFolders } from "../src/assets/temporary.ts";
+import { type JobLoop, startJobLoop } from "../src/jobs/loop.ts";
+import { JOB_TIMING } from "../src/jobs/run-job.ts";
+import { createPrepareAvatar } from "../src/preparation/prepare.ts";
+import { createExamineSource } from "../src/preparation/sandboxed.ts";
+import { fetchRemote } from "../src/remote/fetch.ts";
+import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
+import { openWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(120_000);
+
+const HOST = "https://files.example.com";
+
+let world: World;
+let host: TestServer;
+let api: RunningProcess;
+let loop: JobLoop;
+let sdk: RealtimeAvatar;
+let url = "";
+
+/** Serves a photo. */
+const startHost = async (): Promise<TestServer> => {
+  const photo = await readFile(portraitPath());
+  return startServer((path, socket) => {
+    if (path !== "/ada.jpg") return socket.end(http(404, { "Content-Length": 0 }));
+    socket.write(http(200, { "Content-Length": photo.length }));
+    socket.end(photo);
+  });
+};
+
+const startLoop = ({ database, storage, log, temporary: folder }: World): JobLoop => {
+  const { network, port } = host;
+  const parts = { db: database.db, storage, log, random, temporary: createTemporaryFolders(folder) };
+  return startJobLoop({
+    ...parts,
+    handlers: {
+      process_asset: createProcessAsset({
+        ...parts,
+        // The API takes no other ports than those of https, which a test cannot be sure to get.
+        fetchRemote: (url, options) => fetchRemote(url.replace(HOST, `${HOST}:${port}`), { ...options, network }),
+        inspect: createInspect({ log }),
+      }),
+      prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource({ log }) }),
+    },
+    metrics: null,
+    concurrency: 2,
+    slotsPerTenant: 2,
+    timing: JOB_TIMING,
+  });
+};
+
+beforeAll(async () => {
+  [world, host] = await Promise.all([openWorld(), startHost()]);
+  const variables = { PORT: "0", DATABASE_URL: world.database.url, DATA_DIR: world.data, WORKER: "false" };
+  api = startProcess(bun("apps/api/src/main.ts"), variables);
+  loop = startLoop(world);
+  [, url = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);
+  const { db } = world.database;
+  const { secret } = await seedKey(db, world.caller.tenantId, { environment: "live", scopes: ["*"] });
+  sdk = new RealtimeAvatar({ apiKey: secret.reveal(), baseUrl: `${url}/api/v1` });
+});
+afterAll(async () => {
+  await loop.stop();
+  api.kill("SIGTERM");
+  await api.exited;
+  await host.close();
+  await world.close();
+});
+
+/** Polls an avatar until it is no longer being prepared. */
+const settled = async (id: string): Promise<Avatar> => {
+  for (;;) {
+    const avatar = await sdk.getAvatar(id);
+    if (avatar.status !== "preprocessing") return avatar;
+    await Bun.sleep(50);
+  }
+};
+
+test("createAvatarFromImage takes an https address to an avatar that is ready", async () => {
+  const created = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: `${HOST}/ada.jpg` });
+  expect(created).toMatchObject({ displayName: "Ada", status: "preprocessing" });
+  const avatar = await settled(created.id);
+  expect(avatar).toMatchObject({ id: created.id, status: "ready", error: null });
+  // The SDK does not show the address of the preview.
+  const [row] = await world.database.db.client`select preview_token from avatars where id = ${created.id}`;
+  const preview = await fetch(`${url}/public/avatars/${row?.["preview_token"]}`);
+  expect([preview.status, preview.headers.get("content-type")]).toEqual([200, "image/webp"]);
+  expect((await sdk.listAvatars()).map(({ id }) => id)).toContain(created.id);
+  expect(host.requests).toHaveLength(1);
+});
+
+test("a file that is not there is a failure that says so", async () => {
+  const created = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: `${HOST}/missing.jpg` });
+  const { status, error } = (await settled(created.id)) as Avatar & { error: string };
+  expect(status).toBe("failed");
+  expect(error).toContain("The host responded with status 404 instead of 200.");
+});

@@ -1,0 +1,134 @@
+/** The rows of the benchmark of credits: what is loaded, with how many connections, and how long a commit takes. */
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { apiRequest, type Contestant } from "../contestants.ts";
+import type { Process, Request } from "../machine.ts";
+import { HOT_UPDATE, SLOW_COMMIT } from "./hot-row.ts";
+import { type Line, openSessions, ROWS, type World } from "./world.ts";
+
+export type Row = Contestant & {
+  connections: number;
+  /** What a commit takes more, in microseconds (`commit_delay`). */
+  delay: number;
+};
+
+export const HOT = "hot UPDATE, pgbench";
+export const OPEN = "POST /usage/sessions";
+export const OPEN_DEEP = `${OPEN}, lineage depth 8`;
+export const OPEN_CLAIMED = `${OPEN}, Idempotency-Key, 64 tenants`;
+export const CREATE_CLAIMED = "POST /avatars, Idempotency-Key, 64 tenants";
+export const REFUSED = `${OPEN}, refused (402)`;
+export const SELF = "GET /api-keys/self";
+export const CHANGE = "PATCH /avatars/{id}";
+export const REPORT = "POST /usage/sessions/{id}/usage";
+export const RELEASE = "POST /usage/sessions/{id}/release";
+export const RELEASE_MANY = `${RELEASE}, 64 tenants`;
+export const firstOf = (name: string): string => `first: ${name}`;
+
+export const READS = [
+  "/usage/sessions",
+  "/usage/sessions/{id}",
+  "/usage/summary",
+  "/credits/balance",
+  "/credits/entries",
+].map((path) => `GET ${path}`);
+
+/** The servers that are loaded. */
+export type Servers = { service: Process; first: Process };
+
+const SESSION = { maxSessionSeconds: 1, metadata: { user_id: "u-17" } };
+const AVATAR = { displayName: "Ada", sourceKind: "image", metadata: { team: "support" } };
+
+const keysOf = (lines: readonly Line[]): string[] => lines.map(({ apiKey }) => apiKey);
+const pathsOf = (ids: readonly SessionId[], action: string): string[] =>
+  ids.map((id) => `/api/v1/usage/sessions/${id}/${action}`);
+
+const openRows = ({ flat, deep, first, many }: World, servers: Servers): Row[] => {
+  const open = ({ apiKey }: Line): Request => apiRequest(apiKey, "POST", "/usage/sessions", SESSION);
+  const create = apiRequest(flat.apiKey, "POST", "/avatars", AVATAR);
+  const apiKeys = keysOf(many);
+  const one = (connections: number, delay: number): Row[] => [
+    { name: OPEN, server: servers.service, request: open(flat), connections, delay },
+    { name: firstOf(OPEN), server: servers.first, request: open(first), connections, delay },
+  ];
+  const fast = { server: servers.service, connections: 32, delay: 0 };
+  return [
+    { name: HOT, script: HOT_UPDATE, connections: 32, delay: SLOW_COMMIT },
+    ...one(32, SLOW_COMMIT),
+    ...one(128, SLOW_COMMIT),
+    { name: HOT, script: HOT_UPDATE, connections: 32, delay: 0 },
+    ...one(32, 0),
+    { ...fast, name: OPEN_DEEP, request: open(deep) },
+    ...one(128, 0),
+    { ...fast, name: `${OPEN}, 64 tenants`, request: { ...open(flat), apiKeys } },
+    { ...fast, name: OPEN_CLAIMED, request: { ...open(flat), apiKeys }, isClaimed: true },
+    { ...fast, name: CREATE_CLAIMED, request: { ...create, apiKeys }, isClaimed: true },
+  ];
+};
+
+const refusedRows = ({ capped }: World, { service }: Servers): Row[] => {
+  const fast = { server: service, connections: 32, delay: 0 };
+  const refused = apiRequest(capped.apiKey, "POST", "/usage/sessions", SESSION);
+  return [
+    { ...fast, name: REFUSED, request: refused, isRefused: true },
+    { ...fast, name: SELF, request: apiRequest(capped.apiKey, "GET", "/api-keys/self") },
+  ];
+};
+
+/** Reports rotate over many sessions. Releases get fresh sessions for each load. */
+const changeRows = (world: World, servers: Servers, releases: number): Row[] => {
+  const { db, reader, first, many, sessions, firstSessions } = world;
+  const used = { usedCreditMicros: 1_000_000 };
+  const report = ({ apiKey }: Line, ids: readonly SessionId[]): Request => ({
+    ...apiRequest(apiKey, "POST", "/usage/sessions", used),
+    paths: pathsOf(ids, "usage"),
+  });
+  const release = (lines: readonly Line[]) => async (): Promise<Request> => ({
+    ...apiRequest("", "POST", "/usage/sessions", used),
+    apiKeys: keysOf(lines),
+    paths: pathsOf(await openSessions(db, lines, releases), "release"),
+    isEachPathOnce: true,
+  });
+  const avatars = Array.from(
+    { length: ROWS },
+    (_, at) => `/api/v1/avatars/ava_01h455vb4p${`${at + 1}`.padStart(16, "0")}`,
+  );
+  const change = apiRequest(reader.apiKey, "PATCH", "/avatars", { displayName: "Eve" });
+  const fast = { connections: 32, delay: 0 };
+  const slow = { connections: 32, delay: SLOW_COMMIT };
+  const { service } = servers;
+  return [
+    { ...slow, name: REPORT, server: service, request: report(reader, sessions) },
+    { ...slow, name: RELEASE, server: service, prepare: release([world.flat]) },
+    { ...fast, name: CHANGE, server: service, request: { ...change, paths: avatars } },
+    { ...fast, name: REPORT, server: service, request: report(reader, sessions) },
+    { ...fast, name: firstOf(REPORT), server: servers.first, request: report(first, firstSessions) },
+    { ...fast, name: RELEASE, server: service, prepare: release([world.flat]) },
+    { ...fast, name: firstOf(RELEASE), server: servers.first, prepare: release([first]) },
+    { ...fast, name: RELEASE_MANY, server: service, prepare: release(many) },
+  ];
+};
+
+const readRows = ({ reader, sessions }: World, servers: Servers): Row[] =>
+  READS.flatMap((name) => {
+    const path = name.slice("GET ".length).replace("{id}", sessions[0] ?? "");
+    const row = { request: apiRequest(reader.apiKey, "GET", path), connections: 32, delay: 0 };
+    return [
+      { ...row, name, server: servers.service },
+      { ...row, name: firstOf(name), server: servers.first },
+    ];
+  });
+
+/**
+ * The rows whose names contain `only`, with the limit below them. `releases`: how many requests a load of releases makes at
+ * most.
+ */
+export const rowsOf = (world: World, servers: Servers, releases: number, only: string): Row[] => {
+  const rows = [
+    ...openRows(world, servers),
+    ...refusedRows(world, servers),
+    ...changeRows(world, servers, releases),
+    ...readRows(world, servers),
+  ];
+  const isNamed = ({ name }: Row): boolean => name.includes(only);
+  return rows.some(isNamed) ? rows.filter((row) => isNamed(row) || row.name === HOT) : [];
+};

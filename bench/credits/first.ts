@@ -1,0 +1,139 @@
+/**
+ * The routes of credits as one would write them first: one SELECT for the key, then a transaction that locks the account. It
+ * checks the balance alone: no caps, no lineage, no lease. It writes no entries and has no idempotency.
+ */
+import { CreateUsageSession, ReleaseSession, ReportUsage } from "@realtime-avatar/domain/credits/schemas";
+import { newId } from "@realtime-avatar/domain/id";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import { Elysia } from "elysia";
+import postgres from "postgres";
+import { keyOf } from "../look-up.ts";
+import { PRICE } from "./world.ts";
+
+const writes = (sql: postgres.Sql) =>
+  new Elysia()
+    .post(
+      "/api/v1/usage/sessions",
+      async ({ body, headers, status }) => {
+        const key = await keyOf(sql, headers["authorization"]);
+        if (!key) return status(401);
+        const { tenantId, environment } = key;
+        const amount = body.maxSessionSeconds * PRICE;
+        const now = new Date();
+        const session = {
+          tenant_id: tenantId,
+          id: newId("ses", now, secureRandom),
+          environment,
+          api_key_id: key.id,
+          lineage: [key.id],
+          status: "reserved",
+          reserved: amount,
+          price: PRICE,
+          metadata: sql.json((body.metadata ?? {}) as never),
+          created_at: now,
+          expires_at: new Date(now.getTime() + 120_000),
+        };
+        const isOpen = await sql.begin(async (sql) => {
+          const [account] = await sql`
+            select granted - forfeited - settled - reserved as available from credit_accounts
+            where tenant_id = ${tenantId} and environment = ${environment} for update`;
+          if (Number(account?.["available"] ?? 0) < amount) return false;
+          await sql`insert into usage_sessions ${sql(session)}`;
+          await sql`
+            update credit_accounts set reserved = reserved + ${amount}
+            where tenant_id = ${tenantId} and environment = ${environment}`;
+          return true;
+        });
+        return isOpen ? status(201, session) : status(402);
+      },
+      { body: CreateUsageSession },
+    )
+    .post(
+      "/api/v1/usage/sessions/:id/usage",
+      async ({ body, headers, params: { id }, status }) => {
+        const key = await keyOf(sql, headers["authorization"]);
+        if (!key) return status(401);
+        const [session] = await sql`
+          update usage_sessions set status = 'started', started_at = coalesce(started_at, now()),
+            used = greatest(used, ${body.usedCreditMicros}), expires_at = now() + interval '60 seconds'
+          where tenant_id = ${key.tenantId} and id = ${id} and ended_at is null returning *`;
+        return session ?? status(409);
+      },
+      { body: ReportUsage },
+    )
+    .post(
+      "/api/v1/usage/sessions/:id/release",
+      async ({ body, headers, params: { id }, status }) => {
+        const key = await keyOf(sql, headers["authorization"]);
+        if (!key) return status(401);
+        const { tenantId, environment } = key;
+        const used = body.usedCreditMicros ?? 0;
+        const released = await sql.begin(async (sql) => {
+          const [open] = await sql`
+            select reserved from usage_sessions where tenant_id = ${tenantId} and id = ${id} and ended_at is null for update`;
+          if (!open) return null;
+          await sql`
+            update credit_accounts set reserved = reserved - ${open["reserved"]}, settled = settled + ${used}
+            where tenant_id = ${tenantId} and environment = ${environment}`;
+          const [session] = await sql`
+            update usage_sessions set status = 'released', used = ${used}, ended_at = now()
+            where tenant_id = ${tenantId} and id = ${id} returning *`;
+          return session;
+        });
+        return released ?? status(409);
+      },
+      { body: ReleaseSession },
+    );
+
+const reads = (sql: postgres.Sql) =>
+  new Elysia()
+    .get("/api/v1/usage/sessions", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const data = await sql`
+        select session.*, avatar.display_name from usage_sessions session
+        left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
+        where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment}
+          and session.created_at >= now() - interval '30 days'
+        order by session.id desc limit 50`;
+      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
+    })
+    .get("/api/v1/usage/sessions/:id", async ({ headers, params: { id }, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const [session] = await sql`
+        select session.*, avatar.display_name from usage_sessions session
+        left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
+        where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment} and session.id = ${id}`;
+      return session ?? status(404);
+    })
+    .get("/api/v1/usage/summary", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const data = await sql`
+        select date_trunc('day', created_at) as day, api_key_id, count(*), sum(used) as used from usage_sessions
+        where tenant_id = ${key.tenantId} and environment = ${key.environment} and created_at >= now() - interval '30 days'
+        group by 1, 2 order by 1 desc`;
+      return { data };
+    })
+    .get("/api/v1/credits/balance", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const [account] = await sql`
+        select * from credit_accounts where tenant_id = ${key.tenantId} and environment = ${key.environment}`;
+      return account ?? status(404);
+    })
+    .get("/api/v1/credits/entries", async ({ headers, status }) => {
+      const key = await keyOf(sql, headers["authorization"]);
+      if (!key) return status(401);
+      const data = await sql`
+        select * from credit_entries where tenant_id = ${key.tenantId} and environment = ${key.environment}
+        order by id desc limit 50`;
+      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
+    });
+
+/** The server of all these routes. */
+export const firstCredits = (databaseUrl: string) => {
+  const sql = postgres(databaseUrl);
+  return new Elysia().use(writes(sql)).use(reads(sql));
+};

@@ -1,0 +1,134 @@
+/** The measurements of the benchmark of credits: rates in interleaved rounds, write-ahead log, and a load of minutes. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { countStatements, REQUEST_STATEMENTS, trackStatements } from "../database.ts";
+import { type Request, wrk, wrkScript } from "../machine.ts";
+import { type LoadBench, loadOnce, measure, print, Rounds } from "../measure.ts";
+import { REFUSED, type Row, SELF, type Servers } from "./contestants.ts";
+import { createHotRow, delayCommits } from "./hot-row.ts";
+import type { World } from "./world.ts";
+
+const WARM_UP_CONNECTIONS = 64;
+
+/** The label of a row in `Rounds`: rows with slow commits count for themselves. */
+export const labelOf = ({ name, delay }: Pick<Row, "name" | "delay">): string =>
+  delay === 0 ? name : `${name}, slow commits`;
+
+/** Loads each row for a moment, then measures the rows one after another, in several rounds. */
+export const measureRows = async (
+  bench: LoadBench,
+  rows: readonly Row[],
+  { rounds: count, warmUpSeconds }: { rounds: number; warmUpSeconds: number },
+): Promise<Rounds> => {
+  const { db } = bench.database;
+  const rounds = new Rounds();
+  await createHotRow(db);
+  for (const row of rows) {
+    // A load of releases gets as many sessions as `seconds` need.
+    const seconds = row.prepare ? Math.min(warmUpSeconds, bench.options.seconds) : warmUpSeconds;
+    if (!row.script && row.delay === 0) await loadOnce(bench, row, WARM_UP_CONNECTIONS, seconds);
+  }
+  for (let round = 0; round < count; round++) {
+    await db.run("vacuum analyze", []);
+    for (const delay of new Set(rows.map((row) => row.delay))) {
+      await delayCommits(db, delay);
+      for (const row of rows.filter((row) => row.delay === delay)) {
+        await measure(bench, rounds, row, row.connections, labelOf(row));
+      }
+    }
+    print(`credits, round ${round + 1} of ${count}`);
+  }
+  await delayCommits(db, 0);
+  return rounds;
+};
+
+/** Write-ahead log of `seconds` under a load: of the whole server, and of the statements of the requests alone. */
+export type Wal = { name: string; seconds: number; requests: number; serverBytes: number; statementBytes: number };
+
+const WAL_SECONDS = 10;
+
+/**
+ * Measures the log of refusals, of reads, and of a server at rest: what the background writes. The service records the last
+ * use of keys every few seconds: these statements count as background.
+ */
+export const measureWal = async (bench: LoadBench, rows: readonly Row[]): Promise<Wal[]> => {
+  const { db } = bench.database;
+  const read = async (query: string): Promise<number> => Number((await db.run<{ bytes: string }>(query, []))[0]?.bytes);
+  const measured: Wal[] = [];
+  const options = { seconds: WAL_SECONDS };
+  await trackStatements(db, "top");
+  for (const name of ["at rest", SELF, REFUSED]) {
+    const row = rows.find((row) => row.name === name);
+    if (!row && name !== "at rest") continue;
+    // Leaves nothing to be done by the background for what was written before.
+    await db.run("vacuum analyze", []);
+    await db.run("checkpoint", []);
+    await countStatements(db);
+    const before = await read("select pg_current_wal_insert_lsn() - '0/0' as bytes");
+    const requests = row ? (await loadOnce({ ...bench, options }, row, row.connections, WAL_SECONDS)).count : 0;
+    if (!row) await Bun.sleep(WAL_SECONDS * 1000);
+    const serverBytes = (await read("select pg_current_wal_insert_lsn() - '0/0' as bytes")) - before;
+    const statementBytes = await read(
+      `select coalesce(sum(wal_bytes), 0) as bytes from pg_stat_statements where ${REQUEST_STATEMENTS}`,
+    );
+    measured.push({ name, seconds: WAL_SECONDS, requests, serverBytes, statementBytes });
+  }
+  await trackStatements(db, "none");
+  print("credits, write-ahead log");
+  return measured;
+};
+
+/** A script for wrk: opens a session, reports its usage, releases it, and so on. Every third request opens one. */
+const lifeScript = (apiKey: string): string => `
+  local reserved, started = {}, {}
+  local headers = {["authorization"] = "Bearer ${apiKey}", ["content-type"] = "application/json"}
+  local used = '{"usedCreditMicros": 1000000}'
+  local sessions = "/api/v1/usage/sessions"
+  function request()
+    local id = table.remove(started)
+    if id then return wrk.format("POST", sessions .. "/" .. id .. "/release", headers, used) end
+    id = table.remove(reserved)
+    if id then return wrk.format("POST", sessions .. "/" .. id .. "/usage", headers, used) end
+    return wrk.format("POST", sessions, headers, '{"maxSessionSeconds": 60}')
+  end
+  function response(status, _, body)
+    local id, state = body:match('"sessionId":"([^"]+)"'), body:match('"status":"(%a+)"')
+    if state == "reserved" then table.insert(reserved, id) end
+    if state == "started" then table.insert(started, id) end
+  end`;
+
+/** Requests per second of one minute: of the load, and of a load that writes nothing, for the speed of the machine then. */
+export type Minute = { rate: number; reference: number };
+
+const LOAD_SECONDS = 52;
+const REFERENCE_SECONDS = 8;
+
+/** Opens, reports and releases sessions of one key at 32 connections, minute by minute. */
+export const measureMinutes = async (
+  { folder }: LoadBench,
+  { flat }: World,
+  { service }: Servers,
+  readOnly: Request,
+  minutes: number,
+): Promise<Minute[]> => {
+  const measured: Minute[] = [];
+  for (let minute = 0; minute < minutes; minute++) {
+    const { rate, refused } = await wrkScript(folder, service.url, lifeScript(flat.apiKey), 32, LOAD_SECONDS);
+    if (refused > 0) throw new Error(`${refused} requests of the load of minutes were refused`);
+    const reference = await wrk(folder, service.url, readOnly, 32, REFERENCE_SECONDS);
+    measured.push({ rate, reference: reference.rate });
+    print(
+      `credits, minute ${minute + 1} of ${minutes}: ${Math.round(rate)} requests/s, reads ${Math.round(reference.rate)}`,
+    );
+  }
+  return measured;
+};
+
+/** The share of updates of the hot counters that left the indexes alone, by table. */
+export const hotShares = async (db: Db): Promise<Map<string, number>> => {
+  const rows = await db.run<{ name: string; share: number }>(
+    `select relname as name, n_tup_hot_upd::float8 / n_tup_upd as share from pg_stat_user_tables
+      where relname in ('credit_accounts', 'api_key_meters', 'usage_sessions') and n_tup_upd > 0 order by 1`,
+    [],
+  );
+  return new Map(rows.map(({ name, share }) => [name, share]));
+};

@@ -1,0 +1,158 @@
+/** The report of the benchmark of credits, in Markdown. */
+import { median } from "../machine.ts";
+import type { Rounds } from "../measure.ts";
+import { micros, number, table } from "../report.ts";
+import {
+  CHANGE,
+  CREATE_CLAIMED,
+  firstOf,
+  HOT,
+  OPEN,
+  OPEN_CLAIMED,
+  OPEN_DEEP,
+  READS,
+  REFUSED,
+  RELEASE,
+  RELEASE_MANY,
+  REPORT,
+  type Row,
+  SELF,
+} from "./contestants.ts";
+import { type Goal, rangeOf, ratiosOf } from "./goals.ts";
+import { SLOW_COMMIT } from "./hot-row.ts";
+import { labelOf, type Minute, type Wal } from "./measure.ts";
+
+export type CreditResults = {
+  rows: readonly Row[];
+  rounds: Rounds;
+  wal: readonly Wal[];
+  minutes: readonly Minute[];
+  hotShares: ReadonlyMap<string, number>;
+  /** The load of the machine at the start and at the end, over a minute each. */
+  loads: readonly [number, number];
+  /** What the functions alone reach: see functions.ts. */
+  functions: { goals: readonly Goal[]; tables: string };
+};
+
+type Place = { name: string; connections?: number; delay?: number };
+const slow = (name: string, connections = 32): Place => ({ name, connections, delay: SLOW_COMMIT });
+
+/** Pairs whose ratio has a goal. */
+const GOALS: readonly [string, Place, Place, number][] = [
+  ["opens of one key at 32 connections / hot UPDATE at 32 clients, commits of 1 ms", slow(OPEN), slow(HOT), 3],
+  ["opens of one key at 128 connections / hot UPDATE at 32 clients, commits of 1 ms", slow(OPEN, 128), slow(HOT), 6],
+  [
+    "opens of 64 tenants / `POST /avatars`, both with an Idempotency-Key",
+    { name: OPEN_CLAIMED },
+    { name: CREATE_CLAIMED },
+    0.8,
+  ],
+  ["opens at lineage depth 8 / depth 0", { name: OPEN_DEEP }, { name: OPEN }, 0.7],
+  ["refusal (402) / `GET /api-keys/self`", { name: REFUSED }, { name: SELF }, 0.8],
+];
+
+/** Pairs whose ratio has no goal. */
+const RATIOS: readonly [Place, Place][] = [
+  [slow(OPEN), slow(firstOf(OPEN))],
+  [slow(OPEN, 128), slow(firstOf(OPEN), 128)],
+  [{ name: OPEN }, { name: firstOf(OPEN) }],
+  [
+    { name: OPEN, connections: 128 },
+    { name: firstOf(OPEN), connections: 128 },
+  ],
+  [{ name: REPORT }, { name: CHANGE }],
+  [{ name: REPORT }, { name: firstOf(REPORT) }],
+  [{ name: RELEASE }, { name: HOT }],
+  [{ name: RELEASE }, { name: firstOf(RELEASE) }],
+  [{ name: RELEASE_MANY }, { name: CHANGE }],
+  ...READS.map((name): [Place, Place] => [{ name }, { name: firstOf(name) }]),
+];
+
+const ratesOf = (rounds: Rounds, { name, connections = 32, delay = 0 }: Place): number[] =>
+  rounds.all(labelOf({ name, delay }), connections, "rate");
+
+const placeText = ({ name, connections = 32, delay = 0 }: Place): string =>
+  `${name} at ${connections}${delay === 0 ? "" : ", slow commits"}`;
+
+/** The length of the long load in its goal, in minutes. */
+const LONG_LOAD = 10;
+
+/** The goals, with what was measured. */
+export const goalsOf = ({ rounds, minutes, functions }: CreditResults): Goal[] => {
+  const [first, last] = [minutes[0], minutes.at(-1)];
+  return [
+    ...functions.goals,
+    ...GOALS.map(([name, one, other, least]) => ({
+      name,
+      least,
+      ratios: ratiosOf(ratesOf(rounds, one), ratesOf(rounds, other)),
+    })),
+    {
+      name: `last minute of load / first, of ${minutes.length}${minutes.length < LONG_LOAD ? ` (the goal is for ${LONG_LOAD})` : ""}`,
+      least: 0.9,
+      ratios: first && last && minutes.length > 1 ? [last.rate / first.rate] : [],
+    },
+  ];
+};
+
+const rateTable = ({ rows, rounds }: CreditResults): string =>
+  table(
+    ["requests/s", "connections", "median [range]", "process", "database"],
+    rows.map((row) => [
+      labelOf(row),
+      `${row.connections}`,
+      rangeOf(ratesOf(rounds, row), number),
+      row.script ? "" : micros(rounds.median(labelOf(row), row.connections, "serverCpu")),
+      micros(rounds.median(labelOf(row), row.connections, "databaseCpu")),
+    ]),
+  );
+
+const ratioTable = ({ rounds }: CreditResults): string =>
+  table(
+    ["ratio", "median [range]"],
+    RATIOS.map(([one, other]) => ({ one, other, ratios: ratiosOf(ratesOf(rounds, one), ratesOf(rounds, other)) }))
+      .filter(({ ratios }) => ratios.length > 0)
+      .map(({ one, other, ratios }) => [
+        `${placeText(one)} / ${placeText(other)}`,
+        rangeOf(ratios, (ratio) => ratio.toFixed(2)),
+      ]),
+  );
+
+const walTable = ({ wal }: CreditResults): string =>
+  table(
+    ["write-ahead log", "requests", "bytes of their statements", "bytes/s of the whole server"],
+    wal.map(({ name, seconds, requests, serverBytes, statementBytes }) => [
+      name,
+      number(requests),
+      number(statementBytes),
+      number(serverBytes / seconds),
+    ]),
+  );
+
+const minuteTable = ({ minutes }: CreditResults): string =>
+  table(
+    ["minute", ...minutes.map((_, index) => `${index + 1}`)],
+    [
+      ["open, report and release, requests/s", ...minutes.map(({ rate }) => number(rate))],
+      [`${SELF}, requests/s`, ...minutes.map(({ reference }) => number(reference))],
+    ],
+  );
+
+/** The tables without the goals. */
+export const creditReportOf = (results: CreditResults): string => {
+  const { hotShares, loads, minutes, functions, wal } = results;
+  const shares = [...hotShares].map(([name, share]) => `${name} ${(share * 100).toFixed(1)} %`);
+  return [
+    `Requests per second, and processor time per request, of the process and of the database. The load of the machine (\`uptime\`) was ${loads[0].toFixed(1)} before and ${loads[1].toFixed(1)} after, this benchmark included:`,
+    rateTable(results),
+    ratioTable(results),
+    ...(wal.length === 0 ? [] : ["What the server writes while requests are refused:", walTable(results)]),
+    ...(minutes.length === 0
+      ? []
+      : [
+          `Minutes of load: sessions of one key are opened, reported and released at 32 connections, and the machine is measured beside it. Median: ${number(median(minutes.map(({ rate }) => rate)))} requests per second. Updates that left the indexes alone (HOT): ${shares.join(", ")}.`,
+          minuteTable(results),
+        ]),
+    ...(functions.tables === "" ? [] : ["The functions alone, with pgbench:", functions.tables]),
+  ].join("\n\n");
+};

@@ -1,0 +1,82 @@
+/** The tenants, keys and sessions that the benchmark of credits loads. */
+import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import type { Caller } from "@realtime-avatar/db/statements/callers";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Database, seedAvatars } from "../database.ts";
+
+export { PRICE };
+
+/** More credit micros than a run can hold, less than 2^53. */
+export const MUCH = 4_000_000_000_000_000;
+/** Tenants of a load of many tenants. */
+export const TENANTS = 64;
+/** Sessions that are open for reports, and avatars that are changed. So many that requests rarely wait for a row. */
+export const ROWS = 8192;
+/** Sessions to list and to sum up. */
+const LISTED = 1000;
+/** Longer than a run: no session becomes overdue. */
+export const LEASE_SECONDS = 86_400;
+
+/** A tenant's key, as a caller and with its secret. */
+export type Line = { caller: Caller; apiKey: string };
+
+/** A live key of a new tenant with much credit: `depth` ancestors, each with a cap, as the key itself. */
+export const seedLine = async (db: Db, depth: number, cap = MUCH): Promise<Line> => {
+  const tenantId = await seedTenant(db, { live: MUCH });
+  const request = { spendLimitCreditMicros: cap };
+  let line = await seedCaller(db, tenantId, request);
+  for (let level = 0; level < depth; level++) line = await seedCaller(db, tenantId, request, line.record);
+  return line;
+};
+
+/** Opens `count` sessions of ten seconds, of `lines` in turn, and returns their ids in this order. */
+export const openSessions = (db: Db, lines: readonly Line[], count: number): Promise<SessionId[]> => {
+  const changes = { startSeconds: LEASE_SECONDS };
+  return Promise.all(
+    Array.from({ length: count }, (_, index) => seedSession(db, (lines[index % lines.length] as Line).caller, changes)),
+  );
+};
+
+export type World = {
+  /** Accepts any number of statements at once. */
+  db: Db;
+  /** One tenant with one key; of `deep` the key has eight ancestors, of `capped` its cap is 0. */
+  flat: Line;
+  deep: Line;
+  capped: Line;
+  /** For the server that one would write first, which knows nothing of meters. */
+  first: Line;
+  many: readonly Line[];
+  /** A tenant with sessions to list, and with as many avatars as `ROWS`. */
+  reader: Line;
+  /** Open sessions: of `reader`, and of `first`. */
+  sessions: readonly SessionId[];
+  firstSessions: readonly SessionId[];
+  close(): Promise<void>;
+};
+
+export const seedWorld = async (database: Database): Promise<World> => {
+  const db = connect(database.url, { deadlineMs: 3_600_000, connections: 4, waiting: 1_000_000 });
+  const [flat, deep, first, reader] = [
+    await seedLine(db, 0),
+    await seedLine(db, 8),
+    await seedLine(db, 0),
+    await seedLine(db, 0),
+  ];
+  const world = {
+    db,
+    flat,
+    deep,
+    first,
+    reader,
+    capped: await seedLine(db, 0, 0),
+    many: await Promise.all(Array.from({ length: TENANTS }, () => seedLine(db, 0))),
+    sessions: await openSessions(db, [reader], ROWS),
+    firstSessions: await openSessions(db, [first], ROWS),
+  };
+  await openSessions(db, [flat], LISTED);
+  await seedAvatars({ ...database, tenantId: reader.caller.tenantId }, 1, ROWS);
+  return { ...world, close: () => db.close() };
+};

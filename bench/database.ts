@@ -1,0 +1,120 @@
+/** The database of the benchmark, and the rows that it starts with. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import { migrate } from "@realtime-avatar/db/migrate";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import { openByTcp } from "@realtime-avatar/testing/embedded";
+import { createFirstKey } from "../apps/api/src/first-run.ts";
+
+export type Database = {
+  url: string;
+  /** One connection, so that `pg_prepared_statements` shows every statement that it has run. */
+  db: Db;
+  tenantId: string;
+  /** The secret of the tenant's first key. */
+  apiKey: string;
+  /** The process id of the server. */
+  pid: number;
+  close(): Promise<void>;
+};
+
+/** Starts a PostgreSQL with default durability in `folder`, with one tenant and its first key. */
+export const openDatabase = async (folder: string): Promise<Database> => {
+  const { url, close } = await openByTcp(join(folder, "data"), {
+    settings: { max_connections: "300", shared_preload_libraries: "pg_stat_statements" },
+  });
+  const pid = Number((await readFile(join(folder, "data/postgres/postmaster.pid"), "utf8")).split("\n")[0]);
+  await migrate(url);
+  const db = connect(url, { deadlineMs: 3_600_000, connections: 1 });
+  await db.run("create extension pg_stat_statements", []);
+  await trackStatements(db, "none");
+  const secret = await createFirstKey(db, new Date(), secureRandom);
+  const [{ tenantId = "" } = {}] = await db.run<{ tenantId: string }>(
+    'select tenant_id as "tenantId" from tenants',
+    [],
+  );
+  return {
+    url,
+    db,
+    tenantId,
+    apiKey: secret?.reveal() ?? "",
+    pid,
+    close: async () => {
+      await db.close();
+      await close();
+    },
+  };
+};
+
+/** Switches the counting of statements on or off. */
+export const trackStatements = async (db: Db, which: "none" | "top"): Promise<void> => {
+  await db.run(`alter system set pg_stat_statements.track = '${which}'`, []);
+  await db.run("select pg_reload_conf()", []);
+};
+
+/** The rows of `pg_stat_statements` that are statements of requests, not of background work. */
+export const REQUEST_STATEMENTS = `(query like '%tenant_id%' or query like '% from ${FUNCTIONS_SCHEMA}.%') and query not like '%api_key_usage (%'`;
+
+/** Returns the number of statements since the last call, except those of background work. */
+export const countStatements = async (db: Db): Promise<number> => {
+  const [{ calls = 0 } = {}] = await db.run<{ calls: number }>(
+    `select coalesce(sum(calls), 0)::integer as calls from pg_stat_statements where ${REQUEST_STATEMENTS}`,
+    [],
+  );
+  await db.run("select pg_stat_statements_reset()", []);
+  return calls;
+};
+
+const AVATARS_PER_INSERT = 500_000;
+
+/** Adds avatars to the tenant, from number `first` to number `last`. */
+export const seedAvatars = async ({ db, tenantId }: Database, first: number, last: number): Promise<void> => {
+  for (let from = first; from <= last; from += AVATARS_PER_INSERT) {
+    await db.run(
+      `insert into avatars select '${tenantId}', 'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'live', 'Ada', 'image', 'm',
+        'draft', null, null, null, 0, '{}', '{"team": "support"}', 1, now(), now()
+        from generate_series(${from}, ${Math.min(last, from + AVATARS_PER_INSERT - 1)}) i`,
+      [],
+    );
+  }
+  await db.run("vacuum analyze", []);
+  await db.run("checkpoint", []);
+};
+
+/** Deletes all avatars; their audit events stay. */
+export const deleteAvatars = async ({ db }: Database): Promise<void> => {
+  await db.run("delete from avatars", []);
+  await db.run("vacuum full avatars", []);
+};
+
+/** Adds `count` keys and `count` audit events to the tenant. */
+export const seedLists = async ({ db }: Database, count: number): Promise<void> => {
+  await db.run(
+    `insert into api_keys select tenant_id, 'key_01h455vb4q' || lpad(i::text, 16, '0'), lpad(i::text, 16, 'a'), 'live', 'n', '{*}',
+      null, null, null, array[id], 1, now() from api_keys, generate_series(1, ${count}) i where name = 'First key'`,
+    [],
+  );
+  await db.run(
+    `insert into audit_events select tenant_id, 'aud_01h455vb4q' || lpad(i::text, 16, '0'), 'live', id, key_id, 'avatar.created',
+      'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'req_01h455vb4p' || lpad(i::text, 16, '0'), now()
+      from api_keys, generate_series(1, ${count}) i where name = 'First key'`,
+    [],
+  );
+};
+
+/** Adds `count` keys with credentials to the tenant. */
+export const seedKeys = async ({ db, tenantId }: Database, count: number): Promise<void> => {
+  await db.run(
+    `insert into api_keys select '${tenantId}', 'key_01h455vb4p' || lpad(i::text, 16, '0'), lpad(i::text, 16, '0'), 'live',
+      'n', '{*}', null, null, null, '{}', 1, now() from generate_series(1, ${count}) i`,
+    [],
+  );
+  await db.run(
+    `insert into api_key_credentials select key_id, tenant_id, id, sha256(key_id::bytea), null, now() from api_keys
+      where id like 'key_01h455vb4p%'`,
+    [],
+  );
+  await db.run("vacuum analyze", []);
+};

@@ -1,0 +1,401 @@
+/**
+ * The image without a container engine: it is built step by step in a folder, and its programs are run with nothing beside
+ * them. Also the systemd unit, which runs the same programs.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chown, cp, link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { portraitPath } from "@realtime-avatar/testing/photos";
+import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { readConfig } from "../apps/api/src/config.ts";
+import { CHILD_ARGUMENT } from "../apps/worker/src/sandbox/command.ts";
+import { rawPng } from "../apps/worker/src/sandbox/corpus/images.testing.ts";
+import { video } from "../apps/worker/src/sandbox/corpus/media.testing.ts";
+import { runInSandbox } from "../apps/worker/src/sandbox/run.ts";
+import {
+  buildStage,
+  CMD,
+  checkVariables,
+  compose,
+  contextFiles,
+  gid,
+  globals,
+  HEALTHCHECK,
+  imageStage,
+  imageVariables,
+  inImage,
+  isIgnored,
+  PROGRAMS,
+  read,
+  seconds,
+  taken,
+  uid,
+  unit,
+  type Yaml,
+} from "./support.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(180_000);
+
+let folder = "";
+/** Where the image's programs are, as if it were /usr/local/bin. */
+let programs = "";
+/** Where the libraries of the worker are, as if it were /usr/local/lib. */
+let libraries = "";
+/** Where the notices of the programs are, and the bundles of the same sources with theirs. */
+let notices = "";
+const APPS = ["api", "cli", "dashboard", "worker"] as const;
+let bundles: Record<string, string> = {};
+let empty = "";
+/** Where the programs keep files: the DATA_DIR of the image. */
+let files = "";
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  [programs, empty, notices] = [join(folder, "programs"), join(folder, "empty"), join(folder, "notices.txt")];
+  libraries = join(folder, "lib");
+  bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
+  files = join(folder, "files");
+  await Promise.all([mkdir(empty), mkdir(files, { mode: 0o700 })]);
+  if (asUser.length > 0) await chown(files, Number(uid), Number(gid));
+  await build();
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Does what the build stage says, in a folder that has nothing but what it copies. */
+const build = async (): Promise<void> => {
+  const source = join(folder, "source");
+  const tools = join(folder, "tools");
+  await Promise.all([mkdir(source), mkdir(tools)]);
+  const bun = join(tools, "bun");
+  await symlink(process.execPath, bun);
+  const context = await contextFiles();
+  for (const { name, text } of buildStage) {
+    if (name === "COPY") {
+      const words = text.split(" ");
+      const target = words.pop() ?? "";
+      for (const word of words) {
+        const files = context.filter((file) => file === word || file.startsWith(`${word}/`));
+        if (files.length === 0) throw new Error(`COPY ${word}: there is no such file for the build`);
+        for (const file of files) {
+          const inFolder = target.endsWith("/") ? join(target, basename(file)) : target;
+          const to = file === word ? inFolder : join(target, file.slice(word.length + 1));
+          await cp(join(REPOSITORY, file), join(source, to), { recursive: true });
+        }
+      }
+    }
+    if (name === "RUN") {
+      const PATH = `${tools}:${process.env["PATH"]}`;
+      const { code, stderr } = await runToEnd(["sh", "-c", `cd "$0" && ${text}`, source], { PATH });
+      if (code !== 0) throw new Error(`RUN ${text}: ${stderr}`);
+    }
+  }
+  // COPY --from=build: nothing but the programs and their notices is left of it.
+  expect(taken).toEqual({
+    "dist/bin/": "/usr/local/bin/",
+    "dist/lib/": "/usr/local/lib/",
+    "dist/THIRD_PARTY_NOTICES.txt": "/usr/share/doc/realtime-avatar/",
+  });
+  await rename(join(source, "dist/bin"), programs);
+  // Beside the programs, as in the image.
+  await rename(join(source, "dist/lib"), libraries);
+  await rename(join(source, "dist/THIRD_PARTY_NOTICES.txt"), notices);
+  for (const app of APPS) {
+    const { code, stderr } = await runToEnd(["sh", "-c", 'cd "$0" && "$1" run build', join(source, "apps", app), bun]);
+    if (code !== 0) throw new Error(`the bundle of ${app}: ${stderr}`);
+    await rename(join(source, "apps", app, "dist"), bundles[app] ?? "");
+  }
+  await rm(source, { recursive: true });
+};
+
+/** As the image's user, where we may become another. */
+const asUser =
+  process.getuid?.() === 0 && Bun.which("setpriv") !== null
+    ? ["setpriv", `--reuid=${uid}`, `--regid=${gid}`, "--clear-groups"]
+    : [];
+/** A command in an empty folder, with no other variables than these and those that find it. */
+const alone = (command: readonly string[], variables: Record<string, string>): [string[], Record<string, string>] => [
+  ["sh", "-c", 'cd "$0" && exec "$@"', empty, ...asUser, ...command],
+  { HOME: empty, PATH: `${programs}:/usr/bin:/bin`, ...variables },
+];
+const run = (command: readonly string[], variables: Record<string, string>) => runToEnd(...alone(command, variables));
+const listening = async (running: RunningProcess): Promise<string> =>
+  (await running.waitFor(/"url":"http:[^"]+:(\d+)/))[1] ?? "";
+
+describe("the image", () => {
+  test("has the three programs, and no secret or leftover comes near it", async () => {
+    expect((await readdir(programs)).sort()).toEqual(PROGRAMS);
+    for (const file of ["apps/api/src/main.ts", "bun.lock", "patches/postgres@3.4.9.patch"]) {
+      expect([file, isIgnored(file)]).toEqual([file, false]);
+    }
+    for (const file of [".env", "apps/api/.env", ".data/password", ".git/config", "packages/db/node_modules/x/y"]) {
+      expect([file, isIgnored(file)]).toEqual([file, true]);
+    }
+  });
+
+  test("is of the Bun of package.json, and runs as a user that is a number and not root", async () => {
+    const { packageManager } = JSON.parse(await read("package.json"));
+    // Each base image is an argument, so that it can be pinned by its digest.
+    expect([...globals, buildStage[0], imageStage[0]].map((line) => `${line?.name} ${line?.text}`)).toEqual([
+      `ARG BUN_IMAGE=oven/${packageManager.replace("@", ":")}`,
+      "ARG RUNTIME_IMAGE=debian:bookworm-slim",
+      "FROM $BUN_IMAGE AS build",
+      "FROM $RUNTIME_IMAGE",
+    ]);
+    expect(compose["x-program"].build).toEqual({ context: ".", args: ["BUN_IMAGE", "RUNTIME_IMAGE"] });
+    expect(inImage("USER")).toMatch(/^[1-9]\d*:[1-9]\d*$/);
+    expect(Number(inImage("EXPOSE"))).toBe(readConfig({}).port);
+    expect(() => readConfig(imageVariables)).not.toThrow();
+  });
+
+  test("serves with nothing beside its programs but a database", async () => {
+    const database = await testDatabase({ migrated: false });
+    const DATABASE_URL = database.url;
+    const cli = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run(["realtime-avatar", ...args, "--json"], { DATABASE_URL });
+      expect([code, stderr]).toEqual([0, ""]);
+      return JSON.parse(stdout);
+    };
+    expect(await cli("migrate")).toEqual({ migrated: true });
+    const { id: tenantId } = await cli("tenants", "create", "--name", "Acme");
+    const key = await cli("keys", "create", "--tenant", tenantId, "--name", "ops", "--scopes", "avatars:write");
+
+    const withFiles = { DATABASE_URL, DATA_DIR: files };
+    // With a worker as its child, whose program is beside its own.
+    const api = startProcess(...alone(["realtime-avatar-api"], { ...withFiles, PORT: "0", WORKER: "true" }));
+    const url = `http://127.0.0.1:${await listening(api)}`;
+    const made = await fetch(`${url}/api/v1/avatars`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${key.apiKey}`, "content-type": "application/json" },
+      body: JSON.stringify({ displayName: "Ada", sourceKind: "image" }),
+    });
+    expect([made.status, ((await made.json()) as Yaml).displayName]).toEqual([201, "Ada"]);
+    for (const [path, words] of [
+      ["/readyz", '{"status":"ok"}'],
+      ["/openapi.json", '"openapi":"3.1'],
+      ["/docs", "viewer.js"],
+      ["/docs/viewer.js", "SwaggerUIBundle"],
+      ["/docs/viewer.css", ".swagger-ui"],
+      ["/docs/init.js", "openapi.json"],
+      ["/docs/icon.png", "PNG"],
+    ] as const) {
+      const response = await fetch(url + path);
+      expect([path, response.status, (await response.text()).includes(words)]).toEqual([path, 200, true]);
+    }
+    await api.waitFor(/"process":"worker".*"msg":"started by the API"/);
+    const form = new FormData();
+    form.append("file", new Blob([rawPng({ width: 64, height: 64, color: 2 })]), "ada.png");
+    const headers = { authorization: `Bearer ${key.apiKey}` };
+    const uploaded = await fetch(`${url}/api/v1/assets`, { method: "POST", headers, body: form });
+    const asset = (await uploaded.json()) as Yaml;
+    expect([uploaded.status, asset.status]).toEqual([201, "uploaded"]);
+    while ((await fetch(asset.publicUrl)).status === 404) await Bun.sleep(20);
+    expect((await fetch(asset.publicUrl)).headers.get("content-type")).toBe("image/webp");
+    const worker = startProcess(...alone(["realtime-avatar-worker"], { ...withFiles, WORKER_PORT: "0" }));
+    expect((await fetch(`http://127.0.0.1:${await listening(worker)}/readyz`)).status).toBe(200);
+    for (const running of [api, worker]) {
+      running.kill("SIGTERM");
+      expect([await running.exited, running.stderr()]).toEqual([0, ""]);
+    }
+    // They write only to DATA_DIR and to the folder for temporary files.
+    expect(await readdir(empty)).toEqual([]);
+    await database.close();
+  });
+
+  test("has a folder for files that belongs to its user; without the worker's program the API says so and serves", async () => {
+    const { DATA_DIR } = imageVariables;
+    const [installs, makes] = imageStage.filter(({ name }) => name === "RUN").map(({ text }) => text);
+    expect(installs).toStartWith("apt-get update && apt-get install -y --no-install-recommends ffmpeg && ");
+    expect(makes).toBe(`mkdir -m 700 ${DATA_DIR} && chown ${uid}:${gid} ${DATA_DIR}`);
+    const database = await testDatabase();
+    const lonely = join(folder, "lonely");
+    await mkdir(lonely);
+    await link(join(programs, "realtime-avatar-api"), join(lonely, "realtime-avatar-api"));
+    const variables = { DATABASE_URL: database.url, DATA_DIR: files, PORT: "0", WORKER: "true" };
+    const api = startProcess(...alone([join(lonely, "realtime-avatar-api")], variables));
+    expect((await fetch(`http://127.0.0.1:${await listening(api)}/readyz`)).status).toBe(200);
+    expect(api.stdout()).toContain("the worker's program is not beside this one");
+    api.kill("SIGTERM");
+    expect(await api.exited).toBe(0);
+    await database.close();
+  });
+
+  test("starts by its CMD; its HEALTHCHECK fails until it is ready, and again when it has gone", async () => {
+    const database = await testDatabase({ migrated: false });
+    const variables = { ...imageVariables, DATA_DIR: files, DATABASE_URL: database.url };
+    const container = startProcess(...alone(CMD, { ...variables, PORT: "0" }));
+    const PORT = await listening(container);
+    const health = async () => (await run(HEALTHCHECK, { ...variables, PORT })).code;
+    expect(await health()).toBe(1);
+    expect((await run(["realtime-avatar", "migrate"], variables)).code).toBe(0);
+    expect(await health()).toBe(0);
+    container.kill(inImage("STOPSIGNAL") as NodeJS.Signals);
+    expect(await container.exited).toBe(0);
+    expect(await health()).toBe(1);
+    await database.close();
+  });
+
+  test.each(["realtime-avatar-api", "realtime-avatar-worker", "realtime-avatar migrate"])(
+    "%s says in one line that it needs DATABASE_URL, and takes it from no file",
+    async (command) => {
+      const elsewhere = join(folder, command.replace(" ", "-"));
+      await mkdir(elsewhere);
+      await writeFile(join(elsewhere, ".env"), "DATABASE_URL=hunter2\n");
+      const [program, variables] = alone(command.split(" "), {});
+      const { code, stdout, stderr } = await runToEnd(
+        program.map((word) => (word === empty ? elsewhere : word)),
+        variables,
+      );
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toMatch(/^There is no embedded PostgreSQL .* Set DATABASE_URL to a PostgreSQL server .*\n$/);
+      expect(await readdir(elsewhere)).toEqual([".env"]);
+    },
+  );
+});
+
+describe("the sandbox of the compiled worker", () => {
+  /** Runs this machine's confinement around the image's program. */
+  const inspect = async (contentType: "image/jpeg" | "image/png", bytes: Uint8Array) => {
+    const [input, publicImage] = [join(folder, "input"), join(folder, "public.webp")];
+    await writeFile(input, bytes);
+    const files = { input, outputs: [publicImage] };
+    const outcome = await runInSandbox({ kind: "image", contentType }, files, { command: childOf });
+    await Promise.all([input, publicImage].map((file) => rm(file, { force: true })));
+    return outcome;
+  };
+  const childOf = (task: string) => [join(programs, "realtime-avatar-worker"), CHILD_ARGUMENT, task];
+
+  test("decodes an image with the libraries beside the program, and encodes its public copy", async () => {
+    const outcome = await inspect("image/png", rawPng({ width: 3000, height: 1500, color: 2 }));
+    expect(outcome).toMatchObject({
+      kind: "accepted",
+      width: 3000,
+      height: 1500,
+      publicWidth: 2048,
+      publicHeight: 1024,
+    });
+  });
+
+  test("refuses what is not an image, and reads a video", async () => {
+    expect(await inspect("image/jpeg", Buffer.from("<html>"))).toMatchObject({
+      kind: "refused",
+      code: "not_decodable",
+    });
+    const input = join(folder, "input");
+    await writeFile(input, await video());
+    const task = { kind: "video", contentType: "video/mp4" } as const;
+    expect(await runInSandbox(task, { input, outputs: [] }, { command: childOf })).toMatchObject({
+      kind: "accepted",
+      codec: "avc",
+    });
+    await rm(input);
+  });
+
+  test("finds the face of a portrait with the networks inside the program, and derives its files", async () => {
+    const outputs = [join(folder, "normalized.webp"), join(folder, "thumb.webp")];
+    const task = { kind: "portrait", contentType: "image/jpeg" } as const;
+    const outcome = await runInSandbox(task, { input: portraitPath(), outputs }, { command: childOf });
+    expect(outcome).toMatchObject({ kind: "accepted", width: 800, height: 800, faces: 1 });
+    for (const output of outputs) {
+      expect((await readFile(output, "latin1")).slice(8, 12)).toBe("WEBP");
+      await rm(output);
+    }
+  });
+
+  test("says so when the libraries are missing", async () => {
+    await rename(libraries, `${libraries}-moved`);
+    const outcome = await inspect("image/png", rawPng({ width: 8, height: 8 }));
+    await rename(`${libraries}-moved`, libraries);
+    expect(outcome).toMatchObject({
+      kind: "failed",
+      code: "crashed",
+      stderr: expect.stringContaining("sharp is not installed"),
+    });
+  });
+});
+
+describe("the third-party notices", () => {
+  /** The packages that a text has notices of, as `name version`. */
+  const noticed = async (file: string): Promise<string[]> =>
+    [
+      ...(await readFile(file, "utf8")).matchAll(/^={80}\n(\S+ \S+)\nLicense: \S.*\n(?:Source: \S+\n)?\n(?=.*\r?\n)/gm),
+    ].map(([, name = ""]) => name);
+  /** The folder of the package that a folder below `node_modules` belongs to. */
+  const packageFolder = (path: string): string => /^(.*node_modules\/(?:@[^/]+\/)?[^/]+)/.exec(path)?.[1] ?? path;
+  /** The packages whose sources a bundle's source maps name, as `name version`. */
+  const inMaps = async (bundle: string): Promise<string[]> => {
+    const maps = (await readdir(bundle)).filter((name) => name.endsWith(".js.map"));
+    const texts = await Promise.all(maps.map((name) => readFile(join(bundle, name), "utf8")));
+    const sources: string[] = texts.flatMap((text) => JSON.parse(text).sources);
+    // A source is `…/node_modules/<package>/…`, or that within the node_modules of another package.
+    const folders = new Set(
+      sources.flatMap((source) => /node_modules\/.*(?=\/)/.exec(source)?.[0] ?? []).map(packageFolder),
+    );
+    return Promise.all(
+      [...folders].map(async (name) => {
+        const manifest = JSON.parse(await read(join(name, "package.json")));
+        return `${manifest.name} ${manifest.version}`;
+      }),
+    );
+  };
+
+  test("name every package of the bundles, and those of the programs Bun as well", async () => {
+    const ofBundles = await Promise.all(
+      Object.entries(bundles).map(async ([app, bundle]) => {
+        const names = await noticed(join(bundle, "THIRD_PARTY_NOTICES.txt"));
+        // The files of the dashboard come without source maps.
+        if (app === "dashboard") return names;
+        const found = await inMaps(bundle);
+        expect(found.length).toBeGreaterThan(3);
+        for (const name of found) expect(names).toContain(name);
+        return names;
+      }),
+    );
+    const ofPrograms = await noticed(notices);
+    // What is in a program is what is in the bundles of the same sources, the runtime, and the packages beside the program.
+    const packages = join(libraries, "realtime-avatar/node_modules");
+    const find = (pattern: string) => Array.fromAsync(new Bun.Glob(pattern).scan({ cwd: packages }));
+    const manifests = [...(await find("*/package.json")), ...(await find("@*/*/package.json"))];
+    const beside = await Promise.all(
+      manifests.map(async (file) => {
+        const { name, version } = JSON.parse(await readFile(join(packages, file), "utf8"));
+        return `${name} ${version}`;
+      }),
+    );
+    expect(beside.some((name) => name.startsWith("sharp "))).toBe(true);
+    expect(new Set(ofPrograms)).toEqual(new Set([`Bun ${Bun.version}`, ...ofBundles.flat(), ...beside]));
+    // What is served as a file is no source of a bundle.
+    expect(ofPrograms.some((name) => name.startsWith("swagger-ui-dist "))).toBe(true);
+    const text = await readFile(notices, "utf8");
+    expect(text).toContain(await read("node_modules/swagger-ui-dist/NOTICE").then((notice) => notice.trim()));
+    expect(text).toContain("BlazeFace (back) and Face Mesh of MediaPipe, by Google");
+  });
+});
+
+describe("the systemd unit", () => {
+  const settings = [...(unit ?? "").matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]);
+  const settingOf = (name: string): string => settings.find(([known]) => known === name)?.[1] ?? "";
+
+  test("runs a program of this repository with its variables, and gives it time to end", async () => {
+    const environment = settings
+      .filter(([name]) => name === "Environment")
+      .map(([, value = ""]) => value.split("=") as [string, string]);
+    checkVariables(Object.fromEntries(environment), seconds(settingOf("TimeoutStopSec")));
+    expect(await readdir(programs)).toContain(basename(settingOf("ExecStart")));
+    // A core dump would hold the URL of the database, and keys.
+    expect(settingOf("LimitCORE")).toBe("0");
+    // It would take the compiler away from the process, which then is many times slower.
+    expect(settingOf("MemoryDenyWriteExecute")).toBe("");
+  });
+
+  test.skipIf(Bun.which("systemd-analyze") === null)("is understood by systemd, and called safe", async () => {
+    const file = join(folder, "realtime-avatar-api.service");
+    await writeFile(file, (unit ?? "").replaceAll("/usr/local/bin", programs));
+    const verified = await runToEnd(["systemd-analyze", "verify", "--man=no", file]);
+    expect([verified.code, verified.stderr]).toEqual([0, ""]);
+    const safe = await runToEnd(["systemd-analyze", "security", "--offline=true", "--threshold=15", file]);
+    expect([safe.code, safe.stdout]).toEqual([0, expect.stringContaining("Overall exposure level")]);
+  });
+});

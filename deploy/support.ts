@@ -1,0 +1,94 @@
+/** What the tests of the deployment share: the files of the deployment, parsed. */
+import { expect } from "bun:test";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
+import { readConfig } from "../apps/api/src/config.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: what is in a document is what the tests look at
+export type Yaml = any;
+
+export const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
+
+export const [dockerfile, dockerignore, unit, composeText, kubernetesText, configuration] = await Promise.all(
+  ["Dockerfile", ".dockerignore", "deploy/realtime-avatar-api.service", "compose.yaml", "deploy/kubernetes.yaml"]
+    .concat("docs/configuration.md")
+    .map(read),
+);
+
+export const PROGRAMS = ["realtime-avatar", "realtime-avatar-api", "realtime-avatar-worker"];
+
+export const compose: Yaml = Bun.YAML.parse(composeText ?? "");
+
+type Instruction = { name: string; text: string };
+/** The instructions of the Dockerfile: those before its first stage, and a list for each of its stages. */
+const parts: Instruction[][] = (dockerfile ?? "")
+  .replace(/^#.*\n/gm, "")
+  .replace(/\\\n\s*/g, "")
+  .split(/^(?=FROM )/m)
+  .map((stage) =>
+    stage
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => {
+        const [name = "", ...words] = line.split(" ");
+        return { name, text: words.join(" ") };
+      }),
+  );
+export const [globals = [], buildStage = [], imageStage = []] = parts;
+export const inImage = (name: string): string =>
+  imageStage.find((instruction) => instruction.name === name)?.text ?? "";
+/** What the image takes from the build, by where it is there: `/src/…`. */
+export const taken = Object.fromEntries(
+  imageStage.flatMap(({ name, text }) => {
+    const [, from = "", to = ""] = (name === "COPY" && /^--from=build \/src\/(\S+) (\S+)$/.exec(text)) || [];
+    return from === "" ? [] : [[from, to] as const];
+  }),
+);
+export const imageVariables = Object.fromEntries(
+  imageStage.filter(({ name }) => name === "ENV").map(({ text }) => text.split("=") as [string, string]),
+);
+
+/** Whether .dockerignore keeps a file out: the last of its patterns that meets the file, or a folder above it, decides. */
+export const isIgnored = (file: string): boolean => {
+  const parts = file.split("/");
+  const paths = parts.map((_, index) => parts.slice(0, index + 1).join("/"));
+  let ignored = false;
+  for (const line of (dockerignore ?? "").split("\n")) {
+    if (line === "" || line.startsWith("#")) continue;
+    const isKept = line.startsWith("!");
+    const glob = new Bun.Glob(isKept ? line.slice(1) : line);
+    if (paths.some((path) => glob.match(path))) ignored = !isKept;
+  }
+  return ignored;
+};
+
+/** What the build can see: the files of the repository's folder that .dockerignore lets in. */
+export const contextFiles = async (): Promise<string[]> => {
+  const entries = (await readdir(REPOSITORY, { withFileTypes: true })).filter(({ name }) => !isIgnored(name));
+  const files = await Promise.all(
+    entries.map(async (entry) => {
+      if (!entry.isDirectory()) return [entry.name];
+      return Array.fromAsync(new Bun.Glob(`${entry.name}/**`).scan({ cwd: REPOSITORY, dot: true }));
+    }),
+  );
+  return files.flat().filter((file) => !isIgnored(file));
+};
+
+export const [uid = "", gid = ""] = inImage("USER").split(":");
+
+export const CMD: string[] = JSON.parse(inImage("CMD"));
+export const [, healthCommand = "[]"] = inImage("HEALTHCHECK").match(/ CMD (\[.*\])$/) ?? [];
+export const HEALTHCHECK: string[] = JSON.parse(healthCommand);
+
+export const KNOWN = new Set([...(configuration ?? "").matchAll(/^\| `([A-Z_]+)` +\|/gm)].map(([, name]) => name));
+
+/** The variables are those of the service, of the right form, and a process has the time to end that they give it. */
+export const checkVariables = (variables: Record<string, string>, stopSeconds: number): void => {
+  for (const name of Object.keys(variables)) expect([name, KNOWN.has(name)]).toEqual([name, true]);
+  const { shutdownGraceMs, database } = readConfig(variables);
+  expect(shutdownGraceMs).toBeGreaterThan(0);
+  // A client may take as long over its body as the database over the request.
+  expect(1000 * stopSeconds).toBeGreaterThan(shutdownGraceMs + 2.1 * database.deadlineMs);
+};
+export const seconds = (text: string): number => Number(/^(\d+)s$/.exec(text)?.[1]);

@@ -1,0 +1,67 @@
+/** Waiting for an avatar, against a service without a worker: the test itself ends the preparation. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { ApiProblem, createClient, type RealtimeAvatarClient, StillPreparing } from "./index.ts";
+import { type Gateway, type Service, startGateway, startService } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let service: Service;
+let gateway: Gateway;
+let client: RealtimeAvatarClient;
+
+beforeAll(async () => {
+  service = await startService();
+  gateway = await startGateway(service.url);
+  client = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
+});
+afterAll(async () => {
+  gateway.close();
+  await service.close();
+});
+
+const create = async (): Promise<string> =>
+  (await client.POST("/api/v1/avatars", { body: { displayName: "Ada", sourceKind: "image" } })).data.id;
+/** Changes the row as the worker does: with another version. */
+const put = (id: string, status: string) =>
+  service.database.db.client`update avatars set status = ${status}, version = version + 1 where id = ${id}`;
+const thrown = (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => Promise.reject(new Error("nothing was thrown")),
+    (reason: unknown) => reason,
+  );
+
+test("an avatar that is not being prepared is returned at once", async () => {
+  const id = await create();
+  gateway.calls = [];
+  expect((await client.waitForAvatar(id)).data.status).toBe("draft");
+  expect(gateway.calls).toHaveLength(1);
+});
+
+test.each(["ready", "failed"])(
+  "one that is being prepared is read again until it is %s, with its version",
+  async (end) => {
+    const id = await create();
+    await put(id, "preprocessing");
+    gateway.calls = [];
+    const waiting = client.waitForAvatar(id);
+    while (gateway.calls.length < 3) await Bun.sleep(5);
+    await put(id, end);
+    const { data, response } = await waiting;
+    expect([data.id, data.status, response.headers.get("etag")]).toEqual([id, end as "ready", '"3"']);
+    const conditions = gateway.calls.map(({ headers }) => headers["if-none-match"]);
+    expect(conditions[0]).toBeUndefined();
+    expect(new Set(conditions.slice(1))).toEqual(new Set(['"2"']));
+  },
+);
+
+test("the wait ends with its time, with its signal, and with a problem", async () => {
+  const id = await create();
+  await put(id, "preprocessing");
+  const late = await thrown(client.waitForAvatar(id, { timeoutMs: 1 }));
+  expect(late).toBeInstanceOf(StillPreparing);
+  expect((late as StillPreparing).avatarId).toBe(id);
+  expect(await thrown(client.waitForAvatar(id, { signal: AbortSignal.abort("enough") }))).toBe("enough");
+  const missing = await thrown(client.waitForAvatar("ava_01h455vb4pex5vsknk084sn02q"));
+  expect(missing instanceof ApiProblem && missing.code).toBe("not_found");
+});

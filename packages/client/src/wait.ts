@@ -1,0 +1,58 @@
+/** Waiting for the end of a preparation. */
+
+/** An avatar is still being prepared at the end of the time to wait. */
+export class StillPreparing extends Error {
+  override readonly name = "StillPreparing";
+  constructor(readonly avatarId: string) {
+    super(`The avatar ${avatarId} is still being prepared.`);
+  }
+}
+
+/** Waits for a time, in milliseconds. Rejects with the reason of `signal` when it is aborted. */
+export const sleep = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const stop = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    if (signal.aborted) stop();
+    else signal.addEventListener("abort", stop, { once: true });
+  });
+
+/** The first interval between two reads; each is half as long again as the one before, up to the maximum. */
+const INTERVAL_MS = 250;
+const MAX_INTERVAL_MS = 2_000;
+
+type Read = { data: { id: string; status: string; pendingSourceAssetId: string | null }; response: Response };
+
+/**
+ * Reads an avatar until it is neither `preprocessing` nor has a pending source, and returns the last response. `read` sends
+ * the headers; its error satisfies `isUnchanged` when the avatar has not changed. Throws a `StillPreparing` when that takes
+ * longer than `timeoutMs`.
+ */
+export const untilSettled = async <Found extends Read>(
+  read: (headers: Record<string, string>, signal: AbortSignal) => Promise<Found>,
+  isUnchanged: (error: unknown) => boolean,
+  timeoutMs = 60_000,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<Found> => {
+  const end = Date.now() + timeoutMs;
+  let found = await read({}, signal);
+  for (let waitMs = INTERVAL_MS; ; waitMs = Math.min(MAX_INTERVAL_MS, waitMs * 1.5)) {
+    const { id, status, pendingSourceAssetId } = found.data;
+    if (status !== "preprocessing" && pendingSourceAssetId === null) return found;
+    const leftMs = end - Date.now();
+    if (leftMs <= 0) throw new StillPreparing(id);
+    await sleep(Math.min(waitMs, leftMs), signal);
+    const headers = { "if-none-match": found.response.headers.get("etag") ?? "" };
+    try {
+      found = await read(headers, signal);
+    } catch (error) {
+      if (!isUnchanged(error)) throw error;
+    }
+  }
+};

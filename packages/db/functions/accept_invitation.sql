@@ -1,0 +1,95 @@
+-- Spends an invitation: writes the user, if it is for a new one, with the passkey or the identity, a session and the audit
+-- events. Returns the outcome:
+--   'written'
+--   'invalid_invitation'  nothing is written: it was spent, has expired, was withdrawn or changed, its user was removed, or
+--                         its creator may no longer invite
+--   'already_member'      nothing is written: another user has got the address
+--   'over_quota'          nothing is written: the user has `p_max_passkeys` passkeys, or `p_max_identities` identities
+--   'taken'               nothing is written: the identity is linked to a user already
+--   'refused'             nothing is written: the challenge was spent before, or the passkey is registered already
+--
+-- Lock order: the user whose further passkey it is with its sessions, or the user who created it; the invitation; then the
+-- new rows. Of two requests that accept one invitation, the second waits and finds it spent. The creator is locked so that it
+-- stays an owner, but goes on writing.
+create function rta.accept_invitation(
+  p_invitation rta.invitation, -- as its look-up found it
+  p_user rta.member,           -- the new user; null when the invitation is for an existing one
+  p_passkey rta.passkey,       -- null with an identity
+  p_identity rta.identity,     -- null with a passkey
+  p_session rta.user_session,
+  p_challenge rta.challenge,
+  p_max_passkeys bigint,
+  p_max_identities bigint,
+  p_max_sessions bigint, -- see insert_user_session
+  p_idle_seconds integer,
+  p_audit_events rta.audit_event[],
+  p_ended_event rta.audit_event
+) returns text
+language plpgsql as $$
+declare
+  v_constraint text;
+begin
+  if p_invitation.user_id is null then
+    perform from public.users where tenant_id = p_invitation.tenant_id and id = p_invitation.created_by for share;
+  else
+    -- Its creator is the same user, or the operator: see may_accept.
+    perform from public.users
+    where tenant_id = p_invitation.tenant_id and id = p_invitation.user_id
+    for no key update;
+    perform rta.lock_user_sessions(p_invitation.tenant_id, p_invitation.user_id);
+  end if;
+  perform from public.invitations
+  where tenant_id = p_invitation.tenant_id and id = p_invitation.id
+  for update;
+  if not exists (
+    select from public.invitations stored
+    where stored.tenant_id = p_invitation.tenant_id and stored.id = p_invitation.id
+      and stored.digest = p_invitation.digest and stored.email = p_invitation.email and stored.role = p_invitation.role
+      and stored.user_id is not distinct from p_invitation.user_id
+      and stored.created_by is not distinct from p_invitation.created_by
+      and stored.expires_at > clock_timestamp()
+      and rta.may_accept(stored.tenant_id, stored.user_id, stored.created_by)
+  ) then
+    return 'invalid_invitation';
+  end if;
+  if p_passkey.id is not null and (
+    select count(*) from public.passkeys
+    where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id
+  ) >= p_max_passkeys then
+    return 'over_quota';
+  end if;
+  if p_identity.id is not null and (
+    select count(*) from public.user_identities
+    where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id
+  ) >= p_max_identities then
+    return 'over_quota';
+  end if;
+
+  -- An error in this block undoes the whole block.
+  begin
+    if not rta.spend_challenge(p_invitation.tenant_id, p_challenge) then
+      return 'refused';
+    end if;
+    delete from public.invitations where tenant_id = p_invitation.tenant_id and id = p_invitation.id;
+    if p_invitation.user_id is null then
+      insert into public.users (tenant_id, id, email, name, role, version, created_at) select p_user.*;
+    end if;
+    if p_identity.id is null then
+      perform rta.insert_passkey(p_passkey);
+    else
+      perform rta.insert_identity(p_identity);
+    end if;
+    perform rta.insert_user_session(p_session, p_max_sessions, p_idle_seconds, p_ended_event);
+  exception when unique_violation then
+    get stacked diagnostics v_constraint = constraint_name;
+    return case v_constraint
+      when 'users_email_index' then 'already_member'
+      when 'user_identities_subject_index' then 'taken'
+      else 'refused'
+    end;
+  end;
+  for v_at in 1 .. cardinality(p_audit_events) loop
+    perform rta.insert_audit_events(array[p_audit_events[v_at]], rta.all_written());
+  end loop;
+  return 'written';
+end $$;

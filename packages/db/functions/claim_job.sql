@@ -1,0 +1,61 @@
+-- Claims a job for a worker: it holds the job, and one of the tenant's `p_slots` slots, until its lease ends. Returns the job
+-- with the number of its claims so far, or no row when no job can run now. Jobs of other kinds than `p_kinds` are left.
+--
+-- Fair between tenants: of the tenants that can be served (a job is due, and a slot is free), the one that was served
+-- longest ago is served, and of its jobs the one that is due longest. At most 32 such tenants are compared, from the one
+-- behind the tenant that was served last, and on from the first: so with more of them, each still gets its turn.
+-- The search ends with the 32nd, and enters the index once for each tenant on its way: 1 ms of the server while many tenants
+-- have due jobs, 43 ms for one among 10,000 whose jobs are all due later. While none is due, one entry is read.
+--
+-- Lock order: the job, then the slot. A locked row is skipped, not waited for. Missing slots are created by a claim that
+-- then takes one of them, so that it waits for nothing afterwards.
+create function rta.claim_job(p_lease text, p_lease_seconds integer, p_slots integer, p_kinds text[])
+returns table (job rta.job, attempts integer)
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_until timestamptz := v_now + make_interval(secs => p_lease_seconds);
+  v_tenant record;
+  v_job public.jobs;
+  v_slot integer;
+begin
+  -- In order: so one entry of the index is read, and not the table until a job is due.
+  if (
+    select coalesce(due.leased_until, due.run_at) from public.jobs due
+    order by coalesce(due.leased_until, due.run_at) limit 1
+  ) <= v_now is not true then
+    return;
+  end if;
+  for v_tenant in
+    select * from rta.tenants_to_serve(v_now, p_slots)
+  loop
+    select * into v_job from public.jobs due
+    where due.tenant_id = v_tenant.tenant_id and coalesce(due.leased_until, due.run_at) <= v_now
+      and due.kind = any (p_kinds)
+    order by due.tenant_id, coalesce(due.leased_until, due.run_at) limit 1
+    for no key update skip locked;
+    continue when not found;
+
+    insert into public.job_slots (tenant_id, slot)
+    select v_tenant.tenant_id, missing from generate_series(v_tenant.slots + 1, p_slots) missing
+    on conflict do nothing;
+    select slot into v_slot from public.job_slots
+    where tenant_id = v_tenant.tenant_id and slot <= p_slots and coalesce(leased_until <= v_now, true)
+    order by slot limit 1
+    for no key update skip locked;
+    continue when not found;
+
+    update public.job_slots
+    set job_id = v_job.id, lease = p_lease, leased_until = v_until, started_at = v_now
+    where tenant_id = v_job.tenant_id and slot = v_slot;
+    update public.jobs claimed
+    set lease = p_lease, leased_until = v_until, attempts = claimed.attempts + 1
+    where claimed.tenant_id = v_job.tenant_id and claimed.id = v_job.id;
+    return query select
+      row(
+        v_job.tenant_id, v_job.id, v_job.environment, v_job.kind, v_job.target_id, v_job.generation, v_job.run_at
+      )::rta.job,
+      v_job.attempts + 1;
+    return;
+  end loop;
+end $$;

@@ -1,0 +1,52 @@
+-- Creates avatars with their jobs, audit events and claims, for one request or for a batch of concurrent ones. Returns the
+-- outcome of each create, in the order of `p_avatars`.
+--
+-- Lock order: callers (lock_caller), claims, source assets (check_sources), then the new rows, which no other request can
+-- name.
+-- One form serves one create and many: with a second branch of scalar statements a single create was not faster.
+create function rta.create_avatars(
+  p_callers rta.caller[],           -- each caller once
+  p_caller_at integer[],            -- for each avatar, the position of its caller in p_callers
+  p_avatars rta.avatar[],
+  p_jobs rta.job[],                 -- for each avatar; null without a source, and when no avatar of the batch has one
+  p_audit_events rta.audit_event[], -- for each avatar
+  p_claims rta.claim[],             -- for each avatar; null when no create of the batch has an Idempotency-Key
+  p_wait boolean                    -- see lock_caller
+) returns setof rta.write_outcome
+language plpgsql as $$
+declare
+  v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait); -- for each avatar, its caller
+  v_outcomes rta.write_outcome[];
+begin
+  -- A create is 'written' unless something below prevents it; the INSERT writes those.
+  for v_at in 1 .. cardinality(p_avatars) loop
+    v_outcomes[v_at].kind := case when v_valid_until[v_at] is null then 'stale' else 'written' end;
+  end loop;
+  if p_claims is not null then
+    v_outcomes := rta.claim_idempotency_keys(
+      p_callers, p_caller_at, v_valid_until, p_claims, p_audit_events, v_outcomes
+    );
+  end if;
+  if p_jobs is not null then
+    v_outcomes := rta.check_sources(
+      p_callers, p_caller_at, v_valid_until, p_avatars, p_claims, p_audit_events, v_outcomes
+    );
+  end if;
+
+  insert into public.avatars (
+    tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id, pending_source_asset_id,
+    default_voice_id, generation, error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings,
+    metadata, version, created_at, updated_at
+  )
+  select tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id, pending_source_asset_id,
+    default_voice_id, generation, error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings,
+    metadata, version, created_at, updated_at
+  from unnest(p_avatars) with ordinality
+  where v_outcomes[ordinality].kind = 'written';
+
+  if p_jobs is not null then
+    perform rta.insert_jobs(p_jobs, v_outcomes);
+  end if;
+  perform rta.insert_audit_events(p_audit_events, v_outcomes);
+  return query select * from unnest(v_outcomes);
+end $$;

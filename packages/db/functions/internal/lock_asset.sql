@@ -1,0 +1,15 @@
+-- Locks an asset, and returns it as it is then; all null when the tenant has none of this id in the environment. Does not
+-- wait for an avatar that begins to refer to the asset, nor does that one wait.
+-- Lock order: the asset.
+create function rta.lock_asset(p_tenant_id text, p_environment text, p_id text) returns rta.asset
+language plpgsql as $$
+declare
+  v_asset rta.asset;
+begin
+  select tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token, public_type, remote_url,
+    reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at
+  into v_asset from public.assets
+  where tenant_id = p_tenant_id and environment = p_environment and id = p_id
+  for no key update;
+  return v_asset;
+end $$;

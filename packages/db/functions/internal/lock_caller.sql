@@ -1,0 +1,51 @@
+-- Locks the caller of a write, if it is valid and unchanged since its look-up: neither its key nor an ancestor is revoked
+-- or expired, its key has the same version, and its credential is not retired. For a person, see lock_person. Returns the time until which the caller is
+-- valid ('infinity' without an expiry), or null. A function that waits for something else afterwards compares that time
+-- with the clock again.
+--
+-- A revocation waits for these locks, so either it waits for the write, or the write finds it and writes nothing.
+-- Lock order: keys by primary key, then the credential, so that no two writes deadlock.
+--
+-- `p_wait` false: a caller that is being changed is not waited for, and the result is null. Others of the same batch
+-- would wait too. The write is then sent again, alone, with `p_wait` true.
+create function rta.lock_caller(p_caller rta.caller, p_wait boolean) returns timestamptz
+language plpgsql as $$
+declare
+  v_locked integer;
+  v_is_unchanged boolean;
+  v_expires_at timestamptz;
+  v_retired_at timestamptz;
+  v_valid_until timestamptz;
+begin
+  if p_caller.session_id is not null then
+    return rta.lock_person(p_caller, p_wait);
+  end if;
+  if p_wait then
+    -- The statements below have a newer snapshot: they see what these waited for, and skip nothing.
+    perform from public.api_keys
+    where tenant_id = p_caller.tenant_id and id = any (p_caller.lineage || p_caller.id)
+    order by id for share;
+    perform from public.api_key_credentials where key_id = p_caller.credential_key_id for share;
+  end if;
+
+  select count(*), bool_or(id = p_caller.id and version = p_caller.version), min(expires_at)
+  into v_locked, v_is_unchanged, v_expires_at
+  from (
+    select id, version, expires_at from public.api_keys
+    where tenant_id = p_caller.tenant_id and id = any (p_caller.lineage || p_caller.id) and revoked_at is null
+    order by id for share skip locked
+  ) locked;
+  -- Null counts as false: what is unknown is not valid.
+  if (v_locked > cardinality(p_caller.lineage) and v_is_unchanged) is not true then
+    return null;
+  end if;
+
+  select retired_at into v_retired_at from public.api_key_credentials
+  where key_id = p_caller.credential_key_id for share skip locked;
+  if not found then
+    return null;
+  end if;
+  -- `least` skips null. The clock is read after the last lock: what was valid before a wait may have expired during it.
+  v_valid_until := coalesce(least(v_expires_at, v_retired_at), 'infinity');
+  return case when v_valid_until > clock_timestamp() then v_valid_until end;
+end $$;

@@ -1,0 +1,60 @@
+-- What is known of each request to open a session when the locks are held: its caller, the status of its avatar, and a claim
+-- that an earlier request has stored. `kind` is its outcome so far: 'written' when only credits can refuse it.
+--
+-- Subqueries with a limit, so that each claim and each avatar is found by its whole primary key. As plain joins, the server
+-- read all claims of a key: 6 ms instead of 0.4 for 64 requests.
+create function rta.requests_to_admit(
+  p_callers rta.charged_caller[],
+  p_caller_at integer[],
+  p_valid_until timestamptz[],
+  p_requests rta.session_request[],
+  p_claims rta.claim[],
+  p_now timestamptz
+) returns table (
+  at integer,
+  kind text,
+  avatar_name text,
+  replayed public.idempotency_keys,
+  max_seconds bigint,
+  min_seconds bigint,
+  price bigint,
+  start_seconds integer,
+  api_key_id text,
+  lineage text[],
+  meters_at integer[],
+  account_at integer
+)
+language plpgsql as $$
+begin
+  return query
+  select request.ordinality::integer,
+    case
+      when (valid_until > p_now and caller.environment = request.environment) is not true then 'stale'
+      when (stored.claim).request is not null then 'replayed'
+      when request.avatar_id is null or avatar.status = 'ready' then 'written'
+      when avatar.status is null or avatar.status = 'deleted' then 'avatar_not_found'
+      else 'avatar_not_ready'
+    end,
+    avatar.display_name, stored.claim, request.max_seconds, request.min_seconds, request.price, request.start_seconds,
+    caller.api_key_id::text, caller.lineage::text[], caller.meters_at, caller.account_at
+  from rows from (unnest(p_requests), unnest(p_caller_at), unnest(p_valid_until), unnest(p_claims)) with ordinality
+    request (
+      id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,
+      created_at, caller_at, valid_until
+    )
+  left join unnest(p_callers) caller on caller.caller_at = request.caller_at
+  left join lateral (
+    select avatar.status, avatar.display_name from public.avatars avatar
+    where avatar.tenant_id = caller.tenant_id and avatar.id = request.avatar_id
+      and avatar.environment = request.environment
+    limit 1
+  ) avatar on true
+  left join lateral (
+    select claim from public.idempotency_keys claim
+    where claim.tenant_id = caller.tenant_id and claim.api_key_id = caller.api_key_id
+      and claim.request = request.request and claim.idempotency_key = request.idempotency_key
+      and claim.created_at > now() - interval '24 hours'
+    limit 1
+  ) stored on true
+  order by request.ordinality;
+end $$;

@@ -1,0 +1,25 @@
+-- Starts a new preparation of an avatar, in the place of the one that runs: deletes the older job and writes a new one, of
+-- the next generation. Returns the avatar as the calling function is to write it. Unless the preparation is in the background,
+-- its status is 'preprocessing', and the error and the checks of the preparation before are cleared.
+-- Lock order: the calling function has locked the avatar; then its job.
+create function rta.start_generation(p_avatar rta.avatar, p_is_background boolean, p_job_id text) returns rta.avatar
+language plpgsql as $$
+begin
+  perform rta.delete_job_of(p_avatar.tenant_id, p_avatar.id);
+  p_avatar.generation := p_avatar.generation + 1;
+  if not p_is_background then
+    p_avatar.status := 'preprocessing';
+    p_avatar.error := null;
+    p_avatar.checks := '[]';
+  end if;
+  perform rta.insert_jobs(
+    array[
+      row(
+        p_avatar.tenant_id, p_job_id, p_avatar.environment, 'prepare_avatar', p_avatar.id, p_avatar.generation,
+        date_trunc('milliseconds', clock_timestamp())
+      )::rta.job
+    ],
+    rta.all_written()
+  );
+  return p_avatar;
+end $$;

@@ -1,0 +1,67 @@
+-- Records the usage of an open session so far, and extends its lease. Usage is cumulative: a report that is lost, repeated
+-- or late changes nothing. The first report starts the session. With an Idempotency-Key, at most once. Returns one row, whose
+-- `kind` is:
+--   'written'
+--   'replayed'        nothing is written: the stored response follows
+--   'not_found'       there is no such session in the caller's tenant and environment
+--   'session_closed'  nothing is written: the session has ended, or its lease has expired
+--   'stale'           nothing is written: the caller has changed since its look-up
+--
+-- Lock order: the caller (lock_caller), the session, the claim. No meter and no account: what is reported is held already.
+create function rta.report_usage(
+  p_caller rta.caller,
+  p_environment text,
+  p_session_id text,
+  p_used bigint,
+  p_lease_seconds integer,
+  p_claim rta.claim        -- null: no Idempotency-Key
+) returns table (
+  kind text,
+  must_end boolean,
+  session rta.usage_session,
+  body_hash bytea,
+  etag text,
+  figures json
+)
+language plpgsql as $$
+declare
+  v_session public.usage_sessions;
+  v_stored public.idempotency_keys;
+  v_now timestamptz;
+  v_valid_until timestamptz := rta.lock_caller(p_caller, true);
+begin
+  select * into v_session from public.usage_sessions
+  where v_valid_until is not null and tenant_id = p_caller.tenant_id and environment = p_environment and id = p_session_id
+  for no key update;
+  v_now := date_trunc('milliseconds', clock_timestamp());
+  v_stored := rta.stored_session_change(p_caller, p_claim);
+  kind := case
+    when (v_valid_until > v_now) is not true then 'stale'
+    when v_stored.request is not null then 'replayed'
+    when v_session.id is null then 'not_found'
+    when v_session.ended_at is not null or v_session.expires_at <= v_now then 'session_closed'
+    else 'written'
+  end;
+  if kind = 'replayed' then
+    body_hash := v_stored.body_hash;
+    etag := v_stored.etag;
+    figures := v_stored.figures;
+  elsif kind = 'session_closed' then
+    session := rta.present_session(v_session.tenant_id, v_session.id);
+  elsif kind = 'written' then
+    update public.usage_sessions set
+      status = 'started', started_at = coalesce(started_at, v_now),
+      used = least(reserved, greatest(used, p_used)),
+      expires_at = v_now + make_interval(secs => p_lease_seconds), version = version + 1
+    where tenant_id = v_session.tenant_id and id = v_session.id;
+    must_end := rta.must_end(v_session);
+    session := rta.present_session(v_session.tenant_id, v_session.id);
+    if p_claim.request is not null then
+      -- As text: jsonb would change the order of the members.
+      perform rta.store_session_change(p_caller, p_claim, session, (
+        left(rta.session_figures(session)::text, -1) || ', "mustEnd" : ' || must_end || '}'
+      )::json);
+    end if;
+  end if;
+  return next;
+end $$;

@@ -1,0 +1,111 @@
+-- Gives a key a new credential and writes the audit event and the claim. A key has at most two live credentials: the
+-- newest and, during an overlap, an older one. Returns one row, whose `kind` is:
+--   'written'
+--   'in_progress'  nothing is written: an overlap that was promised lasts `wait_seconds` more
+--   'replayed'     nothing is written: the stored response follows
+--   'stale'        nothing is written: the caller or the target has changed since its look-up
+--
+-- Without an overlap under way, the newest credential becomes the older one for `p_overlap_seconds`. During an overlap:
+--   - An ancestor and the operator rotate in the same way, and the older credential ends now.
+--   - The key itself, with its older credential, replaces a newest credential that was never used: its response was
+--     probably lost. The newest ends now. The older one ends when it would have.
+--   - The key itself otherwise has to wait.
+--
+-- Lock order: keys and the caller's credential (lock_target), the live credentials of the key by primary key, the claim.
+create function rta.rotate_api_key(
+  p_caller rta.caller, -- null: the operator
+  p_target rta.target,
+  p_key_id text,       -- of the new credential
+  p_digest bytea,      -- SHA-256 of the new secret
+  p_overlap_seconds integer,
+  p_audit_event rta.audit_event,
+  p_claim rta.claim    -- null without an Idempotency-Key
+) returns table (
+  kind text,
+  wait_seconds integer,
+  body_hash bytea,
+  status integer,
+  location text,
+  etag text,
+  answer bytea,
+  sealed_for text
+)
+language plpgsql as $$
+declare
+  v_is_own boolean := coalesce(p_caller.id = p_target.id, false);
+  v_key public.api_keys;
+  v_newest public.api_key_credentials;
+  v_older public.api_key_credentials;
+  v_replaces boolean;
+  v_now timestamptz;
+  v_claims rta.write_outcome[];
+begin
+  kind := 'stale';
+  if not rta.lock_target(p_caller, p_target) then
+    return next;
+    return;
+  end if;
+  select * into v_key from public.api_keys where tenant_id = p_target.tenant_id and id = p_target.id;
+
+  perform from public.api_key_credentials
+  where tenant_id = v_key.tenant_id and api_key_id = v_key.id and (retired_at is null or retired_at > now())
+  order by key_id for no key update;
+  v_now := date_trunc('milliseconds', clock_timestamp());
+  select * into v_newest from public.api_key_credentials where key_id = v_key.key_id;
+  select * into v_older from public.api_key_credentials
+  where tenant_id = v_key.tenant_id and api_key_id = v_key.id and key_id <> v_key.key_id and retired_at > v_now;
+
+  -- During the wait for the credentials, the target or the caller may have expired, and the older credential ended.
+  -- `p_caller is not null` would be true only if every field were set.
+  if v_key.expires_at <= v_now or (not (p_caller is null) and rta.lock_caller(p_caller, false) is null) then
+    return next;
+    return;
+  end if;
+  if v_is_own and p_caller.credential_key_id not in (v_newest.key_id, coalesce(v_older.key_id, '')) then
+    return next;
+    return;
+  end if;
+  v_replaces := v_is_own and v_newest.is_unused and p_caller.credential_key_id is not distinct from v_older.key_id;
+  if v_is_own and v_older.key_id is not null and not v_replaces then
+    kind := 'in_progress';
+    wait_seconds := greatest(1, ceil(extract(epoch from v_older.retired_at - clock_timestamp())));
+    return next;
+    return;
+  end if;
+
+  if p_claim.request is not null then
+    v_claims := rta.claim_idempotency_keys(
+      -- The lock on the key is enough: a request with the same claim has waited for that lock, and nothing waits here.
+      array[p_caller], '{1}', '{infinity}', array[p_claim], array[p_audit_event], rta.all_written()
+    );
+    if v_claims[1].kind = 'replayed' then
+      return query select replay.kind, null::integer, replay.body_hash, replay.status, replay.location, replay.etag, replay.answer,
+        replay.sealed_for
+      from unnest(v_claims) replay;
+      return;
+    end if;
+  end if;
+
+  update public.api_keys set key_id = p_key_id, version = version + 1
+  where tenant_id = v_key.tenant_id and id = v_key.id;
+  update public.api_key_credentials set
+    retired_by = p_caller.id,
+    -- `least` skips null.
+    retired_at = least(retired_at, v_key.expires_at, case
+      when v_replaces or key_id = v_older.key_id then v_now
+      else v_now + make_interval(secs => p_overlap_seconds)
+    end)
+  where key_id = v_newest.key_id or (not v_replaces and key_id = v_older.key_id);
+  if not v_is_own then
+    -- An ancestor or the operator takes the key back: its older secrets no longer report it. See may_report.
+    update public.api_key_credentials set retired_by = p_caller.id
+    where tenant_id = v_key.tenant_id and api_key_id = v_key.id and retired_by = v_key.id
+      and key_id not in (v_newest.key_id, coalesce(v_older.key_id, ''));
+  end if;
+  insert into public.api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
+  values (p_key_id, v_key.tenant_id, v_key.id, p_digest, true, p_audit_event.created_at);
+
+  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
+  kind := 'written';
+  return next;
+end $$;

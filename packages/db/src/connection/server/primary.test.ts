@@ -1,0 +1,82 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import { openByTcp } from "@realtime-avatar/testing/embedded";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import postgres from "postgres";
+import { failureOf, forLong, kindOf, now, poolTests } from "../pool/testing.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const database = poolTests();
+const { withPool, sleepers, startProxy } = database;
+
+describe("several hosts", () => {
+  test("the one that takes writes is found, at any position", async () => {
+    const { host } = new URL(database.url);
+    for (const hosts of [`127.0.0.1:1,${host}`, `${host},127.0.0.1:1`, `${host},${host}`]) {
+      await withPool({ url: database.url.replace(host, hosts), connections: 2 }, async (db) => {
+        expect(await Promise.all([now(db), now(db), now(db)])).toHaveLength(3);
+      });
+    }
+  });
+
+  test("one without an address is skipped, at any position", async () => {
+    const { host } = new URL(database.url);
+    const nowhere = "no-such-host.invalid:5432";
+    for (const hosts of [`${nowhere},${host}`, `${host},${nowhere}`, `${nowhere},127.0.0.1:1,${host}`]) {
+      await withPool({ url: database.url.replace(host, hosts), connections: 4 }, async (db) => {
+        expect(await Promise.all(Array.from({ length: 8 }, () => now(db)))).toHaveLength(8);
+      });
+    }
+    await withPool({ url: database.url.replace(host, nowhere) }, async (db) => {
+      expect((await kindOf(now(db)))?.[0]).toBe("not_executed");
+    });
+  });
+
+  test("one that delays the first connection, like a name server that is down, delays no other", async () => {
+    let dialled = 0;
+    const silent = await startProxy((_, upstream) => {
+      dialled++;
+      upstream.destroy();
+    });
+    const { host } = new URL(database.url);
+    const url = database.url.replace(host, `${new URL(silent.url).host},${host}`);
+    await withPool({ url, connections: 1, deadlineMs: 60_000 }, async (db) => {
+      for (let round = 0; round < 5; round++) {
+        const lost = failureOf(forLong(db));
+        for (const pid of await sleepers(1)) await database.client`select pg_terminate_backend(${pid})`;
+        await lost;
+      }
+    });
+    silent.close();
+    expect(dialled).toBe(1);
+  });
+});
+
+describe("a server that is read-only", () => {
+  test("is not a primary, like a standby: another host is found, and without one nothing is executed", async () => {
+    const folder = await temporaryFolder();
+    const settings = { fsync: "off", default_transaction_read_only: "on" };
+    const other = await openByTcp(join(folder, "data"), { settings });
+    // The same user, password and database as on the server of the tests.
+    const admin = postgres(other.url, { max: 1, onnotice: () => {} });
+    await admin`set default_transaction_read_only = off`;
+    const { username, password, pathname, host } = new URL(database.url);
+    if (username !== "postgres") await admin.unsafe(`create role "${username}" login`);
+    await admin.unsafe(`alter role "${username}" password '${decodeURIComponent(password)}'`);
+    await admin.unsafe(`create database "${pathname.slice(1)}"`);
+    await admin.end();
+    const readOnly = `127.0.0.1:${other.port}`;
+    await withPool({ url: database.url.replace(host, readOnly) }, async (db) => {
+      expect(await kindOf(now(db))).toEqual(["not_executed", "READ_ONLY"]);
+    });
+    await withPool({ url: database.url.replace(host, `${readOnly},${host}`) }, async (db) => {
+      expect(await seedTenant(db)).toStartWith("ten_");
+    });
+    await other.close();
+    await rm(folder, { recursive: true });
+  });
+});

@@ -1,0 +1,171 @@
+/** The schemas of the functions: one for each version of their text. */
+import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
+import { client, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { databaseFailure } from "../connection/errors.ts";
+import { connect, type Db } from "../connection/pool.ts";
+import { isMigrated, migrate, pruneFunctions } from "../migrate.ts";
+import { insertRootApiKey } from "../statements/api-keys.ts";
+import { FUNCTION_FILES, FUNCTIONS_SCHEMA, functionsSchema } from "./schema.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const FOLDER = join(import.meta.dir, "../../functions");
+const paths = (await readdir(FOLDER, { recursive: true })).filter((path) => path.endsWith(".sql")).sort();
+const files = await Promise.all(paths.map((path) => Bun.file(join(FOLDER, path)).text()));
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase({ migrated: false });
+});
+afterAll(() => database.close());
+beforeEach(async () => {
+  await migrate(database.url);
+});
+
+const schemas = async (): Promise<string[]> => {
+  const rows = await database.db.client<{ name: string }[]>`
+    select nspname as name from pg_namespace where nspname like 'rta%' order by nspname`;
+  return rows.map(({ name }) => name);
+};
+
+describe("the files", () => {
+  test("are all part of the schema", () => {
+    expect(FUNCTION_FILES.toSorted()).toEqual(files.toSorted());
+  });
+
+  test.each(paths.map((path, at) => [path, files[at] ?? ""] as const))("%s explains itself", (path, text) => {
+    const [comment = ""] = text.match(/^(--.*\n)+/) ?? [];
+    expect(comment).not.toBe("");
+    const locks = /\bfor (share|update|no key update|key share)\b|\bon conflict\b.*do update/.test(text);
+    const locksByAnother = /rta\.(lock_\w+|claim_idempotency_keys)\(/.test(text.replace(/create function \S+/, ""));
+    if (locks || locksByAnother) expect(comment).toMatch(/Lock order|Locks the (tenant's row|callers)/);
+    if (path !== "types.sql") expect(text).toContain(`create function rta.${path.split("/").at(-1)?.slice(0, -4)}(`);
+  });
+
+  test("name each table with its schema, and each parameter with p_", () => {
+    const tables =
+      "tenants|api_keys|api_key_credentials|api_key_meters|idempotency_keys|avatars|audit_events|credit_accounts|credit_entries|usage_sessions|assets|asset_meters|jobs|job_slots";
+    const isUnqualified = new RegExp(`\\b(from|join|into|update|using) (${tables})\\b`);
+    for (const [at, text] of files.entries()) {
+      expect([paths[at], isUnqualified.test(text.replaceAll(/--.*/g, ""))]).toEqual([paths[at], false]);
+    }
+  });
+});
+
+describe("the schema", () => {
+  test("is created by one of several processes that migrate at the same time", async () => {
+    await database.db.client.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
+    const created = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
+    expect(created.toSorted()).toEqual([false, false, true]);
+    expect(await schemas()).toEqual([FUNCTIONS_SCHEMA]);
+  });
+
+  test("has its functions with the rights of their caller, and none that everyone may call", async () => {
+    const functions = await database.db.client<{ name: string; isDefiner: boolean; isPublic: boolean }[]>`
+      select proname as name, prosecdef as "isDefiner",
+        proacl is null or exists (select from aclexplode(proacl) where grantee = 0) as "isPublic"
+      from pg_proc where pronamespace = to_regnamespace(${FUNCTIONS_SCHEMA})`;
+    expect(functions).toHaveLength(files.length - 1);
+    expect(functions.filter(({ isDefiner, isPublic }) => isDefiner || isPublic)).toEqual([]);
+  });
+
+  test("of another version is used beside it", async () => {
+    const other = functionsSchema(
+      FUNCTION_FILES.map((text) => text.replaceAll("interval '7 days'", "interval '9 days'")),
+    );
+    expect(other.name).not.toBe(FUNCTIONS_SCHEMA);
+    await database.db.client.unsafe(other.create);
+    const ask = `(now() - interval '8 days', true, now())`;
+    const [row] = await database.db.client.unsafe(
+      `select ${FUNCTIONS_SCHEMA}.may_report${ask} as own, ${other.name}.may_report${ask} as other`,
+    );
+    expect({ ...row }).toEqual({ own: false, other: true });
+    const tenantId = await seedTenant(database.db);
+    await seedKey(database.db, tenantId);
+    // The other version writes as well, into the same tables.
+    const { record } = await seedKey(database.db, tenantId);
+    const [written] = await database.db.client.unsafe(
+      `select ${other.name}.create_root_api_key(
+        row($1, 'key_01h455vb4pex5vsknk084sn02q', 'abcdefghijklmnop', 'test', 'n', '{*}', null, null, '{}', 1, now()),
+        sha256('x'), row($1, 'aud_01h455vb4pex5vsknk084sn02q', 'test', null, null, 'api_key.created', $2, '{}', 'r', now())
+      ) as written`,
+      [tenantId, record.id],
+    );
+    expect(written?.["written"]).toBe(true);
+  });
+
+  test("alone is left by pruneFunctions, with schemas that others have created", async () => {
+    const other = functionsSchema([...FUNCTION_FILES, "-- another version"]);
+    await database.db.client.unsafe(
+      `${other.create} create schema if not exists rta_reports; create schema if not exists rta`,
+    );
+    const dropped = await pruneFunctions(database.url);
+    expect(dropped).toContain(other.name);
+    expect(await schemas()).toEqual(["rta", FUNCTIONS_SCHEMA, "rta_reports"].toSorted());
+    expect(await pruneFunctions(database.url)).toEqual([]);
+    expect(await isMigrated(database.db)).toBe(true);
+    await database.db.client.unsafe("drop schema rta_reports; drop schema rta");
+  });
+});
+
+describe("a schema that is dropped while a replica runs", () => {
+  /** Returns a function that creates a key of a new tenant, and throws what `insertRootApiKey` throws. */
+  const keyWriter = async (db: Db): Promise<() => Promise<boolean>> => {
+    const tenantId = await seedTenant(database.db);
+    return () => {
+      const now = new Date();
+      const { record, secret } = issueApiKey({ name: "n" }, OPERATOR, { tenantId, checkedAt: now, now, random });
+      return insertRootApiKey(db, record, secret, operatorOrigin());
+    };
+  };
+
+  test("fails each write as not executed, prepared or not, and works again when it is back", async () => {
+    for (const prepare of [true, false]) {
+      const db = connect(database.url, { connections: 1, prepare });
+      const write = await keyWriter(db);
+      expect(await write()).toBe(true);
+      await database.db.client.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
+      for (let attempt = 0; attempt < 2; attempt++) {
+        const failure = await write().catch((error: unknown) => databaseFailure(error));
+        expect(failure).toBe("not_executed");
+      }
+      expect(await isMigrated(db)).toBe(false);
+      await migrate(database.url);
+      expect(await write()).toBe(true);
+      expect(await isMigrated(db)).toBe(true);
+      await db.close();
+    }
+  });
+
+  test("leaves no write that is running with an unknown outcome", async () => {
+    const db = connect(database.url, { connections: 4 });
+    const write = await keyWriter(db);
+    const holder = client(database.url);
+    const failures: unknown[] = [];
+    let written = 0;
+    for (let round = 0; round < 10; round++) {
+      const writes = Array.from({ length: 20 }, () =>
+        write().then(
+          () => written++,
+          (error: unknown) => failures.push(databaseFailure(error)),
+        ),
+      );
+      await holder.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
+      await Promise.all(writes);
+      await migrate(database.url);
+    }
+    expect(failures).not.toContain("outcome_unknown");
+    const [row] = await holder<{ count: number }[]>`select count(*)::integer from api_keys where tenant_id in (
+      select max(tenant_id) from tenants)`;
+    expect(row?.count).toBe(written);
+    await holder.end();
+    await db.close();
+  });
+});

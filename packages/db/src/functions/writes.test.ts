@@ -1,0 +1,369 @@
+/** What the functions do under waits, hostile input and hostile neighbours, called as the service calls them. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import { newId } from "@realtime-avatar/domain/id";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Runner } from "../connection/batch.ts";
+import { auditEvent } from "../statements/audit-events.ts";
+import { avatarRow } from "../statements/avatars/record.ts";
+import { type Caller, findCredential } from "../statements/callers.ts";
+import { createApiKeys, createAvatars, revokeApiKey, rotateApiKey, updateApiKey, updateAvatar } from "./generated.ts";
+import { FUNCTIONS_SCHEMA } from "./schema.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const callerOf = async (keyId: string): Promise<Caller> => {
+  const found = await findCredential(database.db, keyId);
+  if (!found) throw new Error("no caller");
+  return found.caller;
+};
+const seedCaller = async (parent?: Caller): Promise<Caller> => {
+  const tenantId = parent?.tenantId ?? (await seedTenant(database.db));
+  const { secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] }, parent);
+  return callerOf(secret.keyId);
+};
+
+type Wanted = { caller: Caller; key?: string };
+
+/** Creates avatars in one call, and returns the outcome of each with its id. */
+const create = async (db: Runner, wanted: readonly Wanted[], wait = false) => {
+  const now = new Date();
+  const avatars = wanted.map(({ caller }) => {
+    const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now };
+    return newAvatar({ displayName: "n", sourceKind: "image" }, of);
+  });
+  const callers = [...new Set(wanted.map(({ caller }) => caller))];
+  const claims = wanted.map(({ key }, at) =>
+    key === undefined
+      ? null
+      : {
+          request: "POST /api/v1/avatars",
+          idempotencyKey: key,
+          bodyHash: new Uint8Array(32),
+          status: 201,
+          location: avatars[at]?.id ?? null,
+          etag: "1",
+          answer: new Uint8Array(1),
+          sealedFor: null,
+        },
+  );
+  const rows = await createAvatars(db, {
+    callers,
+    callerAt: wanted.map(({ caller }) => callers.indexOf(caller) + 1),
+    avatars: avatars.map(avatarRow),
+    jobs: null,
+    auditEvents: avatars.map((avatar) => auditEvent("avatar.created", avatar, operatorOrigin())),
+    claims: claims.some((claim) => claim !== null) ? claims : null,
+    wait,
+  });
+  return rows.map(({ kind, location }, at) => ({ kind, location, id: avatars[at]?.id ?? "" }));
+};
+const kinds = (outcomes: readonly { kind: string | null }[]) => outcomes.map(({ kind }) => kind);
+
+/** How many rows a tenant has in each table that a create writes. */
+const counts = async ({ tenantId }: Caller) => {
+  const [row] = await database.db.client<{ avatars: number; events: number; claims: number }[]>`
+    select (select count(*)::integer from avatars where tenant_id = ${tenantId}) as avatars,
+      (select count(*)::integer from audit_events where tenant_id = ${tenantId} and action = 'avatar.created') as events,
+      (select count(*)::integer from idempotency_keys where tenant_id = ${tenantId}) as claims`;
+  return { ...row };
+};
+
+/** Does `work` while another transaction has done `before` and not ended; `end` ends it when `work` waits for it. */
+const whileWaiting = async <Result>(
+  before: (holder: Runner) => Promise<unknown>,
+  work: () => Promise<Result>,
+  end: "commit" | "rollback",
+  during: () => Promise<unknown> = async () => {},
+): Promise<Result> => {
+  const holder = session(database.url);
+  await holder.client`begin`;
+  await before(holder);
+  const result = work();
+  for (;;) {
+    const [row] = await database.db.client`
+      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    if (row) break;
+    await Bun.sleep(5);
+  }
+  await during();
+  await holder.client.unsafe(end);
+  const settled = await result;
+  await holder.close();
+  return settled;
+};
+
+const expireSoon = async (caller: Caller) => {
+  await database.db.client`update api_keys set expires_at = now() + interval '1 second' where id = ${caller.id}`;
+};
+const untilExpired = async (caller: Caller) => {
+  for (;;) {
+    const [row] = await database.db.client`
+      select from api_keys where id = ${caller.id} and expires_at < clock_timestamp()`;
+    if (row) return;
+    await Bun.sleep(20);
+  }
+};
+
+describe("a claim that another request holds", () => {
+  test("and rolls back is taken by the one that waits", async () => {
+    const caller = await seedCaller();
+    const outcomes = await whileWaiting(
+      (holder) => create(holder, [{ caller, key: "a" }]),
+      () => create(database.db, [{ caller, key: "a" }, { caller }]),
+      "rollback",
+    );
+    expect(kinds(outcomes)).toEqual(["written", "written"]);
+    expect(await counts(caller)).toEqual({ avatars: 2, events: 2, claims: 1 });
+  });
+
+  test("and commits is replayed to the one that waits, and its neighbours are written", async () => {
+    const caller = await seedCaller();
+    let first: Awaited<ReturnType<typeof create>> = [];
+    const outcomes = await whileWaiting(
+      async (holder) => {
+        first = await create(holder, [{ caller, key: "b" }]);
+      },
+      () => create(database.db, [{ caller }, { caller, key: "c" }, { caller, key: "b" }, { caller, key: "a" }]),
+      "commit",
+    );
+    expect(kinds(outcomes)).toEqual(["written", "written", "replayed", "written"]);
+    expect(outcomes[2]?.location).toBe(first[0]?.id as string);
+    expect(await counts(caller)).toEqual({ avatars: 4, events: 4, claims: 3 });
+  });
+
+  test("is not taken by a caller that expires during the wait, and neither is the create written", async () => {
+    const [caller, other] = [await seedCaller(), await seedCaller()];
+    await expireSoon(caller);
+    const outcomes = await whileWaiting(
+      (holder) => create(holder, [{ caller, key: "a" }]),
+      () => create(database.db, [{ caller, key: "a" }, { caller: other, key: "a" }, { caller }]),
+      "rollback",
+      () => untilExpired(caller),
+    );
+    expect(kinds(outcomes)).toEqual(["stale", "written", "stale"]);
+    expect(await counts(caller)).toEqual({ avatars: 0, events: 0, claims: 0 });
+    expect(await counts(other)).toEqual({ avatars: 1, events: 1, claims: 1 });
+  });
+
+  test("and is a day old is replaced by one of several", async () => {
+    const caller = await seedCaller();
+    await create(database.db, [{ caller, key: "a" }]);
+    await database.db.client`update idempotency_keys set created_at = now() - interval '24 hours'`;
+    const all = await Promise.all(Array.from({ length: 8 }, () => create(database.db, [{ caller, key: "a" }])));
+    expect(kinds(all.flat()).toSorted()).toEqual([...Array(7).fill("replayed"), "written"]);
+    expect(await counts(caller)).toEqual({ avatars: 2, events: 2, claims: 1 });
+  });
+});
+
+test("batches that claim the same keys in opposite orders do not deadlock, and write each once", async () => {
+  const [one, two] = [await seedCaller(), await seedCaller()];
+  for (let round = 0; round < 20; round++) {
+    const wanted = Array.from(
+      { length: 16 },
+      (_, at): Wanted => ({ caller: at % 2 ? one : two, key: `${round} ${at}` }),
+    );
+    await Promise.all([create(database.db, wanted), create(database.db, wanted.toReversed())]);
+  }
+  expect(await counts(one)).toEqual({ avatars: 160, events: 160, claims: 160 });
+  expect(await counts(two)).toEqual({ avatars: 160, events: 160, claims: 160 });
+});
+
+describe("the caller", () => {
+  test("at two versions in one batch is stale at the older one", async () => {
+    const before = await seedCaller();
+    await database.db.client`update api_keys set version = version + 1 where id = ${before.id}`;
+    const after = await callerOf(before.credentialKeyId);
+    const outcomes = await create(database.db, [{ caller: before }, { caller: after }, { caller: before }]);
+    expect(kinds(outcomes)).toEqual(["stale", "written", "stale"]);
+    expect(await counts(after)).toEqual({ avatars: 1, events: 1, claims: 0 });
+  });
+
+  test("that expires while its change waits for the avatar changes nothing", async () => {
+    const caller = await seedCaller();
+    const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
+    const update = async (displayName: string, db: Runner = database.db) => {
+      const [row] = await updateAvatar(db, {
+        caller,
+        environment: "live",
+        id,
+        change: {
+          ...{ modelId: null, sourceAssetId: null, defaultVoiceId: null, settings: null, metadata: null, status: null },
+          fields: ["displayName"],
+          displayName,
+        },
+        versions: null,
+        statuses: ["draft"],
+        rules: null,
+        jobId: null,
+        auditEvent: auditEvent("avatar.updated", { ...caller, id }, operatorOrigin()),
+      });
+      return row?.kind;
+    };
+    await expireSoon(caller);
+    const kind = await whileWaiting(
+      (holder) => update("first", holder),
+      () => update("second"),
+      "commit",
+      () => untilExpired(caller),
+    );
+    expect(kind).toBe("stale");
+    const [row] = await database.db.client`select display_name as name, version from avatars where id = ${id}`;
+    expect({ ...row }).toEqual({ name: "first", version: 2 });
+  });
+
+  test("that expires while its rotation waits for the credentials of the target rotates nothing", async () => {
+    const caller = await seedCaller();
+    const target = await seedCaller(caller);
+    await expireSoon(caller);
+    const [row] = await whileWaiting(
+      (holder) => holder.run("update api_key_credentials set is_unused = false where key_id = $1", [target.keyId]),
+      () =>
+        rotateApiKey(database.db, {
+          ...{ caller, target, keyId: "abcdefghijklmnop", digest: new Uint8Array(32), overlapSeconds: 0, claim: null },
+          auditEvent: auditEvent("api_key.rotated", target, operatorOrigin()),
+        }),
+      "commit",
+      () => untilExpired(caller),
+    );
+    expect(row?.kind).toBe("stale");
+    expect(await findCredential(database.db, "abcdefghijklmnop")).toBeNull();
+  });
+
+  test.each(["tenantId", "id", "version", "credentialKeyId", "lineage"] as const)(
+    "without %s is no valid caller, and not the operator",
+    async (field) => {
+      const parent = await seedCaller();
+      const whole = await seedCaller(parent);
+      // Lineage is what a revocation of the parent is found by.
+      await database.db.client`update api_keys set revoked_at = now() where id = ${parent.id}`;
+      const target = await seedCaller();
+      const caller = { ...whole, [field]: null } as never;
+      const unrevoked = { ...(await seedCaller()), [field]: null } as never;
+      for (const one of [caller, unrevoked]) {
+        expect(kinds(await create(database.db, [{ caller: one }], true).catch(() => [{ kind: "stale" }]))).toEqual([
+          "stale",
+        ]);
+        const event = auditEvent("api_key.revoked", target, operatorOrigin());
+        expect(
+          await revokeApiKey(database.db, { caller: one, reporterKeyId: null, target, auditEvent: event }),
+        ).toEqual([]);
+        expect(await updateApiKey(database.db, { caller: one, target, apiKey: target, auditEvent: event })).toEqual([
+          { result: false },
+        ]);
+        const rotation = {
+          caller: one,
+          target,
+          keyId: "abcdefghijklmnop",
+          digest: new Uint8Array(32),
+          overlapSeconds: 0,
+        };
+        const [rotated] = await rotateApiKey(database.db, { ...rotation, auditEvent: event, claim: null });
+        expect(rotated?.kind).toBe("stale");
+      }
+      expect((await callerOf(target.credentialKeyId)).version).toBe(target.version);
+    },
+  );
+});
+
+test("the secret of one key does not revoke another", async () => {
+  const [reporter, target] = [await seedCaller(), await seedCaller()];
+  const event = auditEvent("api_key.reported_leaked", target, operatorOrigin());
+  const revoke = (reporterKeyId: string) =>
+    revokeApiKey(database.db, { caller: null, reporterKeyId, target, auditEvent: event });
+  expect(await revoke(reporter.credentialKeyId)).toEqual([]);
+  expect(await revoke("0000000000000000")).toEqual([]);
+  expect(await revoke(target.credentialKeyId)).toHaveLength(1);
+});
+
+test("a quota counts for each tenant of a batch by itself", async () => {
+  const [full, free, gone] = [await seedCaller(), await seedCaller(), await seedCaller()];
+  await seedKey(database.db, full.tenantId);
+  await database.db.client`update api_keys set revoked_at = now() where id = ${gone.id}`;
+  const callers = [full, free, gone];
+  const at = [1, 2, 3, 2];
+  const issued = at.map((position) => {
+    const caller = callers[position - 1] as Caller;
+    return issueApiKey({ name: "n", scopes: ["*"] }, caller, { ...caller, now: new Date(), random });
+  });
+  const rows = await createApiKeys(database.db, {
+    callers,
+    callerAt: at,
+    apiKeys: issued.map(({ record }) => record),
+    digests: issued.map(({ secret }) => digestApiKey(secret)),
+    auditEvents: issued.map(({ record }) => auditEvent("api_key.created", record, operatorOrigin())),
+    claims: null,
+    maxActiveKeys: 2,
+    wait: false,
+  });
+  expect(kinds(rows)).toEqual(["over_quota", "written", "stale", "written"]);
+});
+
+describe("versions and statuses that a change of an avatar accepts", () => {
+  test.each([
+    ["null accepts every version", null, "written"],
+    ["an empty list accepts none", [], "unchanged"],
+    ["a list accepts its own", ["7", "1"], "written"],
+    ["text that is no version is none", ["one"], "unchanged"],
+  ] as const)("%s", async (_, versions, kind) => {
+    const caller = await seedCaller();
+    const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
+    const [row] = await updateAvatar(database.db, {
+      caller,
+      environment: "live",
+      id,
+      change: {
+        ...{ modelId: null, sourceAssetId: null, defaultVoiceId: null, settings: null, metadata: null, status: null },
+        fields: ["displayName"],
+        displayName: "x",
+      },
+      versions,
+      statuses: ["draft"],
+      rules: null,
+      jobId: null,
+      auditEvent: auditEvent("avatar.updated", { ...caller, id }, operatorOrigin()),
+    });
+    expect(row?.kind).toBe(kind);
+  });
+});
+
+describe("names", () => {
+  test("of tables, types and functions are found without a search path", async () => {
+    const caller = await seedCaller();
+    const db = session(database.url);
+    await db.client`set search_path = ''`;
+    expect(kinds(await create(db, [{ caller, key: "a" }, { caller }]))).toEqual(["written", "written"]);
+    await db.close();
+  });
+
+  test("of a table that the session puts first do not divert a write", async () => {
+    const caller = await seedCaller();
+    const db = session(database.url);
+    for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_keys"]) {
+      await db.client.unsafe(`create temporary table ${table} (like public.${table})`);
+    }
+    expect(kinds(await create(db, [{ caller, key: "a" }]))).toEqual(["written"]);
+    await db.close();
+    expect(await counts(caller)).toEqual({ avatars: 1, events: 1, claims: 1 });
+  });
+
+  test("of claims are sorted as their primary key is, in every locale", async () => {
+    const rows = await database.db.client<{ name: string }[]>`
+      select attribute.attname as name from pg_attribute attribute join pg_class type on type.oid = attrelid
+      join pg_collation on pg_collation.oid = attcollation
+      where relnamespace = to_regnamespace(${FUNCTIONS_SCHEMA}) and collname = 'C'
+        and (relname, attribute.attname) in (('caller', 'tenant_id'), ('caller', 'id'), ('claim', 'request'), ('claim', 'idempotency_key'))`;
+    expect(rows).toHaveLength(4);
+  });
+});

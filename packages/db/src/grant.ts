@@ -1,0 +1,71 @@
+/**
+ * The rights of the service: what its statements and functions use, and no more. The functions run with the rights of the
+ * role that calls them. A row lock needs UPDATE on one column: each table that is locked has one that is updated as well.
+ */
+import type { ConnectionOptions } from "./connection/server/connection.ts";
+import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
+import { withLock } from "./migrate.ts";
+
+const RIGHTS = [
+  "usage on schema public, drizzle",
+  "select on drizzle.__drizzle_migrations",
+  `select, insert, update (key_id, name, scopes, spend_limit_credit_micros, expires_at, revoked_at, ended_at, version)
+    on public.api_keys`,
+  "select, insert, update (retired_at, retired_by, is_unused), delete on public.api_key_credentials",
+  "select, insert, update (announced_at), delete on public.api_key_pending_changes",
+  "select, insert, update (last_used_at) on public.api_key_usage",
+  `select, insert, update (audit_event_id, body_hash, status, location, etag, answer, sealed_for, figures, created_at), delete
+    on public.idempotency_keys`,
+  `select, insert, update (display_name, model_id, status, source_asset_id, pending_source_asset_id, default_voice_id, generation,
+    error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings, metadata, version, updated_at)
+    on public.avatars`,
+  `select, insert, update (status, content_type, size_bytes, sha256, public_type, reserved_bytes, error_code, error_detail,
+    version, updated_at) on public.assets`,
+  "select, insert, update (assets, bytes) on public.asset_meters",
+  "select, insert, update (run_at, leased_until, lease, attempts, last_error), delete on public.jobs",
+  "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",
+  "select, insert on public.audit_events, public.credit_entries",
+  // Not `granted`: only the operator gives credits.
+  "select, update (settled, reserved, version, updated_at) on public.credit_accounts",
+  "select, insert, update (settled, reserved) on public.api_key_meters",
+  "select, insert, update (status, used, reason, version, started_at, ended_at, expires_at) on public.usage_sessions",
+  "select, insert, update (name, role, version), delete on public.users",
+  "select, insert, update (counter, is_backed_up, name, version, last_used_at), delete on public.passkeys",
+  "select, insert, update (last_used_at), delete on public.user_identities",
+  "select, insert, update (verified_until, version), delete on public.user_sessions",
+  "select, insert, update (last_seen_at), delete on public.people_seen",
+  `select, insert, update (id, digest, role, user_id, created_by, created_at, expires_at), delete
+    on public.invitations`,
+  "select, insert, update (expires_at), delete on public.spent_challenges",
+  "select (tenant_id, name) on public.tenants",
+  `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,
+  // \`isMigrated\` asks for this right alone.
+  `usage on schema ${FUNCTIONS_SCHEMA}`,
+];
+
+type Role = { isOwner: boolean; mayCreate: boolean };
+
+/**
+ * Gives an existing role the rights of the service, in one transaction. Takes none away, so that a replica of an older
+ * version can go on. Throws when there is no such role, or when it has rights that defeat the purpose.
+ */
+export const grantService = (
+  url: string,
+  role: string,
+  options: Pick<ConnectionOptions, "allowWeakAuth"> = {},
+): Promise<void> =>
+  withLock(url, options, async (client) => {
+    const [known] = await client<Role[]>`
+      select pg_has_role(rolname, tableowner, 'member') as "isOwner",
+        has_schema_privilege(rolname, 'public', 'create') as "mayCreate"
+      from pg_roles, pg_tables where rolname = ${role} and schemaname = 'public' and tablename = 'audit_events'`;
+    if (!known) throw new Error("--grant: There is no such role.");
+    if (known.isOwner) throw new Error("--grant: The role owns the tables, or is a superuser. Name another role.");
+    if (known.mayCreate) {
+      // An object there can take the place of a function of PostgreSQL.
+      throw new Error("--grant: The role may create objects in the schema public. Revoke that right first.");
+    }
+    const name = `"${role.replaceAll('"', '""')}"`;
+    const grants = RIGHTS.map((right) => `grant ${right} to ${name};`).join("\n");
+    await client.begin((transaction) => transaction.unsafe(grants));
+  });

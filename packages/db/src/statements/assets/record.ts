@@ -1,0 +1,24 @@
+/** Assets as rows: the form in which they go to the database and come from it. */
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+
+/** A row of an asset. The driver gives a bigint as text. */
+export type AssetRow = Omit<AssetRecord, "sizeBytes" | "reservedBytes" | "error"> & {
+  sizeBytes: string | null;
+  reservedBytes: string;
+  errorCode: string | null;
+  errorDetail: string | null;
+};
+
+export const toAsset = ({ sizeBytes, reservedBytes, errorCode, errorDetail, ...row }: AssetRow): AssetRecord => ({
+  ...row,
+  sizeBytes: sizeBytes === null ? null : Number(sizeBytes),
+  reservedBytes: Number(reservedBytes),
+  error: errorCode === null || errorDetail === null ? null : { code: errorCode, detail: errorDetail },
+});
+
+/** An asset as a parameter of a database function. */
+export const assetRow = ({ error, ...asset }: AssetRecord) => ({
+  ...asset,
+  errorCode: error?.code ?? null,
+  errorDetail: error?.detail ?? null,
+});

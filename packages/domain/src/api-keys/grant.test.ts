@@ -1,0 +1,140 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import fc from "fast-check";
+import { newId } from "../id.ts";
+import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
+import { attenuate, effectiveLimits, type Grantor, MAX_LINEAGE, OPERATOR } from "./grant.ts";
+import type { CreateApiKey } from "./schemas.ts";
+import { permits, SCOPES } from "./scope.ts";
+import { caller, issue, limit, NO_LIMITS, now, random, record, request, time } from "./testing.ts";
+
+// No test asserts a time: a busy machine must not fail one.
+setDefaultTimeout(60_000);
+
+describe("attenuate", () => {
+  test("never grants more than the caller has, on any axis", () => {
+    let granted = 0;
+    fc.assert(
+      fc.property(caller, request, (from, requested) => {
+        const result = attenuate(from, requested);
+        if ("refusals" in result) return;
+        granted++;
+        const { grant } = result;
+        for (const scope of SCOPES) {
+          if (permits(grant.scopes, scope)) expect(permits(from.scopes, scope)).toBe(true);
+        }
+        expect(from.environment === "live" || grant.environment === "test").toBe(true);
+        expect(time(grant.expiresAt)).toBeLessThanOrEqual(time(from.expiresAt));
+        expect(limit(grant.spendLimitCreditMicros)).toBeLessThanOrEqual(limit(from.spendLimitCreditMicros));
+        expect(from.lineage.length).toBeLessThan(MAX_LINEAGE);
+      }),
+      { seed: 8, numRuns: 20_000 },
+    );
+    // The property is meaningless unless many requests are granted.
+    expect(granted).toBeGreaterThan(1000);
+  });
+
+  test("refuses exactly the axes on which the request exceeds the caller, and otherwise grants the request", () => {
+    fc.assert(
+      fc.property(caller, request, (from, requested) => {
+        const requestedScopes = requested.scopes ?? ["realtime:write", "credits:read", "avatars:read"];
+        const beyond = {
+          "#/scopes": !from.scopes.includes("*") && requestedScopes.some((scope) => !from.scopes.includes(scope)),
+          "#/environment": from.environment === "test" && requested.environment === "live",
+          "#/spendLimitCreditMicros":
+            requested.spendLimitCreditMicros !== undefined &&
+            limit(requested.spendLimitCreditMicros) > limit(from.spendLimitCreditMicros),
+          "#/expiresAt":
+            requested.expiresAt !== undefined &&
+            time(requested.expiresAt === null ? null : new Date(requested.expiresAt)) > time(from.expiresAt),
+          "#": from.lineage.length === MAX_LINEAGE,
+        };
+        const expected = Object.entries(beyond).flatMap(([pointer, isBeyond]) => (isBeyond ? [pointer] : []));
+        const result = attenuate(from, requested);
+        if ("refusals" in result) {
+          expect(result.refusals.map(({ pointer }) => pointer ?? "").sort()).toEqual(expected.sort());
+        } else {
+          expect(expected).toEqual([]);
+          expect(result.grant).toEqual({
+            environment: requested.environment ?? "test",
+            scopes: [...new Set(requestedScopes)],
+            spendLimitCreditMicros:
+              requested.spendLimitCreditMicros === undefined
+                ? from.spendLimitCreditMicros
+                : requested.spendLimitCreditMicros,
+            expiresAt:
+              requested.expiresAt === undefined
+                ? from.expiresAt
+                : requested.expiresAt === null
+                  ? null
+                  : new Date(requested.expiresAt),
+          });
+        }
+      }),
+      { seed: 9, numRuns: 20_000 },
+    );
+  });
+
+  test("a chain of keys never grants more than its first key has", () => {
+    fc.assert(
+      fc.property(caller, fc.array(request, { maxLength: 5 }), (first, requests) => {
+        let from = first;
+        for (const requested of requests) {
+          const result = attenuate(from, requested);
+          if ("refusals" in result) return;
+          const lineage = [...from.lineage, newId("key", now, random)];
+          from = { ...result.grant, id: from.id, lineage, inheritedLimits: NO_LIMITS };
+        }
+        expect(from.scopes.every((scope) => permits(first.scopes, scope))).toBe(true);
+        expect(time(from.expiresAt)).toBeLessThanOrEqual(time(first.expiresAt));
+        expect(limit(from.spendLimitCreditMicros)).toBeLessThanOrEqual(limit(first.spendLimitCreditMicros));
+      }),
+      { seed: 10, numRuns: 2000 },
+    );
+  });
+
+  test("a refusal names the field and what the caller may grant", () => {
+    const narrow: Grantor = {
+      id: newId("key", now, random),
+      environment: "test",
+      scopes: ["api_keys:write", "avatars:read"],
+      spendLimitCreditMicros: 100,
+      expiresAt: new Date("2027-01-01T00:00:00.000Z"),
+      lineage: [],
+      inheritedLimits: NO_LIMITS,
+    };
+    const result = attenuate(narrow, { environment: "live", spendLimitCreditMicros: null, expiresAt: null });
+    expect("refusals" in result && result.refusals.map(({ pointer, allowed }) => [pointer, allowed])).toEqual([
+      ["#/scopes", ["api_keys:write", "avatars:read"]],
+      ["#/environment", ["test"]],
+      ["#/spendLimitCreditMicros", { maximum: 100 }],
+      ["#/expiresAt", { latest: "2027-01-01T00:00:00.000Z" }],
+    ]);
+  });
+});
+
+describe("effective limits", () => {
+  test("are the tightest of the lineage; for spending, only of the same environment", () => {
+    const root = record({ spendLimitCreditMicros: 50, expiresAt: new Date("2030-01-01T00:00:00.000Z") });
+    const child = (from: ApiKeyRecord, requested: Partial<CreateApiKey>) =>
+      issue({ name: "child", ...requested }, from).record;
+    const live = child(root, { environment: "live", spendLimitCreditMicros: 40, scopes: ["*"] });
+    expect(presentApiKey(live)).toMatchObject({
+      spendLimitCreditMicros: 40,
+      effectiveSpendLimitCreditMicros: 40,
+      effectiveExpiresAt: "2030-01-01T00:00:00.000Z",
+    });
+    // As read from the database after the root was narrowed.
+    const narrowed = { ...live, inheritedLimits: { spendLimitCreditMicros: 0, expiresAt: new Date(0) } };
+    expect(presentApiKey(narrowed)).toMatchObject({
+      spendLimitCreditMicros: 40,
+      effectiveSpendLimitCreditMicros: 0,
+      expiresAt: "2030-01-01T00:00:00.000Z",
+      effectiveExpiresAt: "1970-01-01T00:00:00.000Z",
+    });
+    // Test use never counts against live caps; an expiry applies in both environments.
+    const test = child(narrowed, { environment: "test", expiresAt: "2029-01-01T00:00:00.000Z" });
+    expect(test.inheritedLimits).toEqual({ spendLimitCreditMicros: null, expiresAt: new Date(0) });
+    expect(effectiveLimits(test)).toEqual({ spendLimitCreditMicros: 40, expiresAt: new Date(0) });
+    expect(effectiveLimits(OPERATOR)).toEqual(NO_LIMITS);
+  });
+});

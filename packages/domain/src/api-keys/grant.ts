@@ -1,0 +1,145 @@
+/** What a key may do, and what it may grant to the keys that it creates. */
+import { parseDateTime } from "../date-time.ts";
+import type { Environment } from "../environment.ts";
+import type { ApiKeyId } from "../id.ts";
+import { type FieldError, Problem, validationFailed } from "../problem.ts";
+import type { CreateApiKey } from "./schemas.ts";
+import { DEFAULT_SCOPES, permits, type Scope } from "./scope.ts";
+
+/** Maximum number of ancestors of a key. */
+export const MAX_LINEAGE = 8;
+
+/** The limits of a key that also apply to its descendants. */
+export type Limits = {
+  /** Hard cap in credit micros; `null` means no cap. */
+  spendLimitCreditMicros: number | null;
+  /** `null` means never. */
+  expiresAt: Date | null;
+};
+
+/** What a key may do, which is also the most that it may grant. */
+export type Grant = Limits & {
+  environment: Environment;
+  /** 1 to 16 scopes without duplicates. */
+  scopes: readonly Scope[];
+};
+
+/** A key that creates or manages other keys: its grant, its id and its ancestors. */
+export type Grantor = Grant & {
+  /** `null` for the operator. */
+  id: ApiKeyId | null;
+  /** Ids of its ancestors, the root first. */
+  lineage: readonly ApiKeyId[];
+  /** The tightest limits of its ancestors. For the spend cap, only ancestors in the same environment count. */
+  inheritedLimits: Limits;
+};
+
+const NO_LIMITS: Limits = { spendLimitCreditMicros: null, expiresAt: null };
+
+/** The lower of two limits; null means no limit. */
+const tighter = <Limit extends number | Date>(a: Limit | null, b: Limit | null): Limit | null =>
+  a === null || (b !== null && b < a) ? b : a;
+
+/** Whether `value` is above `limit`; null means no limit. */
+const isAbove = <Limit extends number | Date>(value: Limit | null, limit: Limit | null): boolean =>
+  limit !== null && (value === null || value > limit);
+
+/** The limits that apply to a key: for each, the tighter of its own and those of its ancestors. */
+export const effectiveLimits = ({
+  spendLimitCreditMicros,
+  expiresAt,
+  inheritedLimits,
+}: Limits & Pick<Grantor, "inheritedLimits">): Limits => ({
+  spendLimitCreditMicros: tighter(spendLimitCreditMicros, inheritedLimits.spendLimitCreditMicros),
+  expiresAt: tighter(expiresAt, inheritedLimits.expiresAt),
+});
+
+/** `inheritedLimits` of a key that `creator` creates in `environment`. */
+export const limitsInherited = (creator: Grantor, environment: Environment): Limits => {
+  const { spendLimitCreditMicros, expiresAt } = effectiveLimits(creator);
+  return { expiresAt, spendLimitCreditMicros: environment === creator.environment ? spendLimitCreditMicros : null };
+};
+
+/** The operator of the service: may grant anything, and is not an ancestor of any key. */
+export const OPERATOR: Grantor = {
+  id: null,
+  environment: "live",
+  scopes: ["*"],
+  ...NO_LIMITS,
+  lineage: [],
+  inheritedLimits: NO_LIMITS,
+};
+
+/** What a person may grant to keys: everything, in the environment of the request. Such a key has no ancestors. */
+export const personGrantor = (environment: Environment): Grantor => ({ ...OPERATOR, environment });
+
+/** Parses the `expiresAt` of a validated request. */
+export const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
+
+/**
+ * Compares `grant` with what `caller` may grant: scopes, environment, spend cap and expiry. Returns one refusal for each field
+ * that exceeds the caller, with the values that are allowed; an empty list when none does.
+ */
+export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
+  const refusals: FieldError[] = [];
+  const refuse = (field: string, detail: string, allowed: unknown): void => {
+    refusals.push({ pointer: `#/${field}`, code: "exceeds_caller", detail, allowed });
+  };
+  if (!grant.scopes.every((scope) => permits(caller.scopes, scope))) {
+    const detail = "The calling key must hold each scope. If omitted, the default scopes are requested.";
+    refuse("scopes", detail, caller.scopes);
+  }
+  if (grant.environment === "live" && caller.environment !== "live") {
+    refuse("environment", "A test key can create only test keys.", ["test"]);
+  }
+  if (isAbove(grant.spendLimitCreditMicros, caller.spendLimitCreditMicros)) {
+    const maximum = caller.spendLimitCreditMicros;
+    refuse("spendLimitCreditMicros", "Must be at most the spend cap of the calling key.", { maximum });
+  }
+  if (isAbove(grant.expiresAt, caller.expiresAt)) {
+    const latest = caller.expiresAt?.toISOString();
+    refuse("expiresAt", "Must be no later than the expiry of the calling key.", { latest });
+  }
+  return refusals;
+};
+
+/**
+ * The grant of a key that `caller` creates with `request`, or every reason to refuse it. A key never creates a key that can
+ * do more than itself: scopes, environment, expiry and spend cap are compared. Defaults for omitted fields: the default
+ * scopes, `test`, and the expiry and cap of the caller.
+ *
+ * `request` must be a valid `CreateApiKey`. There is no clock here, so the caller of this function checks that the expiry is
+ * in the future.
+ */
+export const attenuate = (
+  caller: Grant & Pick<Grantor, "lineage">,
+  request: Pick<CreateApiKey, "environment" | "scopes" | "spendLimitCreditMicros" | "expiresAt">,
+): { grant: Grant } | { refusals: FieldError[] } => {
+  const { environment = "test", scopes = DEFAULT_SCOPES, spendLimitCreditMicros, expiresAt } = request;
+  const grant: Grant = {
+    environment,
+    scopes: [...new Set(scopes)],
+    spendLimitCreditMicros:
+      spendLimitCreditMicros === undefined ? caller.spendLimitCreditMicros : spendLimitCreditMicros,
+    expiresAt: expiresAt === undefined ? caller.expiresAt : expiryOf(expiresAt),
+  };
+  const refusals = refusalsOf(caller, grant);
+  if (caller.lineage.length >= MAX_LINEAGE) {
+    const detail = `A key can have at most ${MAX_LINEAGE} ancestors, so the calling key cannot create keys.`;
+    refusals.push({ pointer: "#", code: "lineage_too_deep", detail, allowed: null });
+  }
+  return refusals.length > 0 ? { refusals } : { grant };
+};
+
+/** Throws the problem `grant_exceeds_caller` with `refusals`, if there are any. */
+export const refuseGrant = (detail: string, refusals: readonly FieldError[]): void => {
+  if (refusals.length > 0) throw new Problem("grant_exceeds_caller", detail, { errors: refusals });
+};
+
+/** Throws the problem `validation_failed` when `expiresAt` is not after `checkedAt`. */
+export const checkFuture = (expiresAt: string | null | undefined, checkedAt: Date): void => {
+  const expiry = expiryOf(expiresAt ?? null);
+  if (expiry && expiry.getTime() <= checkedAt.getTime()) {
+    throw validationFailed([{ pointer: "#/expiresAt", code: "not_in_future", detail: "Must be in the future." }]);
+  }
+};

@@ -1,0 +1,281 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import fc from "fast-check";
+import { Problem } from "../problem.ts";
+import type { ApiKeyRecord } from "./api-key.ts";
+import { attenuate, type Grant, type Grantor, MAX_LINEAGE, OPERATOR } from "./grant.ts";
+import { revocableApiKey } from "./revoke.ts";
+import { rotatedApiKey } from "./rotate.ts";
+import type { CreateApiKey, UpdateApiKey } from "./schemas.ts";
+import { permits, SCOPES } from "./scope.ts";
+import {
+  always,
+  caller,
+  cap,
+  covers,
+  expiry,
+  issue,
+  limit,
+  lineages,
+  now,
+  problemOf,
+  random,
+  record,
+  request,
+  time,
+} from "./testing.ts";
+import { updatedApiKey } from "./update.ts";
+
+// No test asserts a time: a busy machine must not fail one.
+setDefaultTimeout(60_000);
+
+/**
+ * The keys of a tenant: each created by the operator or by an earlier key within its grant; then some of them narrowed. As in
+ * the database, `inheritedLimits` are computed from the final limits of all ancestors.
+ */
+const tenantKeys: fc.Arbitrary<ApiKeyRecord[]> = fc
+  .array(
+    fc.record({
+      creator: fc.option(fc.nat(), { freq: 4 }),
+      requested: request,
+      narrowing: fc.option(caller, { freq: 3 }),
+    }),
+    { minLength: 2, maxLength: 8 },
+  )
+  .map((steps) => {
+    const keys: ApiKeyRecord[] = [];
+    for (const { creator, requested } of steps) {
+      const from = creator === null || keys.length === 0 ? OPERATOR : (keys[creator % keys.length] as ApiKeyRecord);
+      const attenuated = attenuate(from, requested);
+      keys.push(issue("grant" in attenuated ? requested : ownGrant(from), from).record);
+    }
+    const narrowed = keys.map((key, index) => ({ ...key, ...within(key, steps[index]?.narrowing ?? key) }));
+    return narrowed.map((key) => {
+      const ancestors = narrowed.filter(({ id }) => key.lineage.includes(id));
+      const caps = ancestors.filter(({ environment }) => environment === key.environment);
+      return { ...key, inheritedLimits: tightest(ancestors, caps) };
+    });
+  });
+
+/** A request that every key may make. */
+const ownGrant = ({ environment, scopes: held }: Grantor): CreateApiKey => ({
+  name: "child",
+  environment,
+  scopes: [...held],
+});
+
+/** The grant of `key`, narrowed to that of `to`. */
+const within = (key: Grant, to: Grant) => {
+  const scopes = key.scopes.includes("*") ? to.scopes : key.scopes.filter((scope) => permits(to.scopes, scope));
+  return { scopes: scopes.length > 0 ? scopes : key.scopes, ...tightest([key, to], [key, to]) };
+};
+
+const tightest = (expiring: readonly Grant[], capped: readonly Grant[]) => {
+  const latest = Math.min(...expiring.map(({ expiresAt }) => time(expiresAt)));
+  const cap = Math.min(...capped.map(({ spendLimitCreditMicros }) => limit(spendLimitCreditMicros)));
+  return {
+    expiresAt: Number.isFinite(latest) ? new Date(latest) : null,
+    spendLimitCreditMicros: Number.isFinite(cap) ? cap : null,
+  };
+};
+
+const effective = (key: Grantor): Grant => ({ ...key, ...tightest([key, effectOf(key)], [key, effectOf(key)]) });
+const effectOf = (key: Grantor): Grant => ({ ...key, ...key.inheritedLimits });
+
+describe("reach", () => {
+  const patch: fc.Arbitrary<UpdateApiKey> = fc
+    .record(
+      {
+        name: fc.constant("renamed"),
+        scopes: fc.array(fc.constantFrom(...SCOPES), { minLength: 1, maxLength: 16 }),
+        spendLimitCreditMicros: cap,
+        expiresAt: expiry.map((date) => date?.toISOString() ?? null),
+      },
+      { requiredKeys: [] },
+    )
+    .filter((fields) => Object.keys(fields).length > 0);
+
+  /** Two keys of one tenant, often related. */
+  const pair = fc
+    .tuple(tenantKeys, fc.nat(), fc.nat())
+    .map(([keys, from, to]) => [keys[from % keys.length], keys[to % keys.length]] as [ApiKeyRecord, ApiKeyRecord]);
+  const isVisible = (from: Grant, key: Grant): boolean => from.environment === "live" || key.environment === "test";
+  const descends = (key: ApiKeyRecord, from: ApiKeyRecord): boolean => key.lineage.includes(from.id);
+  /** Whether `from` may narrow or revoke `key`, by the rule of docs/keys.md. */
+  const narrows = (from: ApiKeyRecord, key: ApiKeyRecord): boolean =>
+    descends(key, from) || (!descends(from, key) && covers(from, key));
+
+  const check = (isAllowed: boolean, visible: boolean, work: () => unknown): boolean => {
+    if (isAllowed && visible) return Boolean(work());
+    const { code, extras } = problemOf(work);
+    expect(code).toBe(visible ? "grant_exceeds_caller" : "not_found");
+    if (visible) expect(extras.errors?.length).toBeGreaterThan(0);
+    return false;
+  };
+
+  test("a key rotates only itself and those of its descendants that cannot do more than itself", () => {
+    const seen = { own: 0, descendant: 0, beyond: 0, foreign: 0 };
+    fc.assert(
+      fc.property(pair, ([from, key]) => {
+        const isOwn = from.id === key.id;
+        const isRelated = isOwn || descends(key, from);
+        const isAllowed = isRelated && covers(effective(from), effective(key));
+        if (isAllowed) seen[isOwn ? "own" : "descendant"]++;
+        else seen[isRelated ? "beyond" : "foreign"]++;
+        check(isAllowed, isVisible(from, key), () => rotatedApiKey(key, { overlapSeconds: 60 }, from, random));
+      }),
+      { seed: 10, numRuns: 3000 },
+    );
+    // Each key may always rotate itself, even if its lineage was narrowed, and each case occurs.
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+  });
+
+  test("a key widens only its descendants, never beyond itself, and narrows every key that it could create", () => {
+    const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
+    fc.assert(
+      fc.property(pair, patch, ([from, key], requested) => {
+        const expectedGrant: Grant = {
+          environment: key.environment,
+          scopes: [...new Set(requested.scopes ?? key.scopes)],
+          spendLimitCreditMicros:
+            requested.spendLimitCreditMicros === undefined
+              ? key.spendLimitCreditMicros
+              : requested.spendLimitCreditMicros,
+          expiresAt:
+            requested.expiresAt === undefined
+              ? key.expiresAt
+              : requested.expiresAt === null
+                ? null
+                : new Date(requested.expiresAt),
+        };
+        const isWider = !covers(key, expectedGrant);
+        // For a limit that the request does not change, the effective limit counts.
+        const effectiveGrant = {
+          ...expectedGrant,
+          ...(requested.spendLimitCreditMicros === undefined
+            ? { spendLimitCreditMicros: effective(key).spendLimitCreditMicros }
+            : {}),
+          ...(requested.expiresAt === undefined ? { expiresAt: effective(key).expiresAt } : {}),
+        };
+        const isAllowed = isWider ? descends(key, from) && covers(effective(from), effectiveGrant) : narrows(from, key);
+        seen[isAllowed ? (isWider ? "widened" : "narrowed") : isWider ? "refusedWider" : "refusedNarrower"]++;
+        check(isAllowed, isVisible(from, key), () => {
+          const { record: after } = updatedApiKey(key, requested, from, { checkedAt: now, matches: always });
+          expect(after).toEqual({
+            ...key,
+            ...expectedGrant,
+            name: requested.name ?? key.name,
+            version: key.version + 1,
+          });
+          return after;
+        });
+      }),
+      { seed: 9, numRuns: 6000 },
+    );
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+  });
+
+  test("a key revokes itself, its descendants, and every key that it could create except its ancestors", () => {
+    const seen = { yes: 0, no: 0 };
+    fc.assert(
+      fc.property(pair, ([from, key]) => {
+        const isAllowed = narrows(from, key);
+        seen[isAllowed ? "yes" : "no"]++;
+        check(isAllowed, isVisible(from, key), () => revocableApiKey(key, from, always));
+        if (from.id === key.id) expect(isAllowed).toBe(true);
+      }),
+      { seed: 11, numRuns: 3000 },
+    );
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+  });
+
+  test("a key rotates or widens only keys that its own revocation also ends", () => {
+    fc.assert(
+      fc.property(pair, patch, ([attacker, key], requested) => {
+        const outlives = !(key.id === attacker.id || descends(key, attacker));
+        if (!outlives) return;
+        expect(() => rotatedApiKey(key, { overlapSeconds: 60 }, attacker, random)).toThrow(Problem);
+        try {
+          const { record: after } = updatedApiKey(key, requested, attacker, { checkedAt: now, matches: always });
+          expect(covers(key, after)).toBe(true);
+        } catch (error) {
+          expect(error).toBeInstanceOf(Problem);
+        }
+      }),
+      { seed: 12, numRuns: 3000 },
+    );
+  });
+
+  test("an equal sibling can be narrowed and revoked, but not rotated or widened", () => {
+    const parent = record();
+    const [attacker, sibling] = [parent, parent].map((from) =>
+      issue({ name: "child", environment: "live", scopes: ["api_keys:write"], spendLimitCreditMicros: 5 }, from),
+    ) as [ReturnType<typeof issue>, ReturnType<typeof issue>];
+    const change = (requested: UpdateApiKey) => () =>
+      updatedApiKey({ ...sibling.record, spendLimitCreditMicros: 4 }, requested, attacker.record, {
+        checkedAt: now,
+        matches: always,
+      });
+    for (const work of [
+      () => rotatedApiKey(sibling.record, {}, attacker.record, random),
+      change({ spendLimitCreditMicros: 5 }),
+    ]) {
+      const { code, extras } = problemOf(work);
+      expect(code).toBe("grant_exceeds_caller");
+      expect(extras.errors).toMatchObject([{ pointer: "#", code: "not_descendant", allowed: null }]);
+    }
+    expect(change({ spendLimitCreditMicros: 3 })().record.spendLimitCreditMicros).toBe(3);
+    expect(revocableApiKey(sibling.record, attacker.record, always)).toBe(sibling.record);
+  });
+
+  test("an ancestor that has been narrowed still narrows and revokes its descendants, and rotates those within its grant", () => {
+    const parent = record();
+    const child = issue({ name: "child", environment: "live", scopes: ["*"] }, parent).record;
+    const narrowed: ApiKeyRecord = { ...parent, scopes: ["api_keys:write"], spendLimitCreditMicros: 1 };
+    const inheriting = { ...child, inheritedLimits: { spendLimitCreditMicros: 1, expiresAt: null } };
+    expect(revocableApiKey(inheriting, narrowed, always)).toBe(inheriting);
+    const narrowedChild = updatedApiKey(inheriting, { scopes: ["api_keys:write"] }, narrowed, {
+      checkedAt: now,
+      matches: always,
+    });
+    expect(problemOf(() => rotatedApiKey(inheriting, {}, narrowed, random)).extras.errors).toMatchObject([
+      { pointer: "#/scopes", code: "exceeds_caller", allowed: ["api_keys:write"] },
+    ]);
+    // The child has no cap of its own; the cap of its parent applies.
+    expect(rotatedApiKey(narrowedChild.record, {}, narrowed, random).record.version).toBe(
+      narrowedChild.record.version + 1,
+    );
+    const widened = updatedApiKey(
+      { ...narrowedChild.record, scopes: ["avatars:read"] },
+      { scopes: ["api_keys:write"] },
+      narrowed,
+      {
+        checkedAt: now,
+        matches: always,
+      },
+    );
+    expect(widened.record.scopes).toEqual(["api_keys:write"]);
+  });
+
+  test("a key with the maximum number of ancestors cannot create keys, but manages those within its reach", () => {
+    const deepest = record({ lineage: lineages[MAX_LINEAGE] ?? [] });
+    expect(problemOf(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
+    expect(revocableApiKey(record(), deepest, always).status).toBe("active");
+  });
+
+  test("never includes an ancestor of the caller", () => {
+    const parent = record();
+    const child = record({ lineage: [...(lineages[2] ?? []), parent.id] });
+    const grandchild = record({ lineage: [...child.lineage, child.id] });
+    for (const work of [
+      () => updatedApiKey(parent, { name: "x" }, grandchild, { checkedAt: now, matches: always }),
+      () => rotatedApiKey(parent, {}, grandchild, random),
+      () => revocableApiKey(parent, grandchild, always),
+      () => revocableApiKey(child, grandchild, always),
+    ]) {
+      const { code, extras } = problemOf(work);
+      expect(code).toBe("grant_exceeds_caller");
+      expect(extras.errors).toMatchObject([{ pointer: "#", code: "is_ancestor", allowed: null }]);
+    }
+    expect(revocableApiKey(grandchild, parent, always)).toBe(grandchild);
+  });
+});

@@ -1,0 +1,94 @@
+/**
+ * Which keys a key may see, change, rotate and revoke. The aim: a stolen key must not lead to access that outlives its own
+ * revocation.
+ */
+import { managedEnvironments } from "../environment.ts";
+import { type FieldError, notFound } from "../problem.ts";
+import { invalidTransition } from "../transitions.ts";
+import type { ApiKeyRecord } from "./api-key.ts";
+import { effectiveLimits, type Grant, type Grantor, refusalsOf, refuseGrant } from "./grant.ts";
+import type { UpdateApiKey } from "./schemas.ts";
+import { API_KEY_TRANSITIONS } from "./status.ts";
+
+/**
+ * Returns `target`, which was looked up in the tenant of `caller`, if the caller may see it. Otherwise throws the problem
+ * `not_found`. Its text is the same for a key that does not exist and for a live key that a test key asks for.
+ */
+export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): ApiKeyRecord => {
+  if (target && managedEnvironments(caller.environment).includes(target.environment)) return target;
+  throw notFound();
+};
+
+const MANAGEMENT_REFUSED = "The calling key is not allowed to manage this key.";
+
+/** A refusal because of the lineage of the key rather than one of its fields. */
+const lineageRefusal = (code: string, detail: string): FieldError => ({ pointer: "#", code, detail, allowed: null });
+const IS_ANCESTOR = lineageRefusal("is_ancestor", "This key is an ancestor of the calling key.");
+const NOT_DESCENDANT = lineageRefusal("not_descendant", "Must be a descendant of the calling key.");
+
+export const isSelf = (caller: Grantor, target: ApiKeyRecord): boolean => caller.id === target.id;
+
+const isDescendant = (caller: Grantor, target: ApiKeyRecord): boolean =>
+  caller.id === null || target.lineage.includes(caller.id);
+
+/** The refusal of a `target` that is not a descendant of `caller`; an empty list when it is one. */
+const foreignRefusals = (caller: Grantor, target: ApiKeyRecord): FieldError[] => {
+  if (isDescendant(caller, target)) return [];
+  return [caller.lineage.includes(target.id) ? IS_ANCESTOR : NOT_DESCENDANT];
+};
+
+/** The key with its effective limits in place of its own. */
+const effectiveGrant = <Key extends Grantor>(key: Key): Key => ({ ...key, ...effectiveLimits(key) });
+
+/**
+ * Throws when `caller` may not narrow or revoke `target`. It may do so for its descendants, even if it has itself been
+ * narrowed since it created them, and for every key that it could create itself, except its ancestors: otherwise a key could
+ * revoke the keys of its own owner.
+ */
+export const checkNarrowing = (caller: Grantor, target: ApiKeyRecord): void => {
+  if (isDescendant(caller, target)) return;
+  const refusals = refusalsOf(caller, target);
+  if (caller.lineage.includes(target.id)) refusals.push(IS_ANCESTOR);
+  refuseGrant(MANAGEMENT_REFUSED, refusals);
+};
+
+/**
+ * Throws when `caller` may not rotate `target`. It may rotate itself and its descendants, except a descendant that can do
+ * more than itself: a stolen key that could rotate a sibling would get a secret that outlives its own revocation. Compares
+ * effective limits, because they decide what a key can do.
+ */
+export const checkRotation = (caller: Grantor, target: ApiKeyRecord): void => {
+  const lineage = isSelf(caller, target) ? [] : foreignRefusals(caller, target);
+  refuseGrant(MANAGEMENT_REFUSED, [...refusalsOf(effectiveGrant(caller), effectiveGrant(target)), ...lineage]);
+};
+
+/** Whether `after` exceeds `before` in any field. */
+export const isWider = (before: Grant, after: Grant): boolean => refusalsOf(before, after).length > 0;
+
+/**
+ * Throws when `caller` may not widen `target`. It may widen only its descendants, and only up to what it can do itself. For a
+ * limit that the request does not change, the effective limit is compared.
+ */
+export const checkWidening = (
+  caller: Grantor,
+  target: ApiKeyRecord,
+  after: ApiKeyRecord,
+  request: UpdateApiKey,
+): void => {
+  const effective = effectiveLimits(target);
+  const requested = {
+    ...after,
+    spendLimitCreditMicros:
+      request.spendLimitCreditMicros === undefined ? effective.spendLimitCreditMicros : after.spendLimitCreditMicros,
+    expiresAt: request.expiresAt === undefined ? effective.expiresAt : after.expiresAt,
+  };
+  const refusals = refusalsOf(effectiveGrant(caller), requested);
+  // A key that widens itself exceeds itself: the refusals of the fields are enough.
+  if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));
+  refuseGrant("The key would be able to do more than the calling key.", refusals);
+};
+
+/** Throws the problem `invalid_transition` when the key is revoked or expired: such a key cannot be changed. */
+export const checkActive = ({ status }: ApiKeyRecord): void => {
+  if (status !== "active") throw invalidTransition(status, API_KEY_TRANSITIONS[status]);
+};

@@ -1,0 +1,48 @@
+import { describe, expect, test } from "bun:test";
+import { newId } from "../id.ts";
+import type { ApiKeyRecord } from "./api-key.ts";
+import { type Grantor, OPERATOR } from "./grant.ts";
+import { rotatedApiKey } from "./rotate.ts";
+import { lineages, now, problemOf, random, record } from "./testing.ts";
+
+describe("rotatedApiKey", () => {
+  test("changes only the credential of the record", () => {
+    const key = record({ spendLimitCreditMicros: 7, lineage: lineages[3] ?? [] });
+    const { record: after, secret, overlapSeconds } = rotatedApiKey(key, {}, OPERATOR, random);
+    expect(after).toEqual({ ...key, keyId: secret.keyId, version: 2 });
+    expect([secret.environment, overlapSeconds]).toEqual(["live", 0]);
+    expect(secret.keyId).not.toBe(key.keyId);
+  });
+
+  test("checks in order: existence, overlap, reach, status", () => {
+    const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
+    const own = record({ status: "revoked" });
+    const code = (key: ApiKeyRecord | null, from: Grantor) =>
+      problemOf(() => rotatedApiKey(key, {}, from, random)).code;
+    expect(code(null, narrow)).toBe("not_found");
+    expect(code(own, own)).toBe("validation_failed");
+    expect(code(own, narrow)).toBe("grant_exceeds_caller");
+    expect(code(own, OPERATOR)).toBe("invalid_transition");
+  });
+
+  test.each([
+    [undefined, "too_short_for_own_key"],
+    [0, "too_short_for_own_key"],
+    [59, "too_short_for_own_key"],
+    [60, null],
+  ])("of the caller's own key with an overlap of %j", (overlapSeconds, refused) => {
+    const key = record();
+    const requested = overlapSeconds === undefined ? {} : { overlapSeconds };
+    const work = () => rotatedApiKey(key, requested, key, random);
+    if (refused === null) return expect(work().overlapSeconds).toBe(60);
+    expect(problemOf(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
+  });
+
+  test("with the older secret of an overlap, the requested overlap is ignored", () => {
+    const key = record();
+    const caller = { ...key, credentialKeyId: "0123456789ABCDEF" };
+    expect(rotatedApiKey(key, {}, caller, random).record.version).toBe(2);
+    const withNewest = { ...key, credentialKeyId: key.keyId };
+    expect(problemOf(() => rotatedApiKey(key, {}, withNewest, random)).code).toBe("validation_failed");
+  });
+});

@@ -1,0 +1,33 @@
+import { describe, expect, test } from "bun:test";
+import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
+
+describe("permits", () => {
+  test("a scope permits only itself, and * permits every scope", () => {
+    for (const held of SCOPES) {
+      for (const needed of SCOPES) expect(permits([held], needed)).toBe(held === needed || held === "*");
+    }
+  });
+
+  test("an empty list of scopes permits nothing", () => {
+    for (const needed of SCOPES) expect(permits([], needed)).toBe(false);
+  });
+
+  test("write does not imply read, and all other scopes together do not imply *", () => {
+    expect(permits(["avatars:write"], "avatars:read")).toBe(false);
+    expect(
+      permits(
+        SCOPES.filter((scope) => scope !== "*"),
+        "*",
+      ),
+    ).toBe(false);
+  });
+
+  test("only * permits an unknown scope", () => {
+    expect(permits(["avatars:read"], "avatars" as Scope)).toBe(false);
+    expect(permits(["avatars:read"], "" as Scope)).toBe(false);
+  });
+
+  test("the default scopes change nothing in the account", () => {
+    expect([...DEFAULT_SCOPES]).toEqual(["realtime:write", "credits:read", "avatars:read"]);
+  });
+});

@@ -1,0 +1,110 @@
+/** An asset as stored: its creation, its API representation, and where its files are. */
+import type { Environment } from "../environment.ts";
+import type { AssetId, RandomBytes, TenantId } from "../id.ts";
+import { jsonText } from "../json-text.ts";
+import type { AssetKind } from "./limits.ts";
+import type { Asset } from "./schemas.ts";
+import type { AssetStatus } from "./status.ts";
+
+/** An asset as stored. */
+export type AssetRecord = Omit<Asset, "id" | "tenantId" | "publicUrl" | "createdAt" | "updatedAt"> & {
+  id: AssetId;
+  tenantId: TenantId;
+  /** The part of `publicUrl` that cannot be guessed: 256 bits, in base64url. */
+  publicToken: string;
+  /** Media type of the public file; null while there is none. */
+  publicType: string | null;
+  /** Where the file is fetched from; null for an upload. */
+  remoteUrl: string | null;
+  /** What the asset counts for in the quota of bytes: its size, or the most that it can have while that is not known. */
+  reservedBytes: number;
+  /** Incremented by every change; the value of the ETag. */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+};
+
+/** What is known of a new asset. */
+type NewAsset = {
+  id: AssetId;
+  tenantId: TenantId;
+  environment: Environment;
+  kind: AssetKind;
+  status: Extract<AssetStatus, "pending_upload" | "uploaded">;
+  contentType?: string | null;
+  sizeBytes?: number | null;
+  sha256?: string | null;
+  reservedBytes: number;
+  remoteUrl?: string | null;
+  originalFilename?: string | null | undefined;
+  metadata?: Record<string, unknown> | undefined;
+  now: Date;
+};
+
+const TOKEN_BYTES = 32;
+
+/** A new token of a public URL. `random` is a cryptographically secure source. */
+export const newPublicToken = (random: RandomBytes): string => Buffer.from(random(TOKEN_BYTES)).toString("base64url");
+
+/** A new asset. `random` is a cryptographically secure source: the token of its public URL comes from it. */
+export const newAsset = ({ now, ...asset }: NewAsset, random: RandomBytes): AssetRecord => ({
+  id: asset.id,
+  tenantId: asset.tenantId,
+  environment: asset.environment,
+  kind: asset.kind,
+  status: asset.status,
+  contentType: asset.contentType ?? null,
+  sizeBytes: asset.sizeBytes ?? null,
+  sha256: asset.sha256 ?? null,
+  publicToken: newPublicToken(random),
+  publicType: null,
+  remoteUrl: asset.remoteUrl ?? null,
+  reservedBytes: asset.reservedBytes,
+  error: null,
+  originalFilename: asset.originalFilename ?? null,
+  metadata: asset.metadata ?? {},
+  version: 1,
+  createdAt: now,
+  updatedAt: now,
+});
+
+/** The API representation of an asset. `origin`: scheme, host and port of public URLs. */
+export const presentAsset = (record: AssetRecord, origin: string): Asset => ({
+  id: record.id,
+  tenantId: record.tenantId,
+  environment: record.environment,
+  kind: record.kind,
+  status: record.status,
+  contentType: record.contentType,
+  sizeBytes: record.sizeBytes,
+  sha256: record.sha256,
+  publicUrl: publicUrl(record.publicToken, origin),
+  error: record.error,
+  originalFilename: record.originalFilename,
+  metadata: record.metadata,
+  createdAt: record.createdAt.toISOString(),
+  updatedAt: record.updatedAt.toISOString(),
+});
+
+/** The path of public files. */
+export const PUBLIC_PATH = "/public/assets";
+/** The public URL of an asset. */
+export const publicUrl = (token: string, origin: string): string => `${origin}${PUBLIC_PATH}/${token}`;
+
+const TOKEN = /^[A-Za-z0-9_-]{43}$/;
+/** Whether `text` has the form of a token of a public URL. */
+export const isPublicToken = (text: string): boolean => TOKEN.test(text);
+
+type Owned = Pick<AssetRecord, "tenantId" | "id">;
+/** Where the file of an asset is kept, as it was sent. */
+export const originalKey = ({ tenantId, id }: Owned): string => `originals/${tenantId}/${id}`;
+/** Where a signed PUT puts the file. It stays writable until its URL expires, so it is copied to `originalKey`. */
+export const uploadKey = ({ tenantId, id }: Owned): string => `uploads/${tenantId}/${id}`;
+/** Where the re-encoded image is kept. */
+export const publicKey = ({ tenantId, id }: Owned): string => `public/${tenantId}/${id}`;
+
+/** The compact JSON of `asset`. `metadata` may be large, so its kept text is used. */
+export const assetText = ({ metadata, createdAt, updatedAt, ...others }: Asset): string => {
+  const dates = `"createdAt":"${createdAt}","updatedAt":"${updatedAt}"`;
+  return `${JSON.stringify(others).slice(0, -1)},"metadata":${jsonText(metadata)},${dates}}`;
+};

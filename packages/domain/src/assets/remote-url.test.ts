@@ -1,0 +1,45 @@
+import { expect, test } from "bun:test";
+import { remoteUrlErrors } from "./remote-url.ts";
+
+test.each([
+  "https://example.com/ada.jpg",
+  "https://example.com:443/ada.jpg",
+  "https://example.com:8443/",
+  "https://EXAMPLE.COM./a?b=c#d",
+  "https://xn--bcher-kva.example?a",
+])("%s may be fetched", (url) => {
+  expect(remoteUrlErrors(url)).toEqual([]);
+});
+
+test.each([
+  ["http://example.com/ada.jpg", "https"],
+  ["ftp://example.com/ada.jpg", "https"],
+  ["file:///etc/passwd", "https"],
+  ["data:image/png;base64,AAAA", "https"],
+  ["https://", "URL"],
+  ["example.com/ada.jpg", "URL"],
+  ["https://user@example.com/", "credentials"],
+  ["https://:secret@example.com/", "credentials"],
+  ["https://example.com:80/", "port"],
+  ["https://example.com:22/", "port"],
+  ["https://127.0.0.1/", "IP address"],
+  ["https://127.0.0.1./", "IP address"],
+  ["https://2130706433/", "IP address"],
+  ["https://0x7f000001/", "IP address"],
+  ["https://0177.1/", "IP address"],
+  ["https://127.1/", "IP address"],
+  ["https://[::1]/", "IP address"],
+  ["https://[::ffff:10.0.0.1]:8443/", "IP address"],
+  ["https://localhost/", "public host name"],
+  ["https://metadata./", "public host name"],
+  ["HTTPS://example.com/", "https://"],
+  ["https:example.com/", "https://"],
+  ["https:\\\\example.com/", "https://"],
+  [" https://example.com/", "spaces"],
+  ["https://exam\tple.com/", "ASCII"],
+  ["https://bücher.example/", "ASCII"],
+  ["https://example.com/ä", "ASCII"],
+])("%s is refused: %s", (url, reason) => {
+  expect(remoteUrlErrors(url)).toMatchObject([{ pointer: "#/remoteUrl", code: "unsupported_url" }]);
+  expect(remoteUrlErrors(url)[0]?.detail).toContain(reason);
+});

@@ -1,0 +1,30 @@
+/**
+ * The form of a URL that the worker may fetch. The worker resolves the name and checks its addresses; here is refused at
+ * once what no resolution can make acceptable.
+ */
+import type { FieldError } from "../problem.ts";
+import { REMOTE_URL_PATTERN } from "./schemas.ts";
+
+const FORM = new RegExp(REMOTE_URL_PATTERN);
+/** The ports of https that are fetched from. The URL parser omits the default port. */
+const PORTS = ["", "8443"];
+/** The URL parser turns every spelling of an IPv4 address (decimal, octal, hexadecimal, shortened) into this one. */
+const IPV4 = /^\d+\.\d+\.\d+\.\d+$/;
+
+const detailOf = (text: string): string | null => {
+  if (!URL.canParse(text)) return "Must be a URL.";
+  const { protocol, username, password, port, hostname } = new URL(text);
+  if (protocol !== "https:") return "Must begin with https://.";
+  if (username !== "" || password !== "") return "Must not have credentials.";
+  if (!PORTS.includes(port)) return "Must have port 443 or 8443.";
+  const host = hostname.replace(/\.$/, "");
+  if (hostname.startsWith("[") || IPV4.test(host)) return "Must have a host name, not an IP address.";
+  if (!host.includes(".")) return "Must have a public host name.";
+  return FORM.test(text) ? null : "Must be written in ASCII, without spaces, and begin with https:// and a host name.";
+};
+
+/** The errors of `remoteUrl`, a valid text; none when the worker may try to fetch it. */
+export const remoteUrlErrors = (remoteUrl: string): FieldError[] => {
+  const detail = detailOf(remoteUrl);
+  return detail === null ? [] : [{ pointer: "#/remoteUrl", code: "unsupported_url", detail }];
+};

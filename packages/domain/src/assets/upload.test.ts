@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import { ASSET_KINDS, ASSET_LIMITS } from "./limits.ts";
+import { uploadErrors } from "./upload.ts";
+
+const md5 = "1B2M2Y8AsgTpgAmY7PhCfg==";
+
+test("each kind allows its content types, and its largest size", () => {
+  for (const kind of ASSET_KINDS) {
+    const { contentTypes, maxBytes } = ASSET_LIMITS[kind];
+    for (const contentType of contentTypes) {
+      expect(uploadErrors({ kind, contentType, sizeBytes: maxBytes, md5 })).toEqual([]);
+      const errors = uploadErrors({ kind, contentType, sizeBytes: maxBytes + 1, md5 });
+      expect(errors).toMatchObject([{ pointer: "#/sizeBytes", code: "too_large" }]);
+      expect(errors[0]?.detail).toContain(String(maxBytes));
+    }
+  }
+});
+
+test("a content type of another kind, and a malformed MD5, are errors", () => {
+  const pointers = (request: object) =>
+    uploadErrors({ kind: "image", contentType: "image/png", sizeBytes: 1, md5, ...request }).map(
+      ({ pointer }) => pointer,
+    );
+  for (const contentType of ["video/mp4", "image/gif", "image/svg+xml", "IMAGE/PNG", "image/png; a=b"]) {
+    expect(pointers({ contentType })).toEqual(["#/contentType"]);
+  }
+  // The last digit before the padding has two bits.
+  for (const bad of ["1B2M2Y8AsgTpgAmY7PhCfh==", "1B2M2Y8AsgTpgAmY7PhCfg=a", "-B2M2Y8AsgTpgAmY7PhCfg=="]) {
+    expect(pointers({ md5: bad })).toEqual(["#/md5"]);
+  }
+});

@@ -1,0 +1,116 @@
+/**
+ * What a change of an avatar does to its preparation, in each status, and where prepared files are kept. Each preparation
+ * has a generation, counted per avatar: a job of an older one changes nothing.
+ */
+import type { AvatarId, TenantId } from "../id.ts";
+import type { UpdateAvatar } from "./schemas.ts";
+import { type AvatarStatus, updatableStatuses } from "./status.ts";
+
+export type Effect =
+  /** The field is set; nothing is prepared. */
+  | "set"
+  /** The field is set, and the status becomes or stays `preprocessing`. */
+  | "prepare"
+  /** The avatar keeps its status and serves what was prepared until the new preparation is ready. */
+  | "prepare_in_background"
+  /** 409 `invalid_transition`. */
+  | "refuse";
+
+type Effects = Readonly<Record<AvatarStatus, Effect>>;
+
+/**
+ * What a change does. A preparation starts only where the value differs from the latest one and the avatar then has a
+ * source. It replaces the preparation that is under way. To set null ends a preparation in the background.
+ */
+export const CHANGE_EFFECTS = {
+  sourceAssetId: {
+    draft: "prepare",
+    preprocessing: "prepare",
+    ready: "prepare_in_background",
+    failed: "prepare",
+    disabled: "prepare_in_background",
+    deleted: "refuse",
+  },
+  /** `sourceAssetId: null` */
+  noSource: {
+    draft: "set",
+    preprocessing: "refuse",
+    ready: "set",
+    failed: "set",
+    disabled: "set",
+    deleted: "refuse",
+  },
+  modelId: {
+    draft: "set",
+    preprocessing: "prepare",
+    ready: "prepare_in_background",
+    failed: "prepare",
+    disabled: "prepare_in_background",
+    deleted: "refuse",
+  },
+  /** `POST /avatars/{id}/prepare`. It starts a preparation although nothing differs. Without a source it is refused. */
+  prepare: {
+    draft: "prepare",
+    preprocessing: "refuse",
+    ready: "prepare_in_background",
+    failed: "prepare",
+    disabled: "prepare_in_background",
+    deleted: "refuse",
+  },
+} as const satisfies Record<string, Effects>;
+export type PreparationChange = keyof typeof CHANGE_EFFECTS;
+
+/** The statuses in which `change` has `effect`. */
+export const statusesWith = (change: PreparationChange, effect: Effect): AvatarStatus[] => {
+  const effects: Effects = CHANGE_EFFECTS[change];
+  return (Object.keys(effects) as AvatarStatus[]).filter((status) => effects[status] === effect);
+};
+
+/** The changes of `CHANGE_EFFECTS` that `update` makes. */
+const preparationChanges = ({ sourceAssetId, modelId }: UpdateAvatar): PreparationChange[] => [
+  ...(sourceAssetId === undefined ? [] : [sourceAssetId === null ? ("noSource" as const) : ("sourceAssetId" as const)]),
+  ...(modelId === undefined ? [] : ["modelId" as const]),
+];
+
+/** The statuses in which an avatar accepts `update`: by the new status, and by what the update does to its preparation. */
+export const acceptedStatuses = (update: UpdateAvatar): AvatarStatus[] =>
+  preparationChanges(update).reduce(
+    (statuses, change) => statuses.filter((status) => CHANGE_EFFECTS[change][status] !== "refuse"),
+    updatableStatuses(update),
+  );
+
+type Owned = { tenantId: TenantId; id: AvatarId };
+
+/** The folder of the prepared files of all avatars, in the store. */
+export const PREPARED_FOLDER = "prepared";
+
+/** The kinds of prepared files. The picture that is served as the preview is a `webp`, the manifest a `json`. */
+export const PREPARED_TYPES = { webp: "image/webp", json: "application/json" } as const;
+export type PreparedType = keyof typeof PREPARED_TYPES;
+
+/**
+ * Where a prepared file is kept. Named by generation and content, so that a preparation that runs twice writes equal files.
+ * A key of the store has no dot.
+ */
+export const preparedFile = (generation: number, sha256: string, type: PreparedType): string =>
+  `${generation}/${sha256}-${type}`;
+
+const PREPARED_FILE = /^\d+\/([0-9a-f]{64})-(webp|json)$/;
+
+/** The hash and the type of a prepared file, from its name; null when `file` is no such name. */
+export const readPreparedFile = (file: string): { sha256: string; type: PreparedType } | null => {
+  const [, sha256, type] = PREPARED_FILE.exec(file) ?? [];
+  return sha256 === undefined ? null : { sha256, type: type as PreparedType };
+};
+
+/** The key of a prepared file in the store. `file` comes from `preparedFile`. */
+export const preparedKey = ({ tenantId, id }: Owned, file: string): string =>
+  `${PREPARED_FOLDER}/${tenantId}/${id}/${file}`;
+
+/** The value of `cacheManifestId`. `sha256` is that of the manifest, in hexadecimal. */
+export const manifestId = (generation: number, sha256: string): string => `man_${generation}_${sha256}`;
+
+/** The path of previews. */
+export const PREVIEW_PATH = "/public/avatars";
+/** The public URL of a preview. `origin`: scheme, host and port of public URLs. */
+export const previewUrl = (token: string, origin: string): string => `${origin}${PREVIEW_PATH}/${token}`;

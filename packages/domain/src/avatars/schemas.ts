@@ -1,0 +1,103 @@
+/** The request and response schemas of avatars. */
+import { type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS } from "../environment.ts";
+import { listOf, Page } from "../page.ts";
+import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { Check, MAX_CHECKS } from "./checks.ts";
+import { SOURCE_KINDS } from "./source-kind.ts";
+import { AVATAR_STATUSES, SETTABLE_STATUSES } from "./status.ts";
+
+/** Maximum size of `settings` and of `metadata`, as compact JSON in UTF-8. */
+const MAX_JSON_BYTES = 32 * 1024;
+
+/** Maximum length of a URL in a response. */
+const MAX_URL_LENGTH = 2048;
+
+/** Fields that requests and responses share. */
+const fields = {
+  displayName: Text({ minLength: 1, maxLength: 160, description: "Human-readable name." }),
+  sourceKind: OneOf(SOURCE_KINDS, { description: "Kind of the source from which the avatar is built." }),
+  modelId: Text({ minLength: 1, maxLength: 160, description: "Id of the model that renders the avatar." }),
+  sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "Id of the source image or video." }),
+  defaultVoiceId: Text({ minLength: 8, maxLength: 160, description: "Id of the voice for calls that specify none." }),
+  settings: JsonObject({
+    "x-maxBytes": MAX_JSON_BYTES,
+    description: `Settings for the platform, at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
+  }),
+  metadata: JsonObject({
+    "x-maxBytes": MAX_JSON_BYTES,
+    description: `Your own data, at most ${MAX_JSON_BYTES} bytes as compact JSON in UTF-8.`,
+  }),
+};
+
+export const CreateAvatar = ClosedObject({
+  displayName: fields.displayName,
+  sourceKind: fields.sourceKind,
+  modelId: Type.Optional(fields.modelId),
+  sourceAssetId: Type.Optional(fields.sourceAssetId),
+  defaultVoiceId: Type.Optional(fields.defaultVoiceId),
+  settings: Type.Optional(fields.settings),
+  metadata: Type.Optional(fields.metadata),
+});
+export type CreateAvatar = Static<typeof CreateAvatar>;
+
+export const UpdateAvatar = ClosedObject(
+  {
+    displayName: Type.Optional(fields.displayName),
+    modelId: Type.Optional(fields.modelId),
+    sourceAssetId: Type.Optional(Nullable(fields.sourceAssetId)),
+    defaultVoiceId: Type.Optional(Nullable(fields.defaultVoiceId)),
+    settings: Type.Optional(fields.settings),
+    metadata: Type.Optional(fields.metadata),
+    status: Type.Optional(OneOf(SETTABLE_STATUSES)),
+  },
+  { minProperties: 1 },
+);
+export type UpdateAvatar = Static<typeof UpdateAvatar>;
+
+/** The body of a request to prepare an avatar: it has no fields. */
+export const PrepareAvatar = ClosedObject({});
+
+export const Avatar = ClosedObject({
+  id: Text({ minLength: 1, maxLength: 64 }),
+  tenantId: Text({ minLength: 1, maxLength: 64 }),
+  environment: OneOf(ENVIRONMENTS),
+  displayName: fields.displayName,
+  sourceKind: fields.sourceKind,
+  modelId: fields.modelId,
+  status: OneOf(AVATAR_STATUSES, {
+    description: "A new avatar with a source is `preprocessing`; one without is a `draft`.",
+  }),
+  sourceAssetId: Nullable(fields.sourceAssetId, { description: "The source that is served, or is being prepared." }),
+  pendingSourceAssetId: Nullable(fields.sourceAssetId, {
+    description: "The new source of an avatar that goes on serving the present one until the new one is ready.",
+  }),
+  defaultVoiceId: Nullable(fields.defaultVoiceId),
+  error: Nullable(Text({ minLength: 1, maxLength: 500 }), {
+    description: "Why the latest preparation failed, and what to do; otherwise null.",
+  }),
+  checks: Type.Array(Check, {
+    minItems: 0,
+    maxItems: MAX_CHECKS,
+    description: "The checks of the latest preparation.",
+  }),
+  previewUrl: Nullable(Text({ minLength: 1, maxLength: MAX_URL_LENGTH }), {
+    description: "Address of a picture of the avatar, for everyone who knows it; null before the first preparation.",
+  }),
+  cacheManifestId: Nullable(Text({ minLength: 1, maxLength: 160 }), {
+    description: "Id of the data that was prepared for calls; null before the first preparation.",
+  }),
+  cacheVersion: Count({ description: "Incremented by each preparation; 0 before the first." }),
+  settings: fields.settings,
+  metadata: fields.metadata,
+  createdAt: DateTime(),
+  updatedAt: DateTime(),
+});
+export type Avatar = Static<typeof Avatar>;
+
+/** `GET /api/v1/avatars` */
+export const AVATAR_LIST = listOf("ava", {
+  status: Type.Optional(OneOf(AVATAR_STATUSES)),
+  sourceKind: Type.Optional(fields.sourceKind),
+});
+export const AvatarPage = Page(Avatar);

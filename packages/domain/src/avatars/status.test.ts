@@ -1,0 +1,59 @@
+import { describe, expect, test } from "bun:test";
+import { canTransition } from "../transitions.ts";
+import {
+  AVATAR_STATUSES,
+  AVATAR_TRANSITIONS,
+  DELETABLE_STATUSES,
+  listedStatuses,
+  updatableStatuses,
+  writableStatuses,
+} from "./status.ts";
+
+describe("an avatar", () => {
+  const transitions = [
+    "draft → preprocessing",
+    "draft → deleted",
+    "preprocessing → ready",
+    "preprocessing → failed",
+    "preprocessing → deleted",
+    "ready → preprocessing",
+    "ready → disabled",
+    "ready → deleted",
+    "failed → preprocessing",
+    "failed → deleted",
+    "disabled → ready",
+    "disabled → deleted",
+  ];
+  test("has exactly these transitions", () => {
+    const found = AVATAR_STATUSES.flatMap((from) =>
+      AVATAR_STATUSES.filter((to) => canTransition(AVATAR_TRANSITIONS, from, to)).map((to) => `${from} → ${to}`),
+    );
+    expect(found.sort()).toEqual(transitions.sort());
+  });
+});
+
+describe("a change", () => {
+  test("of the status can only switch between ready and disabled; the worker makes the other transitions", () => {
+    expect(updatableStatuses({ status: "ready" })).toEqual(["disabled"]);
+    expect(updatableStatuses({ status: "disabled" })).toEqual(["ready"]);
+  });
+
+  test("of the status: what a caller can set in each status", () => {
+    expect(Object.fromEntries(AVATAR_STATUSES.map((status) => [status, writableStatuses(status)]))).toEqual({
+      draft: ["deleted"],
+      preprocessing: ["deleted"],
+      ready: ["disabled", "deleted"],
+      failed: ["deleted"],
+      disabled: ["ready", "deleted"],
+      deleted: [],
+    });
+  });
+
+  test("of other fields is possible until the avatar is deleted", () => {
+    const alive = ["draft", "preprocessing", "ready", "failed", "disabled"] as const;
+    expect(updatableStatuses({})).toEqual([...alive]);
+    expect(DELETABLE_STATUSES).toEqual(alive);
+    expect(listedStatuses(undefined)).toEqual([...alive]);
+    expect(listedStatuses("deleted")).toEqual(["deleted"]);
+  });
+});

@@ -1,0 +1,26 @@
+/**
+ * Movements of credits, in double entry: each kind moves an amount from one place to another. Replaying the entries of a
+ * tenant gives every counter.
+ *
+ * The places: `issued` is the source of all credits, `available` can be spent, `held` belongs to open sessions, `spent` has
+ * been used, and `forfeited` has been voided.
+ */
+export const CREDIT_MOVES = {
+  /** The operator gives credits to a tenant. */
+  grant: { from: "issued", to: "available" },
+  /** A session is opened. */
+  hold: { from: "available", to: "held" },
+  /** A session ends: what it used. */
+  settle: { from: "held", to: "spent" },
+  /** A session ends by a release: what it did not use. */
+  release: { from: "held", to: "available" },
+  /** A session ends because its lease has expired: what it did not use. */
+  expire: { from: "held", to: "available" },
+  /** The operator takes unspent credits back. */
+  void: { from: "available", to: "forfeited" },
+  /** The operator refunds what a session has spent. */
+  adjust: { from: "spent", to: "available" },
+} as const;
+
+export type EntryKind = keyof typeof CREDIT_MOVES;
+export const ENTRY_KINDS = Object.keys(CREDIT_MOVES) as EntryKind[];

@@ -1,0 +1,189 @@
+/** The request and response schemas of credits and of usage sessions. Amounts are in credit micros. */
+import { type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS } from "../environment.ts";
+import { listOf, Page } from "../page.ts";
+import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
+import { ENTRY_KINDS } from "./entry.ts";
+import { SESSION_STATUSES } from "./status.ts";
+import { DEFAULT_WINDOW_DAYS, MAX_WINDOW_DAYS } from "./window.ts";
+
+/** The longest session, in seconds. */
+export const MAX_SESSION_SECONDS = 1800;
+
+const id = (description?: string) => Text({ minLength: 1, maxLength: 64, ...(description && { description }) });
+/** An indexed value: 500 characters of four bytes each fit into an entry of an index, which has 2,704 bytes at most. */
+const MetadataValue = { minLength: 0, maxLength: 500 };
+const SessionMetadata = (description: string) =>
+  Metadata({ maxProperties: 16, names: { minLength: 1, maxLength: 40 }, values: MetadataValue }, { description });
+const Seconds = (description: string) => Count({ minimum: 1, maximum: MAX_SESSION_SECONDS, description });
+
+export const CreateUsageSession = ClosedObject({
+  avatarId: Type.Optional(id("The avatar of the call. It must be `ready`.")),
+  maxSessionSeconds: Seconds("Credits are held for as many of these seconds as fit."),
+  minSessionSeconds: Type.Optional(Seconds("At least credits for this many seconds are held; by default for all.")),
+  metadata: Type.Optional(
+    SessionMetadata(
+      "Your own data: at most 16 strings of at most 500 characters, with names of 1 to 40 characters. `user_id` names the end user: the list of sessions filters by it.",
+    ),
+  ),
+});
+export type CreateUsageSession = Static<typeof CreateUsageSession>;
+
+export const ReportUsage = ClosedObject({
+  usedCreditMicros: Count({ description: "What the session has used since its start. Cumulative." }),
+});
+export type ReportUsage = Static<typeof ReportUsage>;
+
+export const ReleaseSession = ClosedObject({
+  reason: Type.Optional(Text({ minLength: 1, maxLength: 160, description: "Why the call has ended." })),
+  usedCreditMicros: Type.Optional(
+    Count({ description: "What the session has used in all. Requires the scope `usage:write`." }),
+  ),
+});
+export type ReleaseSession = Static<typeof ReleaseSession>;
+
+const session = {
+  sessionId: id(),
+  environment: OneOf(ENVIRONMENTS),
+  apiKeyId: id("The key that opened the session."),
+  avatarId: Nullable(id()),
+  avatarName: Nullable(Text({ minLength: 1, maxLength: 160 })),
+  status: OneOf(SESSION_STATUSES),
+  startedAt: Nullable(DateTime(), { description: "When usage was first reported." }),
+  endedAt: Nullable(DateTime()),
+  activeSeconds: Nullable(Count(), { description: "Seconds from `startedAt` to `endedAt`." }),
+  billedCreditMicros: Nullable(Count(), { description: "What the session was charged; null while it is open." }),
+  usedCreditMicros: Count({ description: "What was reported so far; of a closed session, what it was charged." }),
+  priceCreditMicrosPerSecond: Count(),
+  metadata: SessionMetadata("Your own data."),
+  createdAt: DateTime(),
+  reservedCreditMicros: Count({ description: "What the session holds while it is open. At most this is charged." }),
+  expiresAt: DateTime({ description: "An open session that is not reported before this moment ends by itself." }),
+};
+
+export const UsageSession = ClosedObject(session);
+export type UsageSession = Static<typeof UsageSession>;
+
+const { avatarName: _, reservedCreditMicros: __, expiresAt: ___, ...known } = session;
+/** A session that is about to be opened: `UsageSession` without the fields that only the write knows. */
+export const OpenedSession = ClosedObject(known);
+export type OpenedSession = Static<typeof OpenedSession>;
+
+const window = {
+  from: DateTime({
+    description: `Start of the time window, inclusive; at most ${MAX_WINDOW_DAYS} days before \`to\`. Default: ${DEFAULT_WINDOW_DAYS} days before \`to\`.`,
+  }),
+  to: DateTime({ description: "End of the time window, exclusive. Default: the end of the present second." }),
+};
+const optionalWindow = { from: Type.Optional(window.from), to: Type.Optional(window.to) };
+/** The window of a page, which a cursor keeps. */
+const head = {
+  from: DateTime({ description: "Start of the time window of the list, inclusive." }),
+  to: DateTime({ description: "End of the time window of the list, exclusive." }),
+};
+
+const MAX_SESSIONS_OF_PAGE = 200;
+
+/** `GET /api/v1/usage/sessions`: sessions that were created in a time window. */
+export const USAGE_SESSION_LIST = listOf(
+  "ses",
+  {
+    ...optionalWindow,
+    endUserId: Type.Optional(
+      Text({ ...MetadataValue, description: "Include only sessions whose `metadata` has this `user_id`." }),
+    ),
+    status: Type.Optional(OneOf(SESSION_STATUSES)),
+    apiKeyId: Type.Optional(id("Include only sessions that this key opened.")),
+    avatarId: Type.Optional(id("Include only sessions with this avatar.")),
+  },
+  { minimum: 1, maximum: MAX_SESSIONS_OF_PAGE },
+);
+/** What the operator filters by: also by the environment, and by `open`, which is each status of a session that has not ended. */
+export const OPERATOR_SESSION_LIST = listOf("ses", {
+  ...USAGE_SESSION_LIST.filters.properties,
+  environment: Type.Optional(OneOf(ENVIRONMENTS)),
+  status: Type.Optional(OneOf(["open", ...SESSION_STATUSES])),
+});
+export const UsageSessionPage = Page(UsageSession, { maximum: MAX_SESSIONS_OF_PAGE, head });
+
+export const SUMMARY_GROUPS = ["apiKey", "avatar"] as const;
+export type SummaryGroup = (typeof SUMMARY_GROUPS)[number];
+
+/** Sums over the sessions of a day, with one key or avatar. */
+export const UsageSum = ClosedObject({
+  day: Type.Unsafe<string>({
+    ...Text({ minLength: 10, maxLength: 10, description: "The day in UTC on which the sessions were created." }),
+    pattern: "^\\d{4}-\\d{2}-\\d{2}$",
+  }),
+  apiKeyId: Nullable(id(), { description: "The key that opened the sessions; null when grouped by avatar." }),
+  avatarId: Nullable(id(), { description: "The avatar; null for calls without one, and when grouped by key." }),
+  sessions: Count({ description: "Number of sessions." }),
+  activeSeconds: Count({ description: "Seconds from the start to the end of sessions that have ended." }),
+  billedCreditMicros: Count({ description: "What sessions that have ended were charged, before refunds." }),
+  reservedCreditMicros: Count({ description: "What open sessions hold." }),
+});
+export type UsageSum = Static<typeof UsageSum>;
+
+/** Maximum number of sessions that one page of sums adds up. */
+export const MAX_SESSIONS_OF_SUMMARY = 5000;
+
+/** `GET /api/v1/usage/summary`: sums over sessions that were created in a time window. */
+export const USAGE_SUMMARY = listOf(
+  "ses",
+  {
+    ...optionalWindow,
+    groupBy: Type.Optional(OneOf(SUMMARY_GROUPS, { description: "By key, which is the default, or by avatar." })),
+  },
+  null,
+);
+export const UsageSummaryPage = Page(UsageSum, { maximum: MAX_SESSIONS_OF_SUMMARY, head });
+export type UsageSummaryPage = Static<typeof UsageSummaryPage>;
+
+/** A session, and whether its call must end. */
+export const ReportedSession = ClosedObject({
+  ...session,
+  mustEnd: Type.Boolean({ description: "Whether the call must end: its key is no longer valid, or above its cap." }),
+});
+export type ReportedSession = Static<typeof ReportedSession>;
+
+export const CreditBalance = ClosedObject({
+  tenantId: id(),
+  environment: OneOf(ENVIRONMENTS),
+  balanceCreditMicros: Count({ description: "What is available, and what open sessions hold." }),
+  reservedCreditMicros: Count({ description: "What open sessions hold." }),
+  availableCreditMicros: Count({ description: "What new sessions can hold." }),
+  lifetimeGrantedCreditMicros: Count({ description: "What was ever granted, less what was voided." }),
+  lifetimeUsedCreditMicros: Count({ description: "What sessions were charged, less refunds." }),
+  updatedAt: DateTime(),
+});
+export type CreditBalance = Static<typeof CreditBalance>;
+
+export const CreditEntry = ClosedObject({
+  id: id(),
+  environment: OneOf(ENVIRONMENTS),
+  kind: OneOf(ENTRY_KINDS),
+  amountCreditMicros: Count(),
+  sessionId: Nullable(id()),
+  apiKeyId: Nullable(id()),
+  reference: Nullable(Text({ minLength: 1, maxLength: 160 })),
+  requestId: Text({ minLength: 1, maxLength: 128 }),
+  createdAt: DateTime(),
+});
+export type CreditEntry = Static<typeof CreditEntry>;
+
+/** A movement of credits by the operator: a grant, a void or a refund. */
+export const MoveCredits = ClosedObject({
+  environment: Type.Optional(OneOf(ENVIRONMENTS)),
+  amountCreditMicros: Count({ minimum: 1 }),
+  reference: Text({ minLength: 1, maxLength: 160 }),
+});
+export type MoveCredits = Static<typeof MoveCredits>;
+
+/** `GET /api/v1/credits/entries` */
+export const CREDIT_ENTRY_LIST = listOf("ent", {
+  kind: Type.Optional(OneOf(ENTRY_KINDS)),
+  apiKeyId: Type.Optional(id()),
+  sessionId: Type.Optional(id()),
+});
+export const CreditEntryPage = Page(CreditEntry);
+export type CreditEntryPage = Static<typeof CreditEntryPage>;

@@ -1,0 +1,54 @@
+/** The time window of lists and sums of usage sessions. It selects by the creation of a session. */
+import { EARLIEST, parseDateTime } from "../date-time.ts";
+import { type FieldError, validationFailed } from "../problem.ts";
+
+const DAY_MS = 24 * 60 * 60 * 1000;
+/** Length of the window when `from` is omitted. */
+export const DEFAULT_WINDOW_DAYS = 30;
+/** Maximum length of a window. */
+export const MAX_WINDOW_DAYS = 90;
+
+/** From `from`, inclusive, to `to`, exclusive: RFC 3339 in UTC with milliseconds. */
+export type Window = { from: string; to: string };
+
+/**
+ * The query parameters with `from` and `to` in one spelling, so that the same moments in a cursor are the same text.
+ * Parameters that are absent stay absent. They must be valid date-times.
+ */
+export const normalizeWindow = <Parameters extends { from?: string; to?: string }>(
+  parameters: Parameters,
+): Parameters => {
+  const moments = { from: parameters.from, to: parameters.to };
+  const given = Object.entries(moments).filter(([, text]) => text !== undefined);
+  return {
+    ...parameters,
+    ...Object.fromEntries(given.map(([name, text = ""]) => [name, parseDateTime(text)?.toISOString()])),
+  };
+};
+
+/** The end of the second of `now`: what was created just now is in the window, and requests of one second share it. */
+const endOfSecond = (now: Date): Date => new Date((Math.floor(now.getTime() / 1000) + 1) * 1000);
+
+/**
+ * The window that a request asks for: `to` is the end of the present second when it is omitted, and `from` is 30 days before `to`. Throws the
+ * problem `validation_failed` when the window is empty or longer than 90 days.
+ */
+export const windowOf = (asked: { from?: string; to?: string }, now: Date): Window => {
+  const to = asked.to === undefined ? endOfSecond(now) : new Date(asked.to);
+  // No moment before the year 0 has a text in RFC 3339.
+  const earliest = Math.max(to.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS, EARLIEST);
+  const from = new Date(asked.from ?? earliest);
+  const length = to.getTime() - from.getTime();
+  const refuse = (code: string, detail: string): never => {
+    const error: FieldError = { parameter: "from", code, detail };
+    throw validationFailed([error]);
+  };
+  if (length <= 0) refuse("empty_window", "Must be before `to`, which is now when it is omitted.");
+  if (length > MAX_WINDOW_DAYS * DAY_MS) {
+    refuse(
+      "window_too_long",
+      `Must be at most ${MAX_WINDOW_DAYS} days before \`to\`, which is now when it is omitted.`,
+    );
+  }
+  return { from: from.toISOString(), to: to.toISOString() };
+};

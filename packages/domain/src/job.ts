@@ -1,0 +1,24 @@
+/** Jobs: work that the worker does outside of a request. */
+import type { Environment } from "./environment.ts";
+import type { JobId, TenantId } from "./id.ts";
+
+/**
+ * The kinds of jobs. `process_asset`: fetch a remote file, decode the file of an asset, and write its public file.
+ * `prepare_avatar`: check the source of an avatar, and write its prepared files.
+ */
+export const JOB_KINDS = ["process_asset", "prepare_avatar"] as const;
+export type JobKind = (typeof JOB_KINDS)[number];
+
+/** A new job. */
+export type JobRecord = {
+  id: JobId;
+  tenantId: TenantId;
+  environment: Environment;
+  kind: JobKind;
+  /** What the job is about: the id of an asset or an avatar. */
+  targetId: string;
+  /** Which preparation of the target: 1 for an asset, which is processed once. An avatar counts its own. */
+  generation: number;
+  /** From when a worker may claim it. */
+  runAt: Date;
+};

@@ -1,0 +1,38 @@
+/**
+ * JSON as text. The objects that callers send and the service stores, such as `metadata`, are needed as compact JSON for the
+ * size check, the write and the response. The text is made at the first of these and kept beside the object for the others.
+ */
+
+/** The kept texts, for as long as their objects live. */
+const texts = new WeakMap<object, string>();
+
+/** The compact JSON of `value`, made once. `value` must not be changed after the first call. */
+export const jsonText = (value: object): string => {
+  const kept = texts.get(value);
+  if (kept !== undefined) return kept;
+  const text = JSON.stringify(value);
+  texts.set(value, text);
+  return text;
+};
+
+/** Whether the members of `value`, and of all values in it, are sorted by name: then its compact JSON is canonical. */
+const isSorted = (value: unknown): boolean => {
+  if (typeof value !== "object" || value === null) return true;
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  return (
+    names.every((name, index) => index === 0 || (names[index - 1] as string) < name) &&
+    Object.values(value).every(isSorted)
+  );
+};
+
+/** Canonical JSON: members sorted by name, no white space (as in RFC 8785). A kept text is used where it is canonical. */
+export const canonicalJson = (value: unknown): string => {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  const kept = texts.get(value);
+  if (kept !== undefined && isSorted(value)) return kept;
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  const members = value as Record<string, unknown>;
+  // Sorted by UTF-16 code units, as RFC 8785 §3.2.3 defines it.
+  const names = Object.keys(members).sort();
+  return `{${names.map((name) => `${JSON.stringify(name)}:${canonicalJson(members[name])}`).join(",")}}`;
+};

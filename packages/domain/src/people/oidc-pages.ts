@@ -1,0 +1,36 @@
+/** What a sign-in by OpenID Connect and the pages of the dashboard have in common. Without imports: browsers load it. */
+
+/** The pages to which a sign-in or a verification returns. A link or a redirect leads nowhere else. */
+export const RETURN_PATHS = ["/keys", "/avatars", "/usage", "/audit", "/people"] as const;
+export type ReturnPath = (typeof RETURN_PATHS)[number];
+
+/**
+ * Why a sign-in by OpenID Connect failed. The callback has no page: it leads to the sign-in page with one of these codes,
+ * which the page explains. The words of the provider are shown nowhere.
+ */
+export const OIDC_FAILURES = [
+  /** It took too long, was used before, or began in another browser. */
+  "expired",
+  /** The person said no at the provider. */
+  "denied",
+  /** The response of the provider does not belong to the attempt, or is not valid. */
+  "not_accepted",
+  /** The provider did not ask the person again. */
+  "not_fresh",
+  /** No person of the tenant has this identity. */
+  "unknown_identity",
+  /** The identity belongs to a person already. */
+  "identity_taken",
+  "invalid_invitation",
+  "already_member",
+  "quota_exceeded",
+  /** The session for which the attempt began has ended. */
+  "session_ended",
+  /** The session was verified too long ago to link an account. */
+  "not_verified",
+  "rate_limited",
+  "provider_unavailable",
+  /** The service could not do it, because of an overload or a defect. */
+  "unavailable",
+] as const;
+export type OidcFailure = (typeof OIDC_FAILURES)[number];

@@ -1,0 +1,101 @@
+/** What people may do. A table of operation and role takes the place of scopes, attenuation and reach. */
+import { Problem } from "../problem.ts";
+
+/** From the least role to the greatest. Each may do what the roles before it may. */
+export const ROLES = ["viewer", "developer", "owner"] as const;
+export type Role = (typeof ROLES)[number];
+
+/**
+ * The least role for each operation of the API that takes credentials, by operation id; null: not for people. An operation
+ * that is missing here is refused. Some operations ask for more, depending on their target: see `docs/people.md`.
+ */
+export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
+  listApiKeys: "viewer",
+  getApiKey: "viewer",
+  createApiKey: "developer",
+  updateApiKey: "developer",
+  revokeApiKey: "developer",
+  rotateApiKey: "developer",
+  // There is no calling key.
+  getCallingApiKey: null,
+
+  listAssets: "viewer",
+  getAsset: "viewer",
+  uploadAsset: "developer",
+  createRemoteAsset: "developer",
+  createUpload: "developer",
+  completeUpload: "developer",
+  deleteAsset: "developer",
+
+  listAvatars: "viewer",
+  getAvatar: "viewer",
+  createAvatar: "developer",
+  updateAvatar: "developer",
+  deleteAvatar: "developer",
+  prepareAvatar: "developer",
+  listModels: "viewer",
+
+  getCreditBalance: "viewer",
+  listCreditEntries: "viewer",
+  listUsageSessions: "viewer",
+  getUsageSession: "viewer",
+  getUsageSummary: "viewer",
+  // Calls are the business of keys: each is charged to one, under its cap.
+  openUsageSession: null,
+  reportUsage: null,
+  releaseSession: null,
+
+  listAuditEvents: "viewer",
+
+  getCurrentUserSession: "viewer",
+  endCurrentUserSession: "viewer",
+  beginVerification: "viewer",
+  verifyUserSession: "viewer",
+  // Of others only an owner.
+  listUserSessions: "viewer",
+  endUserSession: "viewer",
+
+  listUsers: "viewer",
+  getUser: "viewer",
+  // The own name; the rest only an owner.
+  updateUser: "viewer",
+  deleteUser: "owner",
+
+  listInvitations: "viewer",
+  createInvitation: "owner",
+  deleteInvitation: "owner",
+
+  // Only the own ones.
+  listPasskeys: "viewer",
+  beginPasskey: "viewer",
+  createPasskey: "viewer",
+  updatePasskey: "viewer",
+  deletePasskey: "viewer",
+  createPasskeyInvitation: "viewer",
+
+  // Only the own ones.
+  listIdentities: "viewer",
+  deleteIdentity: "viewer",
+  beginOidcIdentity: "viewer",
+  beginOidcVerification: "viewer",
+};
+
+/** Whether `role` includes `required`. */
+export const includesRole = (role: Role, required: Role): boolean => ROLES.indexOf(role) >= ROLES.indexOf(required);
+
+/** Throws the problem `insufficient_role`. `role` is null for a key, `requiredRole` null for an operation of keys alone. */
+export const refuseRole = (requiredRole: Role | null, role: Role | null): never => {
+  const detail =
+    requiredRole === null
+      ? "This operation is for API keys, not for people."
+      : role === null
+        ? "This operation is for people, not for API keys."
+        : `This operation needs the role ${requiredRole}.`;
+  throw new Problem("insufficient_role", detail, { requiredRole, role });
+};
+
+/** Throws the problem `insufficient_role` unless `role` includes `required`. */
+export const checkRole = (role: Role, required: Role | null | undefined): void => {
+  if (required === null || required === undefined) refuseRole(null, role);
+  else if (!includesRole(role, required)) refuseRole(required, role);
+};

@@ -1,0 +1,16 @@
+import { expect, test } from "bun:test";
+import { readArguments } from "./arguments.ts";
+
+test.each([
+  [[], [], { kind: "start" }],
+  [["--child"], ["--child"], { kind: "start" }],
+  [["--help"], [], { kind: "help" }],
+  [["-h"], [], { kind: "help" }],
+  [["help"], [], { kind: "help" }],
+  [["--port=1", "--help"], [], { kind: "help" }],
+  [["--child"], [], { kind: "unknown", argument: "--child" }],
+  [["--child", "--port"], ["--child"], { kind: "unknown", argument: "--port" }],
+  [[""], [], { kind: "unknown", argument: "" }],
+] as const)("%j, of which it knows %j", (args, known, expected) =>
+  expect(readArguments(args, known)).toEqual(expected),
+);

@@ -1,0 +1,53 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { healthStatus, live, ready } from "./health.ts";
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+test("a process is live without its database", () => {
+  expect(live()).toEqual({ status: "ok" });
+});
+
+test("a process with a migrated database is ready", async () => {
+  expect(await ready(database.db, () => false)).toEqual({ status: "ok" });
+});
+
+test("a process that is shutting down is not ready", async () => {
+  const health = await ready(database.db, () => true);
+  expect(health).toEqual({ status: "unavailable", reason: "shutting_down" });
+  expect([healthStatus(health), healthStatus(live())]).toEqual([503, 200]);
+});
+
+test("a process that begins to shut down during the check is not ready", async () => {
+  let isEnding = false;
+  const health = ready(database.db, () => isEnding);
+  isEnding = true;
+  expect(await health).toEqual({ status: "unavailable", reason: "shutting_down" });
+});
+
+test("a process whose functions are not in the database is not ready", async () => {
+  await database.db.client.unsafe(`alter schema ${FUNCTIONS_SCHEMA} rename to elsewhere`);
+  expect(await ready(database.db, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
+  await database.db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
+  expect(await ready(database.db, () => false)).toEqual({ status: "ok" });
+});
+
+test("without a database it is not ready; concurrent callers share one check", async () => {
+  let checks = 0;
+  const failing = {
+    within: () => {
+      checks++;
+      return { client: () => Promise.reject(new Error("unreachable")) };
+    },
+  } as unknown as Db;
+  const results = await Promise.all([ready(failing, () => false), ready(failing, () => false)]);
+  const expected = { status: "unavailable", reason: "database_unreachable" } as const;
+  expect(results).toEqual([expected, expected]);
+  expect(checks).toBe(1);
+});

@@ -1,0 +1,86 @@
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { type AtExit, endingGracefully } from "./lifecycle.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const command = (start: string): string[] => {
+  const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
+  const program = `const { runProcess } = await import(${lifecycle});
+    runProcess(async (atExit) => { ${start} });
+    setInterval(() => {}, 1000);`;
+  return [process.execPath, "--no-env-file", "-e", program];
+};
+
+describe("runProcess", () => {
+  test("prints the error of a failed start in one line, closes what was opened, and exits with 1", async () => {
+    const start = `atExit(async (signal) => console.log("closed", signal)); throw new Error("no port");`;
+    expect(await runToEnd(command(start))).toEqual({ code: 1, stdout: "closed null\n", stderr: "no port\n" });
+  });
+
+  test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
+    "closes in reverse order on %s, and exits with 0",
+    async (signal) => {
+      const start = `atExit(async (signal) => console.log("first", signal));
+      atExit(async (signal) => { process.kill(process.pid, signal); await Bun.sleep(20); console.log("second"); });
+      console.log("started");`;
+      const running = startProcess(command(start));
+      await running.waitFor(/started/);
+      running.kill(signal);
+      expect(await running.exited).toBe(0);
+      expect(running.stdout()).toBe(`started\nsecond\nfirst ${signal}\n`);
+    },
+  );
+
+  test("exits with 1 when closing fails", async () => {
+    const running = startProcess(command(`atExit(() => Promise.reject(new Error("x"))); console.log("started");`));
+    await running.waitFor(/started/);
+    running.kill("SIGTERM");
+    expect(await running.exited).toBe(1);
+  });
+
+  test("survives an unhandled rejection, and prints only its name and code", async () => {
+    const start = `Promise.reject(Object.assign(new TypeError("hunter2"), { code: "E1" })); console.log("started");`;
+    const running = startProcess(command(start));
+    await running.waitFor(/Unhandled/);
+    running.kill("SIGTERM");
+    expect(await running.exited).toBe(0);
+    expect(running.stderr()).toBe("Unhandled rejection: TypeError (code E1).\n");
+  });
+});
+
+describe("endingGracefully", () => {
+  test.each([
+    ["SIGTERM", 30],
+    ["SIGHUP", 30],
+    ["SIGINT", 0],
+    [null, 0],
+  ] as const)("on %s waits %i ms and reports the shutdown meanwhile", async (signal, milliseconds) => {
+    let close: Parameters<AtExit>[0] = () => Promise.resolve();
+    const isEnding = endingGracefully((registered) => {
+      close = registered;
+    }, 30);
+    expect(isEnding()).toBe(false);
+    const startedAt = performance.now();
+    const closed = close(signal, new Promise(() => {}));
+    expect(isEnding()).toBe(true);
+    await closed;
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(milliseconds - 2);
+  });
+
+  test("SIGINT ends the wait", async () => {
+    const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
+    const start = `const { endingGracefully } = await import(${lifecycle});
+      const isEnding = endingGracefully(atExit, 2 ** 30);
+      setInterval(() => isEnding() && console.log("ending"), 1);
+      console.log("started");`;
+    const running = startProcess(command(start));
+    await running.waitFor(/started/);
+    running.kill("SIGTERM");
+    await running.waitFor(/ending/);
+    running.kill("SIGINT");
+    expect(await running.exited).toBe(0);
+  });
+});

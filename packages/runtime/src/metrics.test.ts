@@ -1,0 +1,96 @@
+import { afterAll, describe, expect, test } from "bun:test";
+import { createMetrics } from "./metrics.ts";
+
+describe("metrics", () => {
+  const metrics = createMetrics("1.2.3");
+  afterAll(() => metrics.stop());
+  const get = (path = "/metrics", method = "GET") => metrics.fetch(new Request(`http://localhost${path}`, { method }));
+  const text = async (): Promise<string> => (await get()).text();
+
+  test("count a request while it is active, then by method, route and status", async () => {
+    metrics.requestBegins();
+    expect(await text()).toContain("http_server_active_requests 1");
+    metrics.requestEnds({ method: "GET", route: "/a/:id", status: 404, durationMs: 3, problem: "not_found" });
+    const after = await text();
+    expect(after).toContain("http_server_active_requests 0");
+    const labels = 'http_request_method="GET",http_route="/a/:id",http_response_status_code="404"';
+    expect(after).toContain(`http_server_request_duration_seconds_bucket{le="0.005",${labels}} 1`);
+    expect(after).toContain('realtime_avatar_problems_total{code="not_found"} 1');
+  });
+
+  test("do not use an unknown method or path as a label", async () => {
+    metrics.requestEnds({ method: "BREW", route: undefined, status: 404, durationMs: 1 });
+    expect(await text()).toContain('http_request_method="_OTHER",http_route="none"');
+  });
+
+  test("read the pool and the log when they are collected", async () => {
+    const waiting = { connection: 0 };
+    let dropped = 4;
+    metrics.show({ stats: () => ({ connections: { open: 3 }, waiting }) as never });
+    metrics.showLog({ dropped: () => dropped });
+    waiting.connection = 2;
+    dropped++;
+    for (let round = 0; round < 2; round++) {
+      const shown = await text();
+      expect(shown).toContain('realtime_avatar_database_connections{state="open"} 3');
+      expect(shown).toContain('realtime_avatar_database_waiting{queue="connection"} 2');
+      expect(shown).toContain("realtime_avatar_log_lines_dropped_total 5");
+      expect(shown).toContain('realtime_avatar_build_info{version="1.2.3"} 1');
+    }
+  });
+
+  test("count sessions, and read the sweeper when they are collected", async () => {
+    metrics.sessionHeld();
+    metrics.sessionHeld();
+    metrics.sessionSettled();
+    for (const limit of ["self", "ancestor", "balance", "balance"] as const) metrics.sessionRefused(limit);
+    const stats = { swept: 1, lagSeconds: 0 };
+    metrics.showSweeper(() => stats);
+    Object.assign(stats, { swept: 7, lagSeconds: 12 });
+    const shown = await text();
+    expect(shown).toContain("realtime_avatar_sessions_held_total 2");
+    expect(shown).toContain("realtime_avatar_sessions_settled_total 1");
+    expect(shown).toContain('realtime_avatar_sessions_refused_total{limit="self"} 1');
+    expect(shown).toContain('realtime_avatar_sessions_refused_total{limit="ancestor"} 1');
+    expect(shown).toContain('realtime_avatar_sessions_refused_total{limit="balance"} 2');
+    expect(shown).toContain("realtime_avatar_sessions_swept_total 7");
+    expect(shown).toContain("realtime_avatar_session_sweep_lag_seconds 12");
+  });
+
+  test("ask for the queue once, for scrapes that come together or soon after, and show NaN when that fails", async () => {
+    const asked = { count: 0 };
+    metrics.showQueue(async () => {
+      asked.count++;
+      return { queued: 3, running: 2, oldestSeconds: 1.5 };
+    });
+    const [shown] = await Promise.all([text(), text()]);
+    expect(shown).toContain('realtime_avatar_jobs{state="queued"} 3');
+    expect(shown).toContain('realtime_avatar_jobs{state="running"} 2');
+    expect(shown).toContain("realtime_avatar_oldest_job_seconds 1.5");
+    await text();
+    expect(asked.count).toBe(1);
+
+    const away = createMetrics("1.2.3");
+    away.showQueue(() => Promise.reject(new Error("the database is away")));
+    const unknown = await (await away.fetch(new Request("http://localhost/metrics"))).text();
+    away.stop();
+    expect(unknown).toMatch(/^realtime_avatar_oldest_job_seconds nan$/im);
+  });
+
+  test("count the ends of jobs, and swept files", async () => {
+    metrics.jobEnds({ kind: "process_asset", outcome: "ready", durationMs: 300 });
+    metrics.filesSwept(3);
+    const shown = await text();
+    const labels = 'kind="process_asset",outcome="ready"';
+    expect(shown).toContain(`realtime_avatar_job_duration_seconds_bucket{le="0.5",${labels}} 1`);
+    expect(shown).toContain("realtime_avatar_files_swept_total 3");
+  });
+
+  test("are served only at GET and HEAD /metrics", async () => {
+    expect((await get()).headers.get("content-type")).toStartWith("text/plain");
+    expect((await get("/metrics", "HEAD")).status).toBe(200);
+    const post = await get("/metrics", "POST");
+    expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    expect((await get("/")).status).toBe(404);
+  });
+});

@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { connect } from "node:net";
+import { normalPath, serve } from "./serve.ts";
+
+describe("normalPath", () => {
+  test.each([
+    ["/", [""], "/"],
+    ["/api/v1/avatars?limit=1", ["api", "v1", "avatars"], "/api/v1/avatars"],
+    ["/a~b!$&'()*+,;=:@-._", ["a~b!$&'()*+,;=:@-._"], "/a~b!$&'()*+,;=:@-._"],
+  ])("%s is in its normal form", (target, segments, path) => {
+    expect(normalPath(target, segments)).toBe(path);
+  });
+
+  test.each([
+    ["a percent-escape", "/%61", ["a"]],
+    ["a resolved dot segment", "/b", ["a", "..", "b"]],
+    ["a dot segment", "/a/..", ["a", ".."]],
+    ["an empty segment", "//a", ["", "a"]],
+    ["a trailing slash", "/a/", ["a", ""]],
+  ])("%s is not", (_, target, segments) => {
+    expect(normalPath(target, segments)).toBeNull();
+  });
+});
+
+describe("serve", () => {
+  let server: ReturnType<typeof serve>;
+  const address = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
+  const patience = { keepAliveMs: 1000, requestMs: 1000 };
+  beforeAll(() => {
+    server = serve(address, patience, ({ url }) => {
+      if (url.endsWith("/fail")) throw new Error("failure");
+      return new Response(new URL(url).pathname);
+    });
+  });
+  afterAll(() => server.stop(true));
+
+  /** Sends a request line and a Host as they are, and returns the response. */
+  const send = (target: string, host = "localhost"): Promise<string> =>
+    new Promise((resolve, reject) => {
+      let text = "";
+      const socket = connect(server.port ?? 0, "127.0.0.1", () =>
+        socket.write(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`),
+      );
+      socket.on("data", (part) => (text += part)).on("end", () => resolve(text));
+      socket.on("error", reject);
+    });
+
+  test.each([
+    ["/", "/"],
+    ["/a/b?c=%64", "/a/b"],
+    ["/a/../b", "//"],
+    ["/%61", "//"],
+    ["/a\\b", "//"],
+    [`/${"a/".repeat(20)}a`, "//"],
+  ])("the path %s is routed as %s", async (target, path) => {
+    expect((await send(target)).split("\r\n\r\n")[1]).toBe(path);
+  });
+
+  test("a request without a host has an absolute URL", async () => {
+    expect(await send("/a", "")).toEndWith("\r\n\r\n/a");
+  });
+
+  test("an exception is a bare 500 by default", async () => {
+    expect(await send("/fail")).toStartWith("HTTP/1.1 500 ");
+  });
+
+  test("a port in use is refused with the variable to set, and is not shared", () => {
+    const port = server.port ?? 0;
+    const message = `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set PORT to another port, or HOST.`;
+    expect(() => serve({ ...address, port }, patience, () => new Response())).toThrow(message);
+  });
+});

@@ -1,0 +1,140 @@
+/** The sweeper on a real database: fair, bounded, logged when it fails, and stopped between two statements. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
+import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { createLog } from "./log.ts";
+import { createMetrics } from "./metrics.ts";
+import { type SweeperOptions, startSweeper } from "./sweeper.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+const lines: { level: number; msg: string; sessions?: number; error?: { code?: string } }[] = [];
+const log = createLog("info", { write: (line) => void lines.push(JSON.parse(line)) });
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const start = (changes: Partial<SweeperOptions> = {}) =>
+  startSweeper({ db: database.db, log, random, metrics: null, intervalMs: 20, ...changes });
+
+/** Opens so many sessions of a new tenant, all overdue for so many seconds. */
+const seedOverdue = async (count: number, seconds: number): Promise<TenantId> => {
+  const { db } = database;
+  const tenantId = await seedTenant(db);
+  await seedMovement(db, tenantId);
+  const { caller } = await seedCaller(db, tenantId);
+  for (let opened = 0; opened < count; opened++) await seedSession(db, caller, { maxSeconds: 1, minSeconds: 1 });
+  await db.client`
+    update usage_sessions set expires_at = now() - make_interval(secs => ${seconds}) where tenant_id = ${tenantId}`;
+  return tenantId;
+};
+const openSessions = async (tenantId: TenantId): Promise<number> => {
+  const [row] = await database.db.client`
+    select count(*)::integer as open from usage_sessions where tenant_id = ${tenantId} and ended_at is null`;
+  return row?.["open"];
+};
+const until = async (isDone: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await isDone())) await Bun.sleep(5);
+};
+
+describe("the sweeper", () => {
+  test("closes what is overdue, in each tenant, and nothing else", async () => {
+    const tenants = [await seedOverdue(3, 200), await seedOverdue(2, 100)];
+    const current = await seedTenant(database.db);
+    await seedMovement(database.db, current);
+    await seedSession(database.db, (await seedCaller(database.db, current)).caller);
+    const sweeper = start();
+    await until(() => sweeper.stats().swept === 5);
+    await sweeper.stop();
+    for (const tenantId of tenants) {
+      expect(await findCreditBalance(database.db, tenantId, "live")).toMatchObject({
+        availableCreditMicros: 100 * PRICE,
+        reservedCreditMicros: 0,
+      });
+      expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
+    }
+    expect(await openSessions(current)).toBe(1);
+    expect(lines.filter(({ msg }) => msg === "closed overdue sessions").at(0)?.sessions).toBe(5);
+  });
+
+  test("goes on with the other tenants while one waits for a lock of its own, and ends with the statement", async () => {
+    const [blocked, other] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
+    const holder = session(database.url);
+    await holder.client`begin`;
+    await holder.client`select from credit_accounts where tenant_id = ${blocked} for update`;
+    const first = start();
+    const second = start();
+    await untilBlocked(database.db);
+    // The session of the blocked tenant is locked by one sweeper; the other one passes it.
+    await until(async () => (await openSessions(other)) === 0);
+    let hasStopped = false;
+    const stopping = Promise.all([first.stop(), second.stop()]).then(() => (hasStopped = true));
+    await Bun.sleep(20);
+    expect(hasStopped).toBe(false);
+    await holder.client`commit`;
+    await stopping;
+    await holder.close();
+    expect(await openSessions(blocked)).toBe(0);
+  });
+
+  test("does not stop at a tenant whose statement fails", async () => {
+    const [bad, good] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
+    const { client } = database.db;
+    // Its counters cannot take the change.
+    await client`update credit_accounts set reserved = 0 where tenant_id = ${bad}`;
+    const sweeper = start();
+    await until(async () => (await openSessions(good)) === 0);
+    await sweeper.stop();
+    expect(await openSessions(bad)).toBe(1);
+    expect(lines.some(({ level, error }) => level === 40 && error?.code === "23514")).toBe(true);
+    await client`update credit_accounts set reserved = ${PRICE} where tenant_id = ${bad} and environment = 'live'`;
+    const again = start();
+    await until(async () => (await openSessions(bad)) === 0);
+    await again.stop();
+    expect(await findCreditDrift(database.db, bad, 10)).toEqual([]);
+  });
+
+  test("logs a database that fails, tries again, and lets its lag grow meanwhile", async () => {
+    const metrics = createMetrics("1");
+    const { client } = database.db;
+    await client`alter table usage_sessions rename to elsewhere`;
+    const before = lines.length;
+    const sweeper = start({ metrics, db: database.db });
+    await until(() => lines.length > before);
+    await Bun.sleep(100);
+    expect(lines.slice(before).map(({ level, error }) => [level, error?.code])).toEqual([[40, "42P01"]]);
+    const lag = sweeper.stats().lagSeconds;
+    await Bun.sleep(20);
+    expect(sweeper.stats().lagSeconds).toBeGreaterThan(lag);
+    await client`alter table elsewhere rename to usage_sessions`;
+    const tenantId = await seedOverdue(1, 500);
+    await until(async () => (await openSessions(tenantId)) === 0);
+    await sweeper.stop();
+    const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
+    expect(text).toContain("realtime_avatar_sessions_swept_total 1");
+    metrics.stop();
+  });
+
+  test("shows for how long the oldest session is overdue while it cannot be closed", async () => {
+    const tenantId = await seedOverdue(1, 500);
+    const holder = session(database.url);
+    await holder.client`begin`;
+    await holder.client`select from usage_sessions where tenant_id = ${tenantId} for update`;
+    const sweeper = start();
+    await until(() => sweeper.stats().lagSeconds >= 500);
+    await holder.client`commit`;
+    await until(() => sweeper.stats().lagSeconds < 500);
+    await sweeper.stop();
+    await holder.close();
+  });
+});

@@ -1,0 +1,121 @@
+/**
+ * The sweeper: closes overdue usage sessions, so that what they hold is free again. Any number of processes may sweep, and
+ * none has to: an overdue session can be neither started nor reported, and the next session of its tenant sweeps it first.
+ */
+
+import type { Runner } from "@realtime-avatar/db/connection/batch";
+import { describeError } from "@realtime-avatar/db/connection/errors";
+import { closeOverdueSessions, listOverdueTenants } from "@realtime-avatar/db/statements/credits/overdue-sessions";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import type { Logger } from "./log.ts";
+import type { Metrics, SweepStats } from "./metrics.ts";
+
+/** Mean interval between two passes. Each is 0.5 to 1.5 times as long, so that the passes of several processes spread. */
+export const SWEEP_INTERVAL_MS = 2000;
+/** Sessions of one tenant that one statement closes at most: 20 ms, in which the tenant opens none; 1,000 take 100 ms. */
+const SESSIONS = 250;
+/** Tenants that one pass visits at most, one statement each. The others are the first of the next pass. */
+const TENANTS = 1000;
+
+/** What a sweeper needs. */
+export type SweeperOptions = {
+  db: Runner;
+  log: Logger;
+  random: RandomBytes;
+  metrics: Metrics | null;
+  /** By default `SWEEP_INTERVAL_MS`. */
+  intervalMs?: number;
+};
+
+export type Sweeper = {
+  stats(): SweepStats;
+  /** Waits for the statement that is running, and starts no other. */
+  stop(): Promise<void>;
+};
+
+/** Interval after a pass that has left overdue sessions behind. */
+const BUSY_INTERVAL_MS = 100;
+/** Statements of one pass that may fail before it is given up: one bad tenant must not stop the sweep of the others. */
+const MAX_FAILURES = 3;
+/** While passes fail, one is logged each minute. */
+const LOG_INTERVAL_MS = 60_000;
+
+/** `lagSeconds`: how long the oldest session was overdue when the pass began. `isBehind`: sessions were left. */
+type Pass = { swept: number; lagSeconds: number; isBehind: boolean; failures: unknown[] };
+
+/**
+ * Closes overdue sessions of each tenant that has some, up to `SESSIONS` of each, beginning with the tenant whose session
+ * is overdue longest. So a tenant with very many delays the others by one statement a pass.
+ */
+const sweepOnce = async ({ db, random }: SweeperOptions, isStopping: () => boolean): Promise<Pass> => {
+  const overdue = await listOverdueTenants(db, TENANTS);
+  const pass: Pass = {
+    swept: 0,
+    lagSeconds: overdue[0]?.overdueSeconds ?? 0,
+    isBehind: overdue.length === TENANTS,
+    failures: [],
+  };
+  for (const { tenantId } of overdue) {
+    if (isStopping() || pass.failures.length === MAX_FAILURES) break;
+    const now = new Date();
+    const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+    try {
+      const closed = await closeOverdueSessions(db, tenantId, SESSIONS, origin);
+      pass.swept += closed;
+      pass.isBehind ||= closed === SESSIONS;
+    } catch (error) {
+      pass.failures.push(error);
+    }
+  }
+  return pass;
+};
+
+/** Starts a sweeper. A pass that fails is logged, and the next one tries again. */
+export const startSweeper = (options: SweeperOptions): Sweeper => {
+  const { log, metrics, intervalMs = SWEEP_INTERVAL_MS } = options;
+  const stopping = Promise.withResolvers<void>();
+  let isStopping = false;
+  let swept = 0;
+  /** The lag that the last list of overdue tenants has shown, and when that was. */
+  let known = { lagSeconds: 0, at: performance.now() };
+  let loggedAt = Number.NEGATIVE_INFINITY;
+
+  const pass = async (): Promise<Pass> => {
+    const at = performance.now();
+    const done = await sweepOnce(options, () => isStopping).catch((error: unknown) => ({
+      swept: 0,
+      lagSeconds: null,
+      isBehind: false,
+      failures: [error],
+    }));
+    const lagSeconds = done.lagSeconds ?? known.lagSeconds;
+    if (done.lagSeconds !== null) known = { lagSeconds, at };
+    swept += done.swept;
+    if (done.swept > 0) log.info({ sessions: done.swept, lagSeconds }, "closed overdue sessions");
+    const [failure] = done.failures;
+    if (failure !== undefined && at - loggedAt >= LOG_INTERVAL_MS) {
+      loggedAt = at;
+      log.warn({ error: describeError(failure) }, "failed to close overdue sessions; retrying");
+    }
+    return { ...done, lagSeconds };
+  };
+  const run = async (): Promise<void> => {
+    while (!isStopping) {
+      const { isBehind, failures } = await pass();
+      const pause = isBehind && failures.length === 0 ? Math.min(BUSY_INTERVAL_MS, intervalMs) : intervalMs;
+      await Promise.race([Bun.sleep(pause * (0.5 + Math.random())), stopping.promise]);
+    }
+  };
+  const running = run();
+  const sweeper: Sweeper = {
+    // The lag grows from the last list on, so that a sweeper that fails or hangs shows it.
+    stats: () => ({ swept, lagSeconds: known.lagSeconds + (performance.now() - known.at) / 1000 }),
+    stop: () => {
+      isStopping = true;
+      stopping.resolve();
+      return running;
+    },
+  };
+  metrics?.showSweeper(sweeper.stats);
+  return sweeper;
+};

@@ -1,0 +1,30 @@
+/** Bytes and streams for the tests, and for the processes that they start. */
+import { createHash } from "node:crypto";
+
+export const md5Of = (bytes: Uint8Array): string => createHash("md5").update(bytes).digest("base64");
+
+/** A stream of these chunks, which fails with `error` after them if one is given. */
+export const streamOf = (chunks: readonly Uint8Array[], error?: Error): ReadableStream<Uint8Array> => {
+  let index = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      pull: (controller) => {
+        const chunk = chunks[index++];
+        if (chunk) controller.enqueue(chunk);
+        else if (error) controller.error(error);
+        else controller.close();
+      },
+    },
+    { highWaterMark: 0 },
+  );
+};
+
+/** Bytes that differ with the seed and along the file. */
+export const bytesOf = (seed: number, length: number): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 8) * 7 + seed) & 255);
+
+/** The two files that `disk/process-testing.ts loop` stores in turn: content type, seed, size. */
+export const LOOPED = [
+  ["image/png", 1, 400_000],
+  ["video/mp4", 2, 700_000],
+] as const;

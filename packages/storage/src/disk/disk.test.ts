@@ -1,0 +1,281 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { bytesOf, LOOPED, md5Of, streamOf } from "../bytes-testing.ts";
+import { openStorage } from "../open.ts";
+import { Secret } from "../secret.ts";
+import type { ServedUrls, Storage } from "../storage.ts";
+import { DOWNLOAD_PATH } from "./signed-url.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(120_000);
+
+const PROGRAM = "packages/storage/src/disk/process-testing.ts";
+
+let root: string;
+beforeAll(async () => {
+  root = await temporaryFolder();
+});
+afterAll(() => rm(root, { recursive: true, force: true }));
+
+let count = 0;
+const newDirectory = (): string => join(root, `store-${count++}`);
+const openAt = (directory: string, secret: string | null = null): Promise<Storage> =>
+  openStorage(
+    { kind: "disk", directory, signingSecret: secret === null ? null : new Secret(secret) },
+    { origin: () => "" },
+  );
+const servedOf = (storage: Storage): ServedUrls => {
+  if (!storage.served) throw new Error("the disk serves its URLs");
+  return storage.served;
+};
+const put = (storage: Storage, key: string, bytes: Uint8Array, contentType = "image/png"): Promise<void> =>
+  storage.put(key, { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, contentType);
+const read = async (storage: Storage, key: string): Promise<Uint8Array | null> => {
+  const found = await storage.open(key);
+  return found && new Uint8Array(await new Response(found.stream).arrayBuffer());
+};
+/** The path of the only stored file. */
+const onlyFile = async (directory: string): Promise<string> => {
+  const files = await Array.fromAsync(new Bun.Glob("objects/*/*").scan({ cwd: directory, absolute: true, dot: true }));
+  expect(files).toHaveLength(1);
+  return files[0] ?? "";
+};
+const temporaryFiles = (directory: string): Promise<string[]> => readdir(join(directory, "temporary"));
+
+describe("the folder", () => {
+  test("lets no other user in, whatever the umask and the mode of the source are", async () => {
+    const directory = newDirectory();
+    const source = join(root, "source");
+    await writeFile(source, "bytes");
+    await chmod(source, 0o777);
+    const umask = process.umask(0);
+    const storage = await openAt(directory);
+    await storage.put("path/one", { path: source }, "image/png");
+    await put(storage, "stream/one", bytesOf(0, 1));
+    await storage.copy("path/one", "copy/one");
+    process.umask(umask);
+    for await (const name of new Bun.Glob("**/*").scan({
+      cwd: directory,
+      absolute: true,
+      onlyFiles: false,
+      dot: true,
+    })) {
+      const found = await stat(name);
+      expect([name, found.mode & 0o777]).toEqual([name, found.isDirectory() ? 0o700 : 0o600]);
+    }
+    expect((await stat(directory)).mode & 0o777).toBe(0o700);
+    expect(await Array.fromAsync(new Bun.Glob("objects/*/*").scan(directory))).toHaveLength(3);
+  });
+
+  test("names a file after its key, in the folder of its hash", async () => {
+    const directory = newDirectory();
+    await put(await openAt(directory), "ast_1/original", bytesOf(0, 1));
+    const shard = new Bun.CryptoHasher("sha256").update("ast_1/original").digest("hex").slice(0, 2);
+    expect(await onlyFile(directory)).toBe(join(directory, "objects", shard, "ast_1.original"));
+  });
+
+  test("is opened again with all of its files", async () => {
+    const directory = newDirectory();
+    await put(await openAt(directory), "again/one", bytesOf(1, 100));
+    expect(await read(await openAt(directory), "again/one")).toEqual(bytesOf(1, 100));
+  });
+
+  test("may hold files of others, which are not listed", async () => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    for (const name of [".nfs0001", ".DS_Store", "a b", "a..b", "a.", "lost+found"])
+      await writeFile(join(directory, "objects/00", name), "");
+    await put(storage, "listed", bytesOf(0, 1));
+    expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["listed"]);
+  });
+
+  test("fails with an error that contains neither paths nor keys", async () => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    await rm(directory, { recursive: true });
+    await writeFile(directory, "");
+    const works = [
+      () => put(storage, "some/key", bytesOf(0, 1)),
+      () => storage.stat("some/key"),
+      () => storage.delete("some/key"),
+      () => Array.fromAsync(storage.list("some")),
+      () => storage.sweepTemporary(new Date()),
+    ];
+    for (const work of works) {
+      const error: unknown = await work().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ name: "StorageError", reason: "unavailable" });
+      expect(`${error}`).toMatch(/^StorageError: The disk failed \(E[A-Z]+\)\.$/);
+      expect(Bun.inspect(error)).not.toContain("some");
+    }
+  });
+});
+
+describe("a stored file that was changed from outside", () => {
+  test.each<[string, (path: string) => Promise<void>]>([
+    ["cut by a byte", async (path) => truncate(path, (await stat(path)).size - 1)],
+    ["cut inside its bytes", (path) => truncate(path, 500)],
+    ["emptied", (path) => truncate(path, 0)],
+    ["cut at its beginning", async (path) => writeFile(path, (await readFile(path)).subarray(1))],
+    ["longer by a byte", (path) => appendFile(path, "x")],
+    ["replaced", (path) => writeFile(path, "x".repeat(1256))],
+    ["replaced by JSON", (path) => writeFile(path, "null".padEnd(256))],
+  ])("is reported when it is %s, and can be overwritten", async (_, change) => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    await put(storage, "damaged/one", bytesOf(0, 1000));
+    await change(await onlyFile(directory));
+    await expect(storage.open("damaged/one")).rejects.toMatchObject({ reason: "damaged" });
+    await expect(storage.stat("damaged/one")).rejects.toMatchObject({ reason: "damaged" });
+    await put(storage, "damaged/one", bytesOf(1, 10));
+    expect(await read(storage, "damaged/one")).toEqual(bytesOf(1, 10));
+  });
+});
+
+describe("what fails leaves no temporary file", () => {
+  test.each<[string, (storage: Storage) => Promise<unknown>]>([
+    [
+      "a stream that is too long",
+      (storage) => storage.put("k", { stream: streamOf([bytesOf(0, 9)]), sizeBytes: 8 }, "a/b"),
+    ],
+    [
+      "a stream that fails",
+      (storage) => storage.put("k", { stream: streamOf([bytesOf(0, 9)], new Error("gone")), sizeBytes: 20 }, "a/b"),
+    ],
+    ["a source that is not there", (storage) => storage.put("k", { path: join(root, "none") }, "a/b")],
+    ["a source that is a folder", (storage) => storage.put("k", { path: root }, "a/b")],
+    ["a copy of nothing", (storage) => storage.copy("k", "l")],
+    [
+      "an upload of other bytes",
+      (storage) => {
+        const upload = { key: "k", contentType: "a/b", sizeBytes: 9, md5: md5Of(bytesOf(1, 9)), expiresAt: new Date() };
+        return servedOf(storage).receive(upload, streamOf([bytesOf(0, 9)]));
+      },
+    ],
+  ])("%s", async (_, work) => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    await work(storage).catch(() => {});
+    expect(await temporaryFiles(directory)).toEqual([]);
+    expect(await Array.fromAsync(storage.list(""))).toEqual([]);
+  });
+
+  test("and cancels the stream", async () => {
+    let isCancelled = false;
+    const stream = new ReadableStream<Uint8Array>({
+      pull: (controller) => controller.enqueue(bytesOf(0, 1000)),
+      cancel: () => {
+        isCancelled = true;
+      },
+    });
+    const work = (await openAt(newDirectory())).put("k", { stream, sizeBytes: 5000 }, "a/b");
+    await expect(work).rejects.toMatchObject({ reason: "size" });
+    expect(isCancelled).toBe(true);
+  });
+});
+
+describe("a process that is killed", () => {
+  test("in the middle of a file leaves nothing under the key, and a temporary file that is swept", async () => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    await put(storage, "old/one", bytesOf(9, 30));
+    for (const key of ["new/one", "old/one"]) {
+      const child = startProcess(bun(PROGRAM, "stall", directory, key));
+      await child.waitFor(/stalled/);
+      child.kill("SIGKILL");
+      await child.exited;
+    }
+    expect(await read(storage, "new/one")).toBeNull();
+    expect(await read(storage, "old/one")).toEqual(bytesOf(9, 30));
+    expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["old/one"]);
+    const [first = "", ...others] = await temporaryFiles(directory);
+    expect(others).toHaveLength(1);
+    // A file that was written to since then may belong to a process that runs.
+    expect(await storage.sweepTemporary(new Date(Date.now() - 3_600_000))).toBe(0);
+    await utimes(join(directory, "temporary", first), new Date(0), new Date(0));
+    expect(await storage.sweepTemporary(new Date(Date.now() - 3_600_000))).toBe(1);
+    expect(await temporaryFiles(directory)).toEqual(others);
+  });
+
+  test("at any moment leaves one of the two whole files that it stores in turn", async () => {
+    const directory = newDirectory();
+    const storage = await openAt(directory);
+    for (let round = 0; round < 8; round++) {
+      const child = startProcess(bun(PROGRAM, "loop", directory, "looped"));
+      await child.waitFor(/stored/);
+      await Bun.sleep(round * 7);
+      child.kill("SIGKILL");
+      await child.exited;
+      const found = await storage.stat("looped");
+      const [, seed, size] = LOOPED.find(([contentType]) => contentType === found?.contentType) ?? ["", 0, 0];
+      expect(found?.sizeBytes).toBe(size);
+      expect(md5Of((await read(storage, "looped")) ?? new Uint8Array())).toBe(md5Of(bytesOf(seed, size)));
+    }
+  });
+});
+
+describe("streams", () => {
+  test.skipIf(process.platform !== "linux")("that are dropped or cancelled give their files back", async () => {
+    const storage = await openAt(newDirectory());
+    await put(storage, "dropped", bytesOf(0, 1_000_000));
+    const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
+    const before = await openFiles();
+    const openSome = async (): Promise<void> => {
+      for (let index = 0; index < 60; index++) {
+        const found = await storage.open("dropped");
+        if (index % 3 === 0) await found?.stream.cancel();
+        const reader = index % 3 === 1 ? found?.stream.getReader() : null;
+        const pending = reader?.read();
+        if (index % 6 === 1) await reader?.cancel();
+        else await pending;
+      }
+    };
+    await openSome();
+    while ((await openFiles()) > before + 10) {
+      Bun.gc(true);
+      await Bun.sleep(10);
+    }
+  });
+});
+
+describe("the secret of the signed URLs", () => {
+  test("is the same in processes that start together", async () => {
+    const directory = newDirectory();
+    const children = Array.from({ length: 4 }, () => startProcess(bun(PROGRAM, "token", directory)));
+    const urls = await Promise.all(children.map(async (child) => (await child.waitFor(/^\/api.*$/m))[0]));
+    await Promise.all(children.map((child) => child.exited));
+    const served = servedOf(await openAt(directory));
+    for (const url of urls)
+      expect(served.verifyGet(url.slice(DOWNLOAD_PATH.length), new Date())).toMatchObject({ kind: "valid" });
+    expect(await temporaryFiles(directory)).toEqual([]);
+  });
+
+  test("of the configuration is used instead, and no file is made", async () => {
+    const directory = newDirectory();
+    const token = (await (await openAt(directory, "s".repeat(32))).signGet("one", new Date(Date.now() + 60_000))).slice(
+      DOWNLOAD_PATH.length,
+    );
+    expect(await Bun.file(join(directory, "signing-secret")).exists()).toBe(false);
+    expect(servedOf(await openAt(newDirectory(), "s".repeat(32))).verifyGet(token, new Date())).toMatchObject({
+      kind: "valid",
+    });
+    expect(servedOf(await openAt(directory)).verifyGet(token, new Date())).toMatchObject({ reason: "signature" });
+  });
+
+  test("that is too short stops the start", async () => {
+    const directory = newDirectory();
+    await mkdir(directory);
+    await writeFile(join(directory, "signing-secret"), "\n");
+    await expect(openAt(directory)).rejects.toMatchObject({ reason: "damaged" });
+  });
+
+  test("does not print", () => {
+    const secret = new Secret("the text");
+    expect(
+      `${secret} ${JSON.stringify({ secret })} ${Bun.inspect({ secret })} ${require("node:util").inspect(secret)}`,
+    ).not.toContain("the text");
+    expect(secret.reveal()).toBe("the text");
+  });
+});

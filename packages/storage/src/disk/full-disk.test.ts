@@ -1,0 +1,67 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { bytesOf, md5Of, streamOf } from "../bytes-testing.ts";
+import { openStorage } from "../open.ts";
+import type { Storage } from "../storage.ts";
+
+setDefaultTimeout(120_000);
+
+describe.skipIf(!canMountDisk)("a disk without room", () => {
+  let root: string;
+  let disk: string;
+  let storage: Storage;
+  let unmount: () => void;
+  beforeAll(async () => {
+    root = await temporaryFolder();
+    disk = join(root, "disk");
+    unmount = await mountDisk(disk, "4m");
+    storage = await openStorage(
+      { kind: "disk", directory: join(disk, "assets"), signingSecret: null },
+      { origin: () => "" },
+    );
+    await storage.put("kept", { stream: streamOf([bytesOf(1, 100_000)]), sizeBytes: 100_000 }, "image/png");
+    await writeFile(join(root, "large"), bytesOf(2, 6_000_000));
+    await storage.put("half", { stream: streamOf([bytesOf(3, 2_200_000)]), sizeBytes: 2_200_000 }, "image/png");
+  });
+  afterAll(async () => {
+    unmount();
+    await rm(root, { recursive: true, force: true });
+  });
+
+  const large = () => streamOf(Array.from({ length: 60 }, (_, index) => bytesOf(index, 100_000)));
+
+  test.each<[string, () => Promise<unknown>]>([
+    ["a new stream", () => storage.put("new", { stream: large(), sizeBytes: 6_000_000 }, "image/png")],
+    ["a new local file", () => storage.put("new", { path: join(root, "large") }, "image/png")],
+    ["a stream in place of a file", () => storage.put("kept", { stream: large(), sizeBytes: 6_000_000 }, "image/png")],
+    ["a copy", () => storage.copy("half", "new")],
+    [
+      "a signed upload",
+      () => {
+        const upload = {
+          key: "new",
+          contentType: "a/b",
+          sizeBytes: 6_000_000,
+          md5: md5Of(bytesOf(0, 1)),
+          expiresAt: new Date(),
+        };
+        return storage.served?.receive(upload, large()) ?? Promise.resolve();
+      },
+    ],
+  ])("refuses %s with a clear error, and keeps nothing of it", async (_, work) => {
+    await expect(work()).rejects.toMatchObject({ reason: "full", message: "The disk has no room for the file." });
+    expect(await readdir(join(disk, "assets/temporary"))).toEqual([]);
+    expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key).sort()).toEqual(["half", "kept"]);
+    const found = await storage.open("kept");
+    expect(new Uint8Array(await new Response(found?.stream).arrayBuffer())).toEqual(bytesOf(1, 100_000));
+  });
+
+  test("takes files again when there is room", async () => {
+    await storage.delete("half");
+    await storage.put("new", { stream: streamOf([bytesOf(3, 2_200_000)]), sizeBytes: 2_200_000 }, "image/png");
+    expect(await storage.stat("new")).toMatchObject({ sizeBytes: 2_200_000 });
+  });
+});

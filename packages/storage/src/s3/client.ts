@@ -1,0 +1,135 @@
+/** Signed requests to an S3: each has a deadline, and what may be repeated is repeated. */
+import { StorageError } from "../storage.ts";
+import { createSigner, type S3Config, type Signer } from "./signer.ts";
+import { startWatch, type UploadBody, type Watch } from "./streams.ts";
+import { errorCodeOf } from "./xml.ts";
+
+export type Call = {
+  method: "GET" | "HEAD" | "PUT" | "DELETE";
+  /** null: the bucket itself. */
+  key: string | null;
+  query?: Record<string, string>;
+  headers?: Record<string, string>;
+  /** Makes the body of one attempt. */
+  body?: (watch: Watch) => UploadBody;
+  /** In hex; the default is that of an empty body. */
+  bodySha256?: string;
+  /** Whether the call may be sent again when it is not known what became of it. */
+  canRepeat: boolean;
+  /** How long the store may take for a step. */
+  idleMs?: number;
+};
+
+export type Reply = { status: number; headers: Headers; text: string; code: string | null };
+
+const EMPTY_SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+const IDLE_MS = 30_000;
+const ATTEMPTS = 3;
+const BACKOFF_MS = 100;
+/** Answers that say "later". 500 is among them: Amazon's own clients repeat it. */
+const TRANSIENT = new Set([429, 500, 502, 503, 504]);
+/** An error document has a few hundred bytes, and a page of a list 500 KB. */
+const MAX_TEXT_BYTES = 4 * 2 ** 20;
+
+const readText = async (response: Response, watch: Watch): Promise<string> => {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of response.body ?? []) {
+    watch.progress();
+    size += chunk.byteLength;
+    if (size > MAX_TEXT_BYTES) throw new StorageError("unavailable", "The answer of the store is too long.");
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString();
+};
+
+/** Reads the answer to its end. */
+export const readReply = async (response: Response, watch: Watch): Promise<Reply> => {
+  const text = await readText(response, watch);
+  watch.stop();
+  const { status, headers } = response;
+  return { status, headers, text, code: status >= 300 ? errorCodeOf(text) : null };
+};
+
+/** The error for an answer that the caller does not expect. Of the store's own words it has the code alone. */
+export const unexpected = ({ status, code }: Pick<Reply, "status" | "code">): StorageError =>
+  new StorageError("unavailable", `The store answered ${status}${code === null ? "" : ` (${code})`}.`);
+
+type Attempt<Value> = { kind: "done"; value: Value } | { kind: "failed"; error: StorageError };
+
+export type S3Client = {
+  /** Sends a call. `consume` gets the response, unless that is transient and the call is sent again. */
+  send<Value>(call: Call, consume: (response: Response, watch: Watch) => Promise<Value>): Promise<Value>;
+  /** Sends a call and reads the answer to its end. */
+  exchange(call: Call): Promise<Reply>;
+  presign: Signer["presign"];
+  close(): void;
+};
+
+/** `idleMs` and `backoffMs` are set by tests alone. */
+export const createS3Client = (
+  config: S3Config,
+  { idleMs = IDLE_MS, backoffMs = BACKOFF_MS }: { idleMs?: number; backoffMs?: number } = {},
+): S3Client => {
+  const closing = new AbortController();
+  const signer = createSigner(config);
+
+  const attempt = async <Value>(
+    {
+      method,
+      key,
+      query = {},
+      headers = {},
+      body,
+      bodySha256 = EMPTY_SHA256,
+      canRepeat,
+      idleMs: ownIdleMs = idleMs,
+    }: Call,
+    consume: (response: Response, watch: Watch) => Promise<Value>,
+  ): Promise<Attempt<Value>> => {
+    const watch = startWatch(ownIdleMs, closing.signal);
+    let upload: UploadBody | null = null;
+    try {
+      const signed = await signer.sign({ method, key, query, headers, bodySha256 });
+      upload = body?.(watch) ?? null;
+      const response = await fetch(signed.url, {
+        method,
+        headers: signed.headers,
+        ...(upload ? { body: upload.stream } : {}),
+        signal: watch.signal,
+        // A redirect would take the credentials to another host.
+        redirect: "manual",
+        // The bytes are those that were stored, whatever `Content-Encoding` says.
+        decompress: false,
+        // A connection that the store closes just now fails; what cannot be repeated gets a new one.
+        keepalive: canRepeat,
+      });
+      if (!TRANSIENT.has(response.status)) return { kind: "done", value: await consume(response, watch) };
+      return { kind: "failed", error: unexpected(await readReply(response, watch)) };
+    } catch (error) {
+      watch.stop();
+      const failure = upload?.failure();
+      if (failure) throw failure.error;
+      if (error instanceof StorageError) throw error;
+      // The message of the runtime contains the URL.
+      return { kind: "failed", error: new StorageError("unavailable", "The store did not answer.") };
+    }
+  };
+
+  const send: S3Client["send"] = async (call, consume) => {
+    for (let count = 1; ; count++) {
+      const result = await attempt(call, consume);
+      if (result.kind === "done") return result.value;
+      if (!call.canRepeat || count === ATTEMPTS || closing.signal.aborted) throw result.error;
+      // Full jitter, so that replicas do not come back together.
+      await Bun.sleep(Math.random() * backoffMs * 2 ** count);
+    }
+  };
+
+  return {
+    send,
+    exchange: (call) => send(call, readReply),
+    presign: signer.presign,
+    close: () => closing.abort(),
+  };
+};

@@ -1,0 +1,105 @@
+/** Streams to and from a store that may stop answering: a watch aborts the request when nothing moves. */
+import { StorageError } from "../storage.ts";
+
+/** Aborts a request after a time without progress. */
+export type Watch = {
+  signal: AbortSignal;
+  /** Starts the time anew. */
+  progress(): void;
+  /** Stops the time until the next progress. */
+  pause(): void;
+  abort(): void;
+  /** The request is over. */
+  stop(): void;
+};
+
+/** A watch that aborts `idleMs` after the last progress, or when `closing` aborts. */
+export const startWatch = (idleMs: number, closing: AbortSignal): Watch => {
+  const controller = new AbortController();
+  const abort = (): void => controller.abort();
+  let timer = setTimeout(abort, idleMs);
+  const pause = (): void => clearTimeout(timer);
+  if (closing.aborted) abort();
+  closing.addEventListener("abort", abort);
+  return {
+    signal: controller.signal,
+    progress: () => {
+      pause();
+      timer = setTimeout(abort, idleMs);
+    },
+    pause,
+    abort,
+    stop: () => {
+      pause();
+      closing.removeEventListener("abort", abort);
+    },
+  };
+};
+
+export type UploadBody = {
+  stream: ReadableStream<Uint8Array>;
+  /** Why the source failed, if it did: that is not a failure of the store. */
+  failure(): { error: unknown } | null;
+};
+
+const wrongSize = () => new StorageError("size", "The stream has another size than it was said to have.");
+
+/**
+ * The body of an upload. It fails, and cuts the request, unless the source has exactly `sizeBytes`: so the store keeps
+ * nothing of it. The source may take its time: it is often a client, with a deadline of its own.
+ */
+export const uploadBody = (source: ReadableStream<Uint8Array>, sizeBytes: number, watch: Watch): UploadBody => {
+  const reader = source.getReader();
+  let sent = 0;
+  let failure: { error: unknown } | null = null;
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    try {
+      watch.pause();
+      const { done, value } = await reader.read();
+      watch.progress();
+      sent += value?.byteLength ?? 0;
+      if (sent > sizeBytes || (done && sent < sizeBytes)) throw wrongSize();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    } catch (error) {
+      failure = { error };
+      await reader.cancel().catch(() => {});
+      controller.error(error);
+    }
+  };
+  const cancel = (): Promise<void> => reader.cancel();
+  return { stream: new ReadableStream({ pull, cancel }, { highWaterMark: 0 }), failure: () => failure };
+};
+
+/** Reads a source that should be empty to its end. */
+export const drainEmpty = async (source: ReadableStream<Uint8Array>): Promise<void> => {
+  for await (const chunk of source) if (chunk.byteLength > 0) throw wrongSize();
+};
+
+/**
+ * The body of a response. It fails when the store stops sending while the consumer reads. (That it ends before its
+ * `Content-Length`, Bun finds by itself.)
+ */
+export const downloadBody = (body: ReadableStream<Uint8Array>, watch: Watch): ReadableStream<Uint8Array> => {
+  const reader = body.getReader();
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> => {
+    try {
+      watch.progress();
+      const { done, value } = await reader.read();
+      // What the consumer does with the bytes takes its own time.
+      watch.pause();
+      if (!done) return controller.enqueue(value);
+      watch.stop();
+      controller.close();
+    } catch {
+      watch.stop();
+      controller.error(new StorageError("unavailable", "The store stopped in the middle of a file."));
+    }
+  };
+  const cancel = (): void => {
+    watch.stop();
+    watch.abort();
+  };
+  watch.pause();
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+};

@@ -1,0 +1,380 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { bytesOf, md5Of, streamOf } from "./bytes-testing.ts";
+import type { Range, Storage, Upload } from "./storage.ts";
+import { DRIVERS, type TestStore } from "./testing.ts";
+
+const IS_LONG = process.env["LONG"] === "1";
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(IS_LONG ? 1_800_000 : 300_000);
+
+const MALFORMED_KEYS = [
+  ...["", "/", "..", ".", "a/..", "../a", "a/../b", "/etc/passwd", "a//b", "a/", "/a", "a.b", "a b", "a\0b", "a\nb"],
+  ...["a\\b", "C:", "%2e%2e", "a%2fb", "é", "a?b", "a#b", "~", "a+b", "x".repeat(201), "\u202e", "a\r\nHost: x"],
+];
+
+for (const driver of DRIVERS) {
+  describe.skipIf(driver.missing.length > 0)(`the store on ${driver.name}`, () => {
+    // Swift takes 60 ms for a file on two busy cores.
+    const LISTED = IS_LONG ? (driver.name === "disk" ? 10_000 : 2000) : 130;
+    let store: TestStore;
+    let storage: Storage;
+    let folder: string;
+
+    beforeAll(async () => {
+      folder = await temporaryFolder();
+      store = await driver.open();
+      ({ storage } = store);
+    });
+    afterAll(async () => {
+      await store?.close();
+      await rm(folder, { recursive: true, force: true });
+    });
+
+    const read = async (key: string, range?: Range): Promise<Uint8Array | null> => {
+      const found = await storage.open(key, range);
+      return found && new Uint8Array(await new Response(found.stream).arrayBuffer());
+    };
+    const put = (key: string, bytes: Uint8Array, contentType = "image/png"): Promise<void> =>
+      storage.put(key, { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, contentType);
+
+    test("keeps a local file and its content type", async () => {
+      const bytes = bytesOf(1, 300_000);
+      const path = join(folder, "source");
+      await writeFile(path, bytes);
+      await storage.put("path/one", { path }, "video/mp4");
+      expect(await read("path/one")).toEqual(bytes);
+      const found = await storage.stat("path/one");
+      expect(found).toMatchObject({ sizeBytes: 300_000, contentType: "video/mp4" });
+      expect(Math.abs((found?.modifiedAt.getTime() ?? 0) - Date.now())).toBeLessThan(3_600_000);
+      expect(await Bun.file(path).bytes()).toEqual(bytes);
+    });
+
+    test("keeps a stream of many chunks", async () => {
+      const chunks = Array.from({ length: 50 }, (_, index) => bytesOf(index, index * 997));
+      const bytes = new Uint8Array(Buffer.concat(chunks));
+      await storage.put("stream/many", { stream: streamOf(chunks), sizeBytes: bytes.byteLength }, "image/webp");
+      expect(await read("stream/many")).toEqual(bytes);
+      expect((await storage.open("stream/many"))?.sizeBytes).toBe(bytes.byteLength);
+    });
+
+    test.each(["path", "stream"])("keeps an empty file from a %s", async (kind) => {
+      const path = join(folder, "empty");
+      await writeFile(path, "");
+      await storage.put(
+        `empty/${kind}`,
+        kind === "path" ? { path } : { stream: streamOf([]), sizeBytes: 0 },
+        "image/png",
+      );
+      expect(await read(`empty/${kind}`)).toEqual(new Uint8Array());
+      expect(await storage.stat(`empty/${kind}`)).toMatchObject({ sizeBytes: 0, contentType: "image/png" });
+      await expect(storage.open(`empty/${kind}`, { start: 0, end: 0 })).rejects.toMatchObject({ reason: "range" });
+    });
+
+    test.each([
+      [0, 0],
+      [0, 999_999],
+      [0, 5_000_000],
+      [999_999, 999_999],
+      [262_143, 262_144],
+      [500_000, Number.MAX_SAFE_INTEGER],
+    ])("opens the range from %d to %d", async (start, end) => {
+      const bytes = bytesOf(3, 1_000_000);
+      if ((await storage.stat("range/one")) === null) await put("range/one", bytes);
+      expect(await read("range/one", { start, end })).toEqual(bytes.slice(start, end + 1));
+      expect((await storage.open("range/one", { start, end }))?.sizeBytes).toBe(1_000_000);
+    });
+
+    test("refuses a range behind the last byte, and a malformed one", async () => {
+      await put("range/short", bytesOf(4, 10));
+      await expect(storage.open("range/short", { start: 10, end: 10 })).rejects.toMatchObject({ reason: "range" });
+      for (const [start, end] of [
+        [-1, 2],
+        [2, 1],
+        [0.5, 2],
+        [0, Number.NaN],
+        [0, Number.POSITIVE_INFINITY],
+      ] as const)
+        await expect(storage.open("range/short", { start, end })).rejects.toThrow(TypeError);
+    });
+
+    test("has no file under a key that was not written", async () => {
+      expect(await storage.open("none/one")).toBeNull();
+      expect(await storage.open("none/one", { start: 0, end: 1 })).toBeNull();
+      expect(await storage.stat("none/one")).toBeNull();
+      expect(await storage.copy("none/one", "none/two")).toBe("missing");
+      expect(await storage.stat("none/two")).toBeNull();
+      await storage.delete("none/one");
+    });
+
+    test("overwrites bytes, size and content type", async () => {
+      await put("overwritten/one", bytesOf(5, 1000), "image/png");
+      await put("overwritten/one", bytesOf(6, 10), "image/jpeg");
+      expect(await read("overwritten/one")).toEqual(bytesOf(6, 10));
+      expect(await storage.stat("overwritten/one")).toMatchObject({ sizeBytes: 10, contentType: "image/jpeg" });
+    });
+
+    test.each(["overwritten", "deleted"])("delivers the old bytes to a reader while the file is %s", async (how) => {
+      const key = `reading/${how}`;
+      const bytes = bytesOf(7, 8_000_000);
+      await put(key, bytes);
+      const found = await storage.open(key);
+      if (!found) throw new Error("there is no file");
+      const reader = found.stream.getReader();
+      const chunks = [(await reader.read()).value as Uint8Array];
+      if (how === "overwritten") await put(key, bytesOf(8, 8_000_000));
+      else await storage.delete(key);
+      for (let next = await reader.read(); !next.done; next = await reader.read()) chunks.push(next.value);
+      expect(md5Of(Buffer.concat(chunks))).toBe(md5Of(bytes));
+      expect(await read(key)).toEqual(how === "overwritten" ? bytesOf(8, 8_000_000) : null);
+    });
+
+    test.each([
+      ["one byte more", 999, 1000],
+      ["one byte fewer", 1001, 1000],
+      ["bytes instead of none", 0, 1],
+      ["nothing instead of bytes", 1, 0],
+      ["a megabyte more", 1000, 1_000_000],
+      ["a megabyte fewer", 1_000_000, 1000],
+    ])("refuses a stream with %s and keeps what was there", async (_, sizeBytes, length) => {
+      await put("wrong/size", bytesOf(9, 50));
+      const source = { stream: streamOf([bytesOf(10, length)]), sizeBytes };
+      await expect(storage.put("wrong/size", source, "image/png")).rejects.toMatchObject({ reason: "size" });
+      expect(await read("wrong/size")).toEqual(bytesOf(9, 50));
+      await expect(
+        storage.put("wrong/new", { stream: streamOf([bytesOf(10, length)]), sizeBytes }, "image/png"),
+      ).rejects.toMatchObject({ reason: "size" });
+      expect(await storage.stat("wrong/new")).toBeNull();
+    });
+
+    test("passes the error of a stream on, and keeps nothing of it", async () => {
+      const stream = streamOf([bytesOf(11, 100_000)], new Error("the client is gone"));
+      await expect(storage.put("failing/one", { stream, sizeBytes: 200_000 }, "image/png")).rejects.toThrow(
+        "the client is gone",
+      );
+      expect(await storage.stat("failing/one")).toBeNull();
+    });
+
+    test("copies a file, which no longer depends on its origin", async () => {
+      await put("copied/from", bytesOf(12, 5000), "image/webp");
+      await put("copied/to", bytesOf(13, 6000));
+      expect(await storage.copy("copied/from", "copied/to")).toBe("copied");
+      await put("copied/from", bytesOf(14, 10));
+      await storage.delete("copied/from");
+      expect(await read("copied/to")).toEqual(bytesOf(12, 5000));
+      expect(await storage.stat("copied/to")).toMatchObject({ sizeBytes: 5000, contentType: "image/webp" });
+      await expect(storage.copy("copied/to", "copied/to")).rejects.toThrow(TypeError);
+    });
+
+    test("deletes a file, more than once", async () => {
+      await put("deleted/one", bytesOf(15, 10));
+      await storage.delete("deleted/one");
+      await storage.delete("deleted/one");
+      expect(await read("deleted/one")).toBeNull();
+    });
+
+    test("keeps keys apart that are folders of one another, or differ in case or dashes", async () => {
+      const keys = ["near/a", "near/a/b", "near/a/b/c", "near/A", "near/a-b", "near/a_b", "-near"];
+      for (const [index, key] of keys.entries()) await put(key, bytesOf(index, 20 + index));
+      for (const [index, key] of keys.entries()) expect(await read(key)).toEqual(bytesOf(index, 20 + index));
+    });
+
+    test(`lists ${LISTED} files, each once, in pages as well`, async () => {
+      const keys = Array.from({ length: LISTED }, (_, index) => `listed/one/f-${index}`);
+      for (let index = 0; index < keys.length; index += 8)
+        await Promise.all(keys.slice(index, index + 8).map((key) => put(key, bytesOf(0, 7))));
+      await put("listed/other", bytesOf(0, 1));
+      const all = await Array.fromAsync(storage.list("listed/one/"));
+      expect(all.map(({ key }) => key).sort()).toEqual(keys.sort());
+      expect(new Set(all.map(({ sizeBytes }) => sizeBytes))).toEqual(new Set([7]));
+      expect(all.every(({ modifiedAt }) => Math.abs(modifiedAt.getTime() - Date.now()) < 3_600_000)).toBe(true);
+
+      const paged: string[] = [];
+      for (;;) {
+        const page = await Array.fromAsync(storage.list("listed/", paged.at(-1), 61));
+        expect(page.length).toBeLessThanOrEqual(61);
+        if (page.length === 0) break;
+        paged.push(...page.map(({ key }) => key));
+      }
+      expect(paged.sort()).toEqual([...keys, "listed/other"].sort());
+      // A prefix may end inside a segment, and the cursor may be a key that is gone.
+      expect((await Array.fromAsync(storage.list("listed/o"))).length).toBe(LISTED + 1);
+      const first = all[0]?.key ?? "";
+      await storage.delete(first);
+      expect((await Array.fromAsync(storage.list("listed/one/", first))).length).toBe(LISTED - 1);
+      expect(await Array.fromAsync(storage.list("listed/none"))).toEqual([]);
+      expect(await Array.fromAsync(storage.list("listed/", undefined, 0))).toEqual([]);
+    });
+
+    test.each(MALFORMED_KEYS)("refuses the key %j everywhere", async (key) => {
+      const expiresAt = new Date(Date.now() + 60_000);
+      const upload = { contentType: "image/png", sizeBytes: 1, md5: md5Of(bytesOf(0, 1)), expiresAt };
+      await expect(put(key, bytesOf(0, 1))).rejects.toThrow(TypeError);
+      await expect(storage.open(key)).rejects.toThrow(TypeError);
+      await expect(storage.stat(key)).rejects.toThrow(TypeError);
+      await expect(storage.copy(key, "a")).rejects.toThrow(TypeError);
+      await expect(storage.copy("a", key)).rejects.toThrow(TypeError);
+      await expect(storage.delete(key)).rejects.toThrow(TypeError);
+      await expect(storage.signPut(key, upload)).rejects.toThrow(TypeError);
+      await expect(storage.signGet(key, expiresAt)).rejects.toThrow(TypeError);
+      expect(() => storage.list("", key)).toThrow(TypeError);
+    });
+
+    test.each(["../", "/", "a//", "a.b", "%2e", "a b", "é"])("refuses the prefix %j", (prefix) => {
+      expect(() => storage.list(prefix)).toThrow(TypeError);
+    });
+
+    test.each([
+      "",
+      "image",
+      "image/",
+      "Image/png",
+      "image/png; charset=utf-8",
+      "a/b\r\nx: y",
+      "a/b\n",
+      `a/${"b".repeat(64)}`,
+    ])("refuses the content type %j", async (contentType) => {
+      await expect(put("type/one", bytesOf(0, 1), contentType)).rejects.toThrow(TypeError);
+    });
+
+    describe("a signed PUT", () => {
+      const bytes = bytesOf(20, 70_000);
+      const uploadOf = (change: Partial<Upload> = {}): Upload => ({
+        contentType: "video/mp4",
+        sizeBytes: bytes.byteLength,
+        md5: md5Of(bytes),
+        expiresAt: new Date(Date.now() + 900_000),
+        ...change,
+      });
+      const send = (
+        url: string,
+        headers: Record<string, string>,
+        body: Uint8Array<ArrayBuffer> | ReadableStream<Uint8Array>,
+      ) => fetch(url, { method: "PUT", headers, body });
+      let count = 0;
+      const newKey = (): string => `signed/${count++}`;
+      const isRefused = async (key: string, response: Response): Promise<void> => {
+        expect(response.status).toBeGreaterThanOrEqual(400);
+        expect(response.status).toBeLessThan(500);
+        await response.text();
+        expect(await storage.stat(key)).toBeNull();
+      };
+
+      test("stores exactly the bytes that were signed, more than once", async () => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        for (let round = 0; round < 2; round++) expect((await send(url, headers, bytes)).status).toBe(200);
+        expect(await read(key)).toEqual(bytes);
+        expect(await storage.stat(key)).toMatchObject({ sizeBytes: bytes.byteLength, contentType: "video/mp4" });
+      });
+
+      test("stores an empty file", async () => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf({ sizeBytes: 0, md5: md5Of(new Uint8Array()) }));
+        expect((await send(url, headers, new Uint8Array())).status).toBe(200);
+        expect(await read(key)).toEqual(new Uint8Array());
+      });
+
+      test.each([
+        ["one byte more", new Uint8Array([...bytes, 0])],
+        ["one byte fewer", bytes.slice(0, -1)],
+        ["no bytes", new Uint8Array()],
+        ["other bytes", bytesOf(21, 70_000)],
+        ["one bit changed", bytes.map((byte, index) => (index === 69_999 ? byte ^ 1 : byte))],
+      ])("refuses %s", async (_, body) => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        await isRefused(key, await send(url, headers, body));
+      });
+
+      test("refuses other bytes with their own MD5", async () => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        const other = bytesOf(21, 70_000);
+        await isRefused(key, await send(url, { ...headers, "Content-MD5": md5Of(other) }, other));
+      });
+
+      test.each(["Content-Type", "Content-MD5"])("refuses a request without %s", async (name) => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        const { [name]: _, ...rest } = headers;
+        await isRefused(key, await send(url, rest, bytes));
+      });
+
+      test("refuses another content type", async () => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        await isRefused(key, await send(url, { ...headers, "Content-Type": "text/html" }, bytes));
+      });
+
+      test("refuses a body without a Content-Length", async () => {
+        const key = newKey();
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        await isRefused(key, await send(url, headers, streamOf([bytes])));
+      });
+
+      test("refuses another key, another signature and another method", async () => {
+        const [key, victim] = [newKey(), newKey()];
+        const { url, headers } = await storage.signPut(key, uploadOf());
+        const other = await storage.signPut(victim, uploadOf());
+        const at = url.length - 1;
+        const altered = url.slice(0, at) + (url.at(at) === "0" ? "1" : "0");
+        await isRefused(key, await send(altered, headers, bytes));
+        if (storage.served === null) await isRefused(victim, await send(url.replace(key, victim), headers, bytes));
+        const mixed = (other.url.match(/^.*(?=[.=])/)?.[0] ?? "") + (url.match(/[.=][^.=]*$/)?.[0] ?? "");
+        await isRefused(victim, await send(mixed, headers, bytes));
+        await isRefused(key, await fetch(url));
+      });
+
+      test("refuses what has expired", async () => {
+        const key = newKey();
+        store.clock.behindMs = 3_600_000;
+        const expiresAt = new Date(Date.now() - 2000);
+        const { url, headers } = await storage.signPut(key, uploadOf({ expiresAt }));
+        store.clock.behindMs = 0;
+        await isRefused(key, await send(url, headers, bytes));
+      });
+
+      test.each<[string, Partial<Upload>]>([
+        ["no MD5", { md5: "" }],
+        ["an MD5 in hex", { md5: "d41d8cd98f00b204e9800998ecf8427e" }],
+        ["an MD5 that is not canonical", { md5: "1B2M2Y8AsgTpgAmY7PhCfh==" }],
+        ["a negative size", { sizeBytes: -1 }],
+        ["half a byte", { sizeBytes: 1.5 }],
+        ["a content type with parameters", { contentType: "image/png; x=y" }],
+        ["an end in the past", { expiresAt: new Date(Date.now() - 1000) }],
+        ["an end after more than a week", { expiresAt: new Date(Date.now() + 8 * 86_400_000) }],
+        ["no end", { expiresAt: new Date(Number.NaN) }],
+      ])("is not made for %s", async (_, change) => {
+        await expect(storage.signPut("signed/never", uploadOf(change))).rejects.toThrow(TypeError);
+      });
+    });
+
+    describe("a signed GET", () => {
+      const soon = () => new Date(Date.now() + 900_000);
+
+      test("serves the file and no other", async () => {
+        await put("served/one", bytesOf(30, 5000));
+        await put("served/two", bytesOf(31, 5000));
+        const url = await storage.signGet("served/one", soon());
+        expect(new Uint8Array(await (await fetch(url)).arrayBuffer())).toEqual(bytesOf(30, 5000));
+        const at = url.length - 1;
+        expect((await fetch(url.slice(0, at) + (url.at(at) === "0" ? "1" : "0"))).status).toBe(403);
+        if (storage.served === null) expect((await fetch(url.replace("one", "two"))).status).toBe(403);
+        const write = await fetch(url, { method: "PUT", body: "x" });
+        expect(write.status).toBeGreaterThanOrEqual(400);
+        expect(await read("served/one")).toEqual(bytesOf(30, 5000));
+      });
+
+      test("refuses what has expired", async () => {
+        store.clock.behindMs = 3_600_000;
+        const url = await storage.signGet("served/one", new Date(Date.now() - 2000));
+        store.clock.behindMs = 0;
+        expect((await fetch(url)).status).toBe(403);
+        await expect(storage.signGet("served/one", new Date(Date.now() - 1000))).rejects.toThrow(TypeError);
+      });
+    });
+  });
+}

@@ -1,0 +1,41 @@
+/** Starts a real browser, if one is installed. */
+import { type Browser, chromium } from "playwright-core";
+import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
+
+export type { Browser, BrowserContext, Page } from "playwright-core";
+
+/** Path of the browser's executable; undefined if none is installed. */
+export const BROWSER = ["chromium", "chromium-browser", "google-chrome"].map((name) => Bun.which(name)).find(Boolean);
+
+/** Starts the browser headless, with `home` as its home directory. */
+export const launchBrowser = (home: string): Promise<Browser> =>
+  chromium.launch({
+    executablePath: BROWSER as string,
+    env: { HOME: home, PATH: process.env["PATH"] ?? "" },
+    // The sandbox does not work as root, as in a container. The other flags prevent the browser's own network requests.
+    args: [
+      "--no-sandbox",
+      "--disable-gpu",
+      "--disable-quic",
+      "--disable-background-networking",
+      "--disable-component-update",
+      "--disable-sync",
+    ],
+  });
+
+let shared: Promise<Browser> | null = null;
+
+const launchShared = async (): Promise<Browser> => {
+  const home = await temporaryFolder();
+  removeAtEnd(home);
+  return launchBrowser(home);
+};
+
+/**
+ * The browser that the test files of this process share, because its start takes two seconds of processor time. Close the
+ * contexts, which share nothing. The browser ends with this process, whose end closes the pipe to it.
+ */
+export const sharedBrowser = (): Promise<Browser> => {
+  shared ??= launchShared();
+  return shared;
+};

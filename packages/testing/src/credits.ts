@@ -1,0 +1,75 @@
+/** Credits and sessions for tests, written as the operator and the API would. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
+import { type Caller, findCredential } from "@realtime-avatar/db/statements/callers";
+import { type CreditMovement, type MoveOutcome, moveCredits } from "@realtime-avatar/db/statements/credits";
+import { openUsageSession, type SessionRequest } from "@realtime-avatar/db/statements/usage-sessions";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { random } from "./random-bytes.ts";
+import { operatorOrigin, seedKey } from "./seeds.ts";
+
+/** Credit micros of a second in tests. */
+export const PRICE = 1_000_000;
+
+/** Creates a key with every scope, and returns it as a caller with its record. */
+export const seedCaller = async (
+  db: Db,
+  tenantId: TenantId,
+  request: Partial<CreateApiKey> = {},
+  parent?: ApiKeyRecord,
+): Promise<{ caller: Caller; record: ApiKeyRecord; apiKey: string }> => {
+  const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"], ...request }, parent);
+  const found = await findCredential(db, secret.keyId);
+  if (!found) throw new Error("no caller");
+  return { caller: found.caller, record, apiKey: secret.reveal() };
+};
+
+/** Makes a movement of the operator; by default a live grant of 100 seconds without a reference. */
+export const seedMovement = (
+  db: Db,
+  tenantId: TenantId,
+  changes: Partial<CreditMovement> = {},
+): Promise<MoveOutcome> => {
+  const origin = operatorOrigin();
+  const entry: CreditMovement = {
+    tenantId,
+    id: newId("ent", origin.now, random),
+    environment: "live",
+    kind: "grant",
+    amount: 100 * PRICE,
+    sessionId: null,
+    reference: null,
+    requestId: origin.requestId,
+    createdAt: origin.now,
+    ...changes,
+  };
+  return moveCredits(db, entry, auditEvent("credits.granted", entry, origin));
+};
+
+/** Opens a session of ten seconds, and returns its id. Throws when it is refused. */
+export const seedSession = async (
+  db: Db,
+  caller: Caller,
+  changes: Partial<SessionRequest> = {},
+): Promise<SessionId> => {
+  const { now, requestId } = operatorOrigin();
+  const request: SessionRequest = {
+    id: newId("ses", now, random),
+    environment: caller.environment,
+    avatarId: null,
+    maxSeconds: 10,
+    minSeconds: 10,
+    price: PRICE,
+    startSeconds: 120,
+    metadata: {},
+    entryId: newId("ent", now, random),
+    requestId,
+    createdAt: now,
+    ...changes,
+  };
+  const outcome = await openUsageSession(db, request, caller);
+  if (outcome.kind !== "written") throw new Error(`the session was not opened: ${outcome.kind}`);
+  return request.id;
+};

@@ -1,0 +1,218 @@
+/**
+ * A model of the credits of one tenant: what each operation answers, and every counter after it. Pure: no database, no
+ * clock. Amounts are in credit micros. A session is overdue when `expire` says so.
+ */
+import type { EntryKind } from "@realtime-avatar/domain/credits/entry";
+import type { SessionStatus } from "@realtime-avatar/domain/credits/status";
+import type { Environment } from "@realtime-avatar/domain/environment";
+
+export type ModelKey = {
+  id: string;
+  environment: Environment;
+  /** The ids of its ancestors. */
+  lineage: readonly string[];
+  cap: number | null;
+  version: number;
+  isRevoked: boolean;
+  settled: number;
+  reserved: number;
+};
+
+export type ModelSession = {
+  id: string;
+  environment: Environment;
+  keyId: string;
+  /** The keys that it is charged to, in the order of their ids. */
+  line: readonly ModelKey[];
+  status: SessionStatus;
+  reserved: number;
+  used: number;
+  price: number;
+  isOverdue: boolean;
+  refunded: number;
+};
+
+/** A caller as its look-up found it: the version may be outdated. */
+export type ModelCaller = { keyId: string; version: number };
+
+export type ModelRequest = {
+  id: string;
+  caller: ModelCaller;
+  /** The status of the avatar; "absent" when the caller has no such avatar, null when the request names none. */
+  avatar: "ready" | "draft" | "deleted" | "absent" | null;
+  maxSeconds: number;
+  minSeconds: number;
+  price: number;
+  claim: string | null;
+};
+
+type Entry = { kind: EntryKind; environment: Environment; amount: number; sessionId: string | null };
+export type ModelOpened =
+  | { kind: "written"; reserved: number }
+  | { kind: "replayed"; reserved: number }
+  | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
+  | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" };
+export type ModelOutcome = "written" | "session_closed" | "not_found" | "stale";
+export type ModelMoved = "written" | "repeated" | "reference_used" | "insufficient" | "too_large" | "not_found";
+
+const account = () => ({ granted: 0, forfeited: 0, settled: 0, reserved: 0 });
+const MOST = 2 ** 53 - 1;
+
+export class CreditModel {
+  readonly accounts = { live: account(), test: account() };
+  readonly keys = new Map<string, ModelKey>();
+  readonly sessions = new Map<string, ModelSession>();
+  readonly entries: Entry[] = [];
+  readonly #claims = new Map<string, number>();
+  readonly #references = new Map<string, string>();
+
+  addKey(key: Pick<ModelKey, "id" | "environment" | "lineage" | "cap" | "version">): void {
+    this.keys.set(key.id, { ...key, isRevoked: false, settled: 0, reserved: 0 });
+  }
+
+  key(id: string): ModelKey {
+    const key = this.keys.get(id);
+    if (!key) throw new Error(`the model has no key ${id}`);
+    return key;
+  }
+
+  available(environment: Environment): number {
+    const { granted, forfeited, settled, reserved } = this.accounts[environment];
+    return granted - forfeited - settled - reserved;
+  }
+
+  isValid({ keyId, version }: ModelCaller): boolean {
+    const key = this.key(keyId);
+    return key.version === version && [...key.lineage, keyId].every((id) => !this.key(id).isRevoked);
+  }
+
+  open({ id, caller, avatar, maxSeconds, minSeconds, price, claim }: ModelRequest): ModelOpened {
+    if (!this.isValid(caller)) return { kind: "stale" };
+    const key = this.key(caller.keyId);
+    const claimed = claim === null ? undefined : this.#claims.get(`${key.id} ${claim}`);
+    if (claimed !== undefined) return { kind: "replayed", reserved: claimed };
+    if (avatar === "absent" || avatar === "deleted") return { kind: "avatar_not_found" };
+    if (avatar === "draft") return { kind: "avatar_not_ready" };
+    const line = [...key.lineage, key.id]
+      .map((id) => this.key(id))
+      .filter(({ environment }) => environment === key.environment)
+      .sort((a, b) => (a.id < b.id ? -1 : 1));
+    let seconds = maxSeconds;
+    for (const { id, cap, settled, reserved } of line) {
+      if (cap === null) continue;
+      seconds = Math.min(seconds, Math.floor((cap - settled - reserved) / price));
+      if (seconds < minSeconds) return { kind: "spend_limit_exceeded", limitedBy: id === key.id ? "self" : "ancestor" };
+    }
+    seconds = Math.min(seconds, Math.floor(this.available(key.environment) / price));
+    if (seconds < minSeconds) return { kind: "insufficient_credits" };
+
+    const reserved = seconds * price;
+    const { environment } = key;
+    const state = { status: "reserved", reserved, used: 0, price, isOverdue: false, refunded: 0 } as const;
+    this.sessions.set(id, { id, environment, keyId: key.id, line, ...state });
+    for (const counters of [this.accounts[environment], ...line]) counters.reserved += reserved;
+    this.#add("hold", environment, reserved, id);
+    if (claim !== null) this.#claims.set(`${key.id} ${claim}`, reserved);
+    return { kind: "written", reserved };
+  }
+
+  report(id: string, used: number, caller: ModelCaller): ModelOutcome {
+    if (!this.isValid(caller)) return "stale";
+    const session = this.sessions.get(id);
+    if (session?.environment !== this.key(caller.keyId).environment) return "not_found";
+    if (!isOpen(session) || session.isOverdue) return "session_closed";
+    session.status = "started";
+    session.used = Math.min(session.reserved, Math.max(session.used, used));
+    return "written";
+  }
+
+  /** Whether the call of a session must end, as a report says. */
+  mustEnd(id: string): boolean {
+    const session = this.sessions.get(id);
+    if (!session) return true;
+    const { lineage } = this.key(session.keyId);
+    return (
+      [...lineage, session.keyId].some((key) => this.key(key).isRevoked) ||
+      session.line.some(({ cap, settled, reserved }) => cap !== null && settled + reserved > cap)
+    );
+  }
+
+  /** `elapsedSeconds`: whole seconds since the first report. */
+  release(
+    id: string,
+    { isEngine, used }: { isEngine: boolean; used: number | null },
+    caller: ModelCaller,
+    elapsedSeconds: number,
+  ): ModelOutcome {
+    if (!this.isValid(caller)) return "stale";
+    const session = this.sessions.get(id);
+    if (session?.environment !== this.key(caller.keyId).environment) return "not_found";
+    if (!isEngine && !session.line.some((key) => key.id === caller.keyId)) return "not_found";
+    if (isOpen(session)) {
+      if (session.isOverdue) this.#close(session, session.used, "expire");
+      else if (isEngine) this.#close(session, used ?? session.used, "release");
+      else {
+        const isStarted = session.status === "started";
+        this.#close(session, isStarted ? Math.max(session.used, elapsedSeconds * session.price) : 0, "release");
+      }
+    }
+    return isEngine && used !== null && Math.min(used, session.reserved) !== session.used
+      ? "session_closed"
+      : "written";
+  }
+
+  expire(id: string): void {
+    const session = this.sessions.get(id);
+    if (session && isOpen(session)) session.isOverdue = true;
+  }
+
+  /** Returns how many sessions it closes. */
+  sweep(): number {
+    const overdue = [...this.sessions.values()].filter((session) => isOpen(session) && session.isOverdue);
+    for (const session of overdue) this.#close(session, session.used, "expire");
+    return overdue.length;
+  }
+
+  move(
+    kind: "grant" | "void" | "adjust",
+    { environment, amount, sessionId, reference }: Omit<Entry, "kind"> & { reference: string | null },
+  ): ModelMoved {
+    const counters = this.accounts[environment];
+    const session = sessionId === null ? undefined : this.sessions.get(sessionId);
+    if (kind === "adjust" && session?.environment !== environment) return "not_found";
+    const earlier = reference === null ? undefined : this.#references.get(`${environment} ${reference}`);
+    const same = `${kind} ${amount} ${sessionId}`;
+    if (earlier !== undefined) return earlier === same ? "repeated" : "reference_used";
+    if (kind === "grant" && amount > MOST - counters.granted) return "too_large";
+    if (kind === "void" && amount > this.available(environment)) return "insufficient";
+    if (kind === "adjust" && session) {
+      if (amount > (isOpen(session) ? 0 : session.used - session.refunded)) return "insufficient";
+      session.refunded += amount;
+      for (const one of [counters, ...session.line]) one.settled -= amount;
+    }
+    if (kind === "grant") counters.granted += amount;
+    if (kind === "void") counters.forfeited += amount;
+    if (reference !== null) this.#references.set(`${environment} ${reference}`, same);
+    this.#add(kind, environment, amount, sessionId);
+    return "written";
+  }
+
+  #close(session: ModelSession, charge: number, rest: "release" | "expire"): void {
+    const charged = Math.min(session.reserved, charge);
+    for (const counters of [this.accounts[session.environment], ...session.line]) {
+      counters.reserved -= session.reserved;
+      counters.settled += charged;
+    }
+    session.status = rest === "expire" && session.status === "reserved" ? "failed" : "released";
+    session.used = charged;
+    this.#add("settle", session.environment, charged, session.id);
+    this.#add(rest, session.environment, session.reserved - charged, session.id);
+  }
+
+  #add(kind: EntryKind, environment: Environment, amount: number, sessionId: string | null): void {
+    this.entries.push({ kind, environment, amount, sessionId });
+  }
+}
+
+export const isOpen = ({ status }: Pick<ModelSession, "status">): boolean =>
+  status === "reserved" || status === "started";

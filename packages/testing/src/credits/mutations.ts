@@ -1,0 +1,145 @@
+/**
+ * Faults that the tests of credits must find, each a change of the text of the database functions. `MUTATION` names one, or one
+ * of people: then the tests run on functions with this fault.
+ */
+import { CREATE_FUNCTIONS, FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
+import type { TestDb } from "../database.ts";
+import { PEOPLE_MUTATIONS } from "../people/mutations.ts";
+
+type Replacement = readonly [original: string, faulty: string];
+
+export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> = {
+  "no lock on the meters": [["for no key update of meter", ""]],
+  "no lock on the account": [["for no key update of account", ""]],
+  "no lock on the session of a release": [
+    [
+      "and (p_is_engine or p_caller.id = any (lineage))\n  for no key update;",
+      "and (p_is_engine or p_caller.id = any (lineage));",
+    ],
+  ],
+  "no lock on the session of a report": [
+    [
+      "and environment = p_environment and id = p_session_id\n  for no key update;\n  v_now := date_trunc",
+      "and environment = p_environment and id = p_session_id;\n  v_now := date_trunc",
+    ],
+  ],
+  "the account before the meters": [
+    [
+      "  v_used := rta.lock_meters(",
+      "  v_available := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_used := rta.lock_meters(",
+    ],
+  ],
+  "the account before the meters when sessions end": [
+    [
+      "begin\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
+      "begin\n  perform rta.lock_accounts(array_agg(tenant_id), array_agg(environment))\n  from (select distinct tenant_id, environment from unnest(p_closings) order by 1, 2) account;\n  perform rta.lock_meters(array_agg(tenant_id), array_agg(api_key_id))",
+    ],
+  ],
+  "meters in no order": [
+    [
+      "order by meter.tenant_id, meter.api_key_id\n      for no key update of meter",
+      "order by random()\n      for no key update of meter",
+    ],
+  ],
+  "accounts in no order": [
+    ["order by account.tenant_id, account.environment\n      for", "order by random()\n      for"],
+  ],
+  "caps before the lock on the keys": [
+    [
+      "v_valid_until timestamptz[] := rta.lock_callers(p_callers, p_caller_at, p_wait); -- for each request, its caller\n  v_counters",
+      "v_valid_until timestamptz[] := array_fill('infinity'::timestamptz, array[cardinality(p_caller_at)]);\n  v_counters",
+    ],
+    [
+      "  v_used := rta.lock_meters(v",
+      "  v_valid_until := rta.lock_callers(p_callers, p_caller_at, p_wait);\n  v_used := rta.lock_meters(v",
+    ],
+  ],
+  "the balance before the lock on the meters": [
+    [
+      "  v_used := rta.lock_meters(v",
+      "  v_available := array(select granted - forfeited - settled - reserved from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_used := rta.lock_meters(v",
+    ],
+    ["  v_available := rta.lock_accounts(v_counters", "  perform rta.lock_accounts(v_counters"],
+  ],
+  "an absolute update of meters": [
+    ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
+    [
+      "  v_used := rta.lock_meters(v",
+      "  v_before := array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at);\n  v_used := rta.lock_meters(v",
+    ],
+    [
+      "set reserved = meter.reserved + held.amount\n  from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids, v_admitted.meters_held)\n    held (tenant_id, api_key_id, amount)",
+      "set reserved = held.before + held.amount\n  from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids, v_admitted.meters_held, v_before)\n    held (tenant_id, api_key_id, amount, before)",
+    ],
+  ],
+  "an absolute update of the account": [
+    ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
+    [
+      "  v_used := rta.lock_meters(v",
+      "  v_before := array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_used := rta.lock_meters(v",
+    ],
+    [
+      "set reserved = account.reserved + held.amount, version = account.version + 1, updated_at = now()\n  from unnest(v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held)\n    held (tenant_id, environment, amount)",
+      "set reserved = held.before + held.amount, version = account.version + 1, updated_at = now()\n  from unnest(v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held, v_before)\n    held (tenant_id, environment, amount, before)",
+    ],
+  ],
+  "a sweep that ignores the lease": [
+    ["and (tenant_id, expires_at) <= (p_tenant_id, now())", "and (tenant_id, expires_at) <= (p_tenant_id, 'infinity')"],
+  ],
+  "a sweep that checks the lease before the lock": [
+    [
+      "where ended_at is null\n        and (tenant_id, expires_at) >= (p_tenant_id, '-infinity') and (tenant_id, expires_at) <= (p_tenant_id, now())\n      order by tenant_id, expires_at",
+      "where tenant_id = p_tenant_id and id in (select id from public.usage_sessions where ended_at is null and expires_at <= now() and tenant_id = p_tenant_id)\n      order by tenant_id, expires_at",
+    ],
+  ],
+  "a release that trusts the caller's figure": [
+    ["elsif p_is_engine then", "elsif p_used is not null or p_is_engine then"],
+  ],
+  "a report that may lower the figure": [["least(reserved, greatest(used, p_used))", "least(reserved, p_used)"]],
+  "a report above the hold": [["least(reserved, greatest(used, p_used))", "greatest(used, p_used)"]],
+  "a release above the hold": [
+    ["least(v_session.reserved, coalesce(p_used, v_session.used))", "coalesce(p_used, v_session.used)"],
+  ],
+  "a release that frees nothing": [
+    [
+      "set reserved = reserved - v_change.reserved, settled = settled + v_change.charged\n",
+      "set reserved = reserved - v_change.charged, settled = settled + v_change.charged\n",
+    ],
+  ],
+  "test use counts against live caps": [["and key.environment = own.environment", ""]],
+  "only the key's own cap": [["key.id = any (own.lineage || own.id)", "key.id = own.id"]],
+  "a refused request takes its credits": [
+    [
+      "outcomes[v_request.at].kind := 'insufficient_credits';",
+      "outcomes[v_request.at].kind := 'insufficient_credits';\n      accounts_held[v_request.account_at] := accounts_held[v_request.account_at] + 1;",
+    ],
+  ],
+  "validity before the last lock": [["when (valid_until > p_now and", "when (valid_until is not null and"]],
+  "claims without a look at those that exist": [
+    ["and claim.created_at > now() - interval '24 hours'\n    limit 1", "and false\n    limit 1"],
+  ],
+  "avatars of the other environment": [["      and avatar.environment = request.environment\n", ""]],
+};
+
+/** The text that creates the functions with this fault. Throws when the fault does not fit their present text. */
+export const faultyFunctions = (name: string): string => {
+  let text = CREATE_FUNCTIONS;
+  for (const replacement of CREDIT_MUTATIONS[name] ?? PEOPLE_MUTATIONS[name] ?? []) {
+    const [from, to] = replacement.map((one) => one.replaceAll("rta.", `${FUNCTIONS_SCHEMA}.`)) as [string, string];
+    if (!text.includes(from)) throw new Error(`${name}: the functions do not contain ${from}`);
+    text = text.replaceAll(from, to);
+  }
+  if (text === CREATE_FUNCTIONS) throw new Error(`${name} changes nothing`);
+  return text;
+};
+
+/** Gives the functions of a database the fault that `MUTATION` names. */
+export const mutate = async ({ client }: TestDb): Promise<void> => {
+  const name = process.env["MUTATION"];
+  if (name === undefined) return;
+  const text = faultyFunctions(name);
+  await client.begin(async (transaction) => {
+    await transaction.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
+    await transaction.unsafe(text);
+  });
+};

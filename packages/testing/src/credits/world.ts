@@ -1,0 +1,295 @@
+/** One tenant at a real database beside its model: each operation is done to both, and returns both answers. */
+import { openUsageSessions } from "@realtime-avatar/db/functions/generated";
+import { updateApiKey } from "@realtime-avatar/db/statements/api-keys";
+import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
+import { type Caller, findCredential } from "@realtime-avatar/db/statements/callers";
+import { moveCredits } from "@realtime-avatar/db/statements/credits";
+import { releaseSession, reportUsage, sweepSessions } from "@realtime-avatar/db/statements/usage-sessions";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import type { TestDb } from "../database.ts";
+import { random } from "../random-bytes.ts";
+import { operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
+import { CreditModel, type ModelOpened, type ModelRequest } from "./model.ts";
+
+export type Both<Answer> = { stored: Answer; expected: Answer };
+const AVATARS = ["ready", "draft", "deleted"] as const;
+
+/** A request: which caller (the position of its key), and what it wants. */
+export type Wanted = Pick<ModelRequest, "avatar" | "maxSeconds" | "minSeconds" | "price" | "claim"> & {
+  key: number;
+  /** Whether it uses the look-up from the beginning, although the key may have changed since. */
+  isOld: boolean;
+};
+
+export type NewKey = {
+  /** The position of its parent; null for a root. */
+  parent: number | null;
+  environment: Environment;
+  cap: number | null;
+  /** False as if an older version of the service had created it. */
+  isMetered: boolean;
+};
+
+export class CreditWorld {
+  readonly model = new CreditModel();
+  readonly records: ApiKeyRecord[] = [];
+  readonly sessions: SessionId[] = [];
+  readonly #first: Caller[] = [];
+  readonly #callers: Caller[] = [];
+  readonly #avatars = new Map<string, AvatarId>();
+
+  private constructor(
+    readonly db: TestDb,
+    readonly tenantId: TenantId,
+  ) {}
+
+  /** Creates a tenant with keys and no credits. */
+  static async create(db: TestDb, keys: readonly NewKey[]): Promise<CreditWorld> {
+    const world = new CreditWorld(db, await seedTenant(db));
+    await db.client`
+      update credit_accounts set granted = 0 where tenant_id = ${world.tenantId}`;
+    await db.client.begin(async (transaction) => {
+      // The grant of a new tenant is no part of the history.
+      await transaction`alter table credit_entries disable trigger credit_entries_append_only`;
+      await transaction`delete from credit_entries where tenant_id = ${world.tenantId}`;
+      await transaction`alter table credit_entries enable trigger credit_entries_append_only`;
+    });
+    for (const key of keys) await world.#addKey(key);
+    for (const environment of ["live", "test"] as const) {
+      for (const status of AVATARS) await world.#addAvatar(environment, status);
+    }
+    return world;
+  }
+
+  async #addKey({ parent, environment, cap, isMetered }: NewKey) {
+    const above = parent === null ? undefined : this.records[parent];
+    const request = { environment, scopes: ["*"] as ["*"], spendLimitCreditMicros: cap };
+    const { record, secret } = await seedKey(this.db, this.tenantId, request, above);
+    const found = await findCredential(this.db, secret.keyId);
+    if (!found) throw new Error("no caller");
+    if (!isMetered) await this.db.client`delete from api_key_meters where api_key_id = ${record.id}`;
+    this.records.push(record);
+    this.#first.push(found.caller);
+    this.#callers.push(found.caller);
+    this.model.addKey(Object.assign({}, record, { cap }));
+  }
+
+  async #addAvatar(environment: Environment, status: (typeof AVATARS)[number]) {
+    const id = newId("ava", new Date(), random);
+    await this.db.client`
+      insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings,
+        metadata, version, created_at, updated_at)
+      values (${this.tenantId}, ${id}, ${environment}, 'n', 'image', 'm', ${status}, 0, '{}', '{}', 1, now(), now())`;
+    this.#avatars.set(`${environment} ${status}`, id);
+  }
+
+  caller(key: number, isOld = false): Caller {
+    return (isOld ? this.#first : this.#callers)[key % this.records.length] as Caller;
+  }
+
+  avatarOf({ environment }: Caller, avatar: Wanted["avatar"]): AvatarId | null {
+    if (avatar === null) return null;
+    // Absent: an avatar of the other environment.
+    const other = environment === "live" ? "test" : "live";
+    return this.#avatars.get(avatar === "absent" ? `${other} ready` : `${environment} ${avatar}`) as AvatarId;
+  }
+
+  #ask({ key, isOld, ...request }: Wanted, now: Date): Asked {
+    return { ...request, world: this, caller: this.caller(key, isOld), id: newId("ses", now, random) };
+  }
+
+  /** Opens sessions in one call of the function. `wait`: see lock_caller; for a batch of one. */
+  async open(wanted: readonly Wanted[], wait = false): Promise<Both<ModelOpened>[]> {
+    const now = new Date();
+    const claimed = new Set<string>();
+    const asked = wanted
+      .map((one) => this.#ask(one, now))
+      .filter(({ caller, claim }) => {
+        const name = `${caller.id} ${claim}`;
+        // A batch has each claim once, as `batchedWrite` keeps it.
+        const isRepeated = claim !== null && claimed.has(name);
+        claimed.add(name);
+        return !isRepeated;
+      });
+    const rows = await openAll(this.db, asked, now, wait);
+    return asked.map(({ caller, ...request }, at) => {
+      const { kind, limitedBy, reserved, figures } = rows[at] ?? {};
+      const held = Number(reserved ?? (figures as { reservedCreditMicros?: number } | null)?.reservedCreditMicros ?? 0);
+      const stored = { kind, ...(limitedBy ? { limitedBy } : {}), ...(held ? { reserved: held } : {}) } as ModelOpened;
+      if (kind === "written") this.sessions.push(request.id);
+      const expected = this.model.open({ ...request, caller: { keyId: caller.id, version: caller.version } });
+      return { stored, expected };
+    });
+  }
+
+  /** Opens a session for each of several tenants in one call, outside of their models. Returns the kind of each outcome. */
+  static async openTogether(
+    db: TestDb,
+    all: readonly { world: CreditWorld; wanted: Wanted }[],
+  ): Promise<(string | null)[]> {
+    const now = new Date();
+    const rows = await openAll(
+      db,
+      all.map(({ world, wanted }) => world.#ask(wanted, now)),
+      now,
+      false,
+    );
+    return rows.map(({ kind }) => kind);
+  }
+
+  session(at: number): SessionId {
+    return this.sessions[at % Math.max(1, this.sessions.length)] ?? newId("ses", new Date(), random);
+  }
+
+  async report(id: SessionId, used: number, key: number): Promise<Both<string>> {
+    const caller = this.caller(key);
+    const outcome = await reportUsage(this.db, id, { used, leaseSeconds: 3600 }, caller);
+    const expected = this.model.report(id, used, { keyId: caller.id, version: caller.version });
+    if (outcome.kind !== "written") return { stored: outcome.kind, expected };
+    const session = this.model.sessions.get(id);
+    return {
+      stored: `${outcome.kind} ${outcome.mustEnd} ${outcome.session.used} ${outcome.session.status}`,
+      expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
+    };
+  }
+
+  async release(id: SessionId, isEngine: boolean, used: number | null, key: number): Promise<Both<string>> {
+    const caller = this.caller(key);
+    const outcome = await releaseSession(this.db, id, { isEngine, used, reason: null }, caller, operatorOrigin());
+    const stored = "session" in outcome ? outcome.session : null;
+    // The clock of the database decides how long the session has run.
+    const elapsed = stored?.startedAt && stored.endedAt ? stored.endedAt.getTime() - stored.startedAt.getTime() : 0;
+    const by = { keyId: caller.id, version: caller.version };
+    const expected = this.model.release(id, { isEngine, used }, by, Math.floor(elapsed / 1000));
+    if (!stored) return { stored: outcome.kind, expected };
+    const session = this.model.sessions.get(id);
+    return {
+      stored: `${outcome.kind} ${stored.used} ${stored.status}`,
+      expected: `${expected} ${session?.used} ${session?.status}`,
+    };
+  }
+
+  /** Lets the session have been started that much earlier. */
+  async age(id: SessionId, seconds: number): Promise<void> {
+    await this.db.client`
+      update usage_sessions set started_at = started_at - make_interval(secs => ${seconds})
+      where tenant_id = ${this.tenantId} and id = ${id}`;
+  }
+
+  /** Lets the lease of a session expire. */
+  async expire(id: SessionId): Promise<void> {
+    await this.db.client`
+      update usage_sessions set expires_at = now() - interval '1 second'
+      where tenant_id = ${this.tenantId} and id = ${id} and ended_at is null`;
+    this.model.expire(id);
+  }
+
+  async sweep(): Promise<Both<number>> {
+    return { stored: await sweepSessions(this.db, this.tenantId, operatorOrigin()), expected: this.model.sweep() };
+  }
+
+  async move(
+    kind: "grant" | "void" | "adjust",
+    movement: { environment: Environment; amount: number; sessionId: SessionId | null; reference: string | null },
+  ): Promise<Both<string>> {
+    const origin = operatorOrigin();
+    const id = newId("ent", origin.now, random);
+    const entry = { tenantId: this.tenantId, id, kind, requestId: "r", createdAt: origin.now, ...movement };
+    const { kind: stored } = await moveCredits(this.db, entry, auditEvent("credits.granted", entry, origin));
+    return { stored, expected: this.model.move(kind, movement) };
+  }
+
+  /** Changes the cap of a key, as an ancestor would. */
+  async setCap(at: number, cap: number | null): Promise<void> {
+    const record = this.records[at % this.records.length] as ApiKeyRecord;
+    const key = this.model.key(record.id);
+    if (key.isRevoked) return;
+    const target = { ...record, version: key.version, spendLimitCreditMicros: cap };
+    await this.#update(target, { ...target });
+    key.cap = cap;
+    key.version++;
+    await this.#lookUp(at % this.records.length);
+  }
+
+  async #update(target: ApiKeyRecord, record: ApiKeyRecord): Promise<void> {
+    const changed = await updateApiKey(this.db, { target, record, changedFields: [] }, null as never, operatorOrigin());
+    if (changed.kind !== "written") throw new Error("the key was not changed");
+  }
+
+  async #lookUp(at: number): Promise<void> {
+    const found = await findCredential(this.db, this.records[at]?.keyId ?? "");
+    if (found) this.#callers[at] = found.caller;
+  }
+
+  async revoke(at: number): Promise<void> {
+    const { id } = this.records[at % this.records.length] as ApiKeyRecord;
+    await this.db.client`
+      update api_keys set revoked_at = now(), version = version + 1 where tenant_id = ${this.tenantId} and id = ${id}`;
+    const key = this.model.key(id);
+    key.isRevoked = true;
+    key.version++;
+  }
+
+  /** Every counter and every entry, as stored and as the model has them. */
+  async counters(): Promise<Both<unknown>> {
+    const { client } = this.db;
+    const accounts = await client`
+      select environment, granted::float8, forfeited::float8, settled::float8, reserved::float8 from credit_accounts
+      where tenant_id = ${this.tenantId} order by environment`;
+    const meters = await client`
+      select id, coalesce(settled, 0)::float8 as settled, coalesce(reserved, 0)::float8 as reserved
+      from api_keys left join api_key_meters on api_key_id = id and api_key_meters.tenant_id = api_keys.tenant_id
+      where api_keys.tenant_id = ${this.tenantId} order by id`;
+    const entries = await client<{ line: string }[]>`
+      select concat_ws(' ', kind, environment, amount, session_id) as line from credit_entries where tenant_id = ${this.tenantId}`;
+    const { accounts: of, keys, entries: expected } = this.model;
+    const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
+    return {
+      stored: [[...accounts], [...meters], entries.map(({ line }) => line).sort()],
+      expected: [
+        [
+          { environment: "live", ...of.live },
+          { environment: "test", ...of.test },
+        ],
+        [...keys.values()].sort(byId).map(({ id, settled, reserved }) => ({ id, settled, reserved })),
+        expected
+          .map(({ kind, environment, amount, sessionId }) =>
+            [kind, environment, amount, ...(sessionId ? [sessionId] : [])].join(" "),
+          )
+          .sort(),
+      ],
+    };
+  }
+}
+
+type Asked = Omit<Wanted, "key" | "isOld"> & { world: CreditWorld; caller: Caller; id: SessionId };
+const openAll = (db: TestDb, asked: readonly Asked[], now: Date, wait: boolean) => {
+  const callers = [...new Map(asked.map(({ caller }) => [`${caller.id} ${caller.version}`, caller])).values()];
+  return openUsageSessions(db, {
+    callers,
+    callerAt: asked.map(({ caller }) => callers.indexOf(caller) + 1),
+    requests: asked.map(({ world, caller, id, avatar, claim: _, ...request }) => ({
+      ...request,
+      id,
+      environment: caller.environment,
+      avatarId: world.avatarOf(caller, avatar),
+      startSeconds: 3600,
+      metadata: {},
+      entryId: newId("ent", now, random),
+      requestId: "r",
+      createdAt: now,
+    })),
+    claims: asked.some(({ claim }) => claim !== null) ? asked.map(({ claim }) => claimOf(claim)) : null,
+    wait,
+  });
+};
+
+const claimOf = (key: string | null) =>
+  key === null
+    ? null
+    : {
+        ...{ request: "POST /api/v1/usage/sessions", idempotencyKey: key, bodyHash: new Uint8Array(32), status: 201 },
+        ...{ location: null, etag: '"1"', answer: new Uint8Array(1), sealedFor: null },
+      };

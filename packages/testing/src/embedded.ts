@@ -1,0 +1,32 @@
+/** An embedded PostgreSQL that can be reached by TCP, through proxies and poolers. */
+import { createServer } from "node:net";
+import { type EmbeddedDatabase, type EmbeddedOptions, openEmbedded } from "@realtime-avatar/db/connection/embedded";
+
+/** A TCP port of this machine that is free now. */
+export const freePort = (): Promise<number> =>
+  new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address() as { port: number };
+      server.close(() => resolve(port));
+    });
+  });
+
+/** Opens an embedded server that listens on TCP as well, and returns that URL. */
+export const openByTcp = async (
+  data: string,
+  options: EmbeddedOptions & { port?: number } = {},
+): Promise<EmbeddedDatabase & { port: number }> => {
+  for (let attempt = 1; ; attempt++) {
+    const port = options.port ?? (await freePort());
+    const settings = { listen_addresses: "127.0.0.1", port: String(port), ...options.settings };
+    try {
+      const embedded = await openEmbedded(data, { ...options, settings });
+      const url = new URL(embedded.url);
+      url.host = `127.0.0.1:${port}`;
+      return { ...embedded, url: url.href, port };
+    } catch (error) {
+      // Another process may have taken the port in the meantime.
+      if (options.port !== undefined || attempt === 3) throw error;
+    }
+  }
+};

@@ -1,0 +1,33 @@
+/** Waits for what other connections do on a database of the tests. */
+import type { TestDb } from "./database.ts";
+
+/** Repeats `query` until it finds a row. Throws after 20,000 times. */
+const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
+  for (let attempts = 0; attempts < 20_000; attempts++) {
+    if ((await query()).length > 0) return;
+  }
+  throw new Error("The event that the test waits for did not happen.");
+};
+
+/** Waits until a statement on this database waits for a lock. */
+export const untilBlocked = ({ client }: TestDb): Promise<void> =>
+  until(() => client`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+
+/** Waits until a statement on this database waits for a lock, and cuts its connection. */
+export const cutBlocked = ({ client }: TestDb): Promise<void> =>
+  until(
+    () => client`
+      select pg_terminate_backend(pid) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`,
+  );
+
+/** Returns a function that waits until a credential has been looked up after this call. */
+export const watchLookUps = async ({ client }: TestDb): Promise<() => Promise<void>> => {
+  const [clock] = await client`select clock_timestamp() as now`;
+  return () =>
+    until(
+      () => client`
+        select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
+          and query like '%"checkedAt"%' and query_start > ${clock?.["now"]}`,
+    );
+};

@@ -1,0 +1,48 @@
+/**
+ * Runs the tests of credits, and of people, on functions with a fault, one fault after another, and prints which test fails first:
+ * `bun run test:mutations`. Fails when a fault is not found. `--sample`: one fault of each kind. Another argument: the faults
+ * whose names contain it.
+ */
+import { CREDIT_MUTATIONS } from "@realtime-avatar/testing/credits/mutations";
+import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
+
+/** One of each kind, and quick to find. */
+const SAMPLE = [
+  "no lock on the meters",
+  "the account before the meters",
+  "caps before the lock on the keys",
+  "an absolute update of meters",
+  "a sweep that ignores the lease",
+  "a release that trusts the caller's figure",
+  "a write of a person that does not look at its session again",
+];
+const only = process.argv[2] ?? "";
+const names = Object.keys({ ...CREDIT_MUTATIONS, ...PEOPLE_MUTATIONS }).filter((name) =>
+  only === "--sample" ? SAMPLE.includes(name) : name.includes(only),
+);
+if (names.length === 0 || (only === "--sample" && names.length < SAMPLE.length)) throw new Error("no such fault");
+const print = (text: string): void => void process.stdout.write(`${text}\n`);
+const missed: string[] = [];
+for (const name of names) {
+  const startedAt = performance.now();
+  let found: string | undefined;
+  const files = name in PEOPLE_MUTATIONS ? ["people/rechecks"] : ["credit-waits", "credit-histories", "credit-races"];
+  for (const file of files) {
+    const child = Bun.spawn([process.execPath, "test", "--bail", `./packages/db/src/statements/${file}.test.ts`], {
+      cwd: new URL("..", import.meta.url).pathname,
+      env: { ...process.env, MUTATION: name, OPERATIONS: "6000" },
+      stdout: "ignore",
+      stderr: "pipe",
+    });
+    const text = await new Response(child.stderr).text();
+    if ((await child.exited) === 0) continue;
+    const test = /^\(fail\) (.*?)( \[[\d.]+m?s\])?$/m.exec(text)?.[1] ?? "";
+    // A fault that does not compile proves nothing.
+    if (!test || /changes nothing|do not contain|syntax error/.test(text)) throw new Error(`${name}: ${text}`);
+    found = `${file}: ${test}`;
+    break;
+  }
+  if (found === undefined) missed.push(name);
+  print(`| ${name} | ${found ?? "NOT FOUND"} | ${((performance.now() - startedAt) / 1000).toFixed(0)} s |`);
+}
+if (missed.length > 0) throw new Error(`not found: ${missed.join(", ")}`);

@@ -10,7 +10,6 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { readConfig } from "../apps/api/src/config.ts";
-import { CHILD_ARGUMENT } from "../apps/worker/src/sandbox/command.ts";
 import { rawPng } from "../apps/worker/src/sandbox/corpus/images.testing.ts";
 import { video } from "../apps/worker/src/sandbox/corpus/media.testing.ts";
 import { runInSandbox } from "../apps/worker/src/sandbox/run.ts";
@@ -18,6 +17,7 @@ import {
   buildStage,
   CMD,
   checkVariables,
+  compiledChild,
   compose,
   contextFiles,
   gid,
@@ -261,11 +261,11 @@ describe("the sandbox of the compiled worker", () => {
     const [input, publicImage] = [join(folder, "input"), join(folder, "public.webp")];
     await writeFile(input, bytes);
     const files = { input, outputs: [publicImage] };
-    const outcome = await runInSandbox({ kind: "image", contentType }, files, { command: childOf });
+    const outcome = await runInSandbox({ kind: "image", contentType }, files, child());
     await Promise.all([input, publicImage].map((file) => rm(file, { force: true })));
     return outcome;
   };
-  const childOf = (task: string) => [join(programs, "realtime-avatar-worker"), CHILD_ARGUMENT, task];
+  const child = () => compiledChild(join(programs, "realtime-avatar-worker"), libraries);
 
   test("decodes an image with the libraries beside the program, and encodes its public copy", async () => {
     const outcome = await inspect("image/png", rawPng({ width: 3000, height: 1500, color: 2 }));
@@ -286,7 +286,7 @@ describe("the sandbox of the compiled worker", () => {
     const input = join(folder, "input");
     await writeFile(input, await video());
     const task = { kind: "video", contentType: "video/mp4" } as const;
-    expect(await runInSandbox(task, { input, outputs: [] }, { command: childOf })).toMatchObject({
+    expect(await runInSandbox(task, { input, outputs: [] }, child())).toMatchObject({
       kind: "accepted",
       codec: "avc",
     });
@@ -296,7 +296,7 @@ describe("the sandbox of the compiled worker", () => {
   test("finds the face of a portrait with the networks inside the program, and derives its files", async () => {
     const outputs = [join(folder, "normalized.webp"), join(folder, "thumb.webp")];
     const task = { kind: "portrait", contentType: "image/jpeg" } as const;
-    const outcome = await runInSandbox(task, { input: portraitPath(), outputs }, { command: childOf });
+    const outcome = await runInSandbox(task, { input: portraitPath(), outputs }, child());
     expect(outcome).toMatchObject({ kind: "accepted", width: 800, height: 800, faces: 1 });
     for (const output of outputs) {
       expect((await readFile(output, "latin1")).slice(8, 12)).toBe("WEBP");

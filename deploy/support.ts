@@ -1,9 +1,11 @@
 /** What the tests of the deployment share: the files of the deployment, parsed. */
+
 import { expect } from "bun:test";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { readConfig } from "../apps/api/src/config.ts";
+import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "../apps/worker/src/sandbox/command.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: what is in a document is what the tests look at
 export type Yaml = any;
@@ -92,3 +94,10 @@ export const checkVariables = (variables: Record<string, string>, stopSeconds: n
   expect(1000 * stopSeconds).toBeGreaterThan(shutdownGraceMs + 2.1 * database.deadlineMs);
 };
 export const seconds = (text: string): number => Number(/^(\d+)s$/.exec(text)?.[1]);
+
+/** How the sandbox runs a compiled worker, which confines itself once more, as it does without the confinement of the tests. */
+export const compiledChild = (worker: string, libraries: string) => {
+  const program = { paths: [worker, libraries], listed: [], isForeign: false };
+  const launch = JSON.stringify({ program, descriptors: 5 });
+  return { program, command: (task: string) => [worker, PROGRAM_ARGUMENT, launch, worker, CHILD_ARGUMENT, task] };
+};

@@ -47,8 +47,31 @@ const startBoth = async (variables: Record<string, string>) => {
   return { ...running, worker: await workerOf(running) };
 };
 
+/** Uploads a photo with curl, as an operator does who tries the service, and prepares an avatar from it. */
+const prepareFromPhoto = async (running: RunningProcess & { url: string }): Promise<void> => {
+  const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
+  const curl = ["curl", "-sS", `${running.url}/api/v1/assets`, "-H", `Authorization: Bearer ${key}`, "-F"];
+  const { stdout } = await runToEnd([...curl, `file=@${portraitPath()}`]);
+  const asset: Asset = JSON.parse(stdout);
+  const body = JSON.stringify({ displayName: "Ada", sourceKind: "image", sourceAssetId: asset.id });
+  const headers = { authorization: `Bearer ${key}` };
+  // At once: its preparation waits for the asset.
+  const created = await call(`${running.url}/api/v1/avatars`, key, body);
+  expect(created.status).toBe(201);
+  let avatar = created.body as Avatar;
+  for (; avatar.status !== "ready"; await Bun.sleep(20)) {
+    expect(avatar).toMatchObject({ status: "preprocessing", error: null });
+    avatar = (await (await fetch(`${running.url}/api/v1/avatars/${avatar.id}`, { headers })).json()) as Avatar;
+  }
+  expect(avatar).toMatchObject({ cacheVersion: 1, cacheManifestId: expect.stringMatching(/^man_1_/) });
+  for (const url of [asset.publicUrl, avatar.previewUrl ?? ""]) {
+    const image = await fetch(url);
+    expect([image.status, image.headers.get("content-type")]).toEqual([200, "image/webp"]);
+  }
+};
+
 describe("on the embedded database", () => {
-  test("it opens no port, and ends between the API and PostgreSQL", async () => {
+  test("it opens no port, prepares an avatar from a photo, and ends between the API and PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const port = String(taken.port);
@@ -73,6 +96,7 @@ describe("on the embedded database", () => {
       expect(listening).toEqual([]);
     }
     await taken.stop();
+    await prepareFromPhoto(running);
     expect(await stop(running)).toBe(0);
     expect(isAlive(running.worker)).toBe(false);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
@@ -85,31 +109,6 @@ describe("on the embedded database", () => {
     for (const line of running.stdout().trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  test("it processes a photo that is uploaded with curl, and prepares an avatar from it", async () => {
-    const data = await preparedDataDirectory(join(folder, "upload"));
-    const running = await startBoth({ DATA_DIR: data });
-    const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
-    const curl = ["curl", "-sS", `${running.url}/api/v1/assets`, "-H", `Authorization: Bearer ${key}`, "-F"];
-    const { stdout } = await runToEnd([...curl, `file=@${portraitPath()}`]);
-    const asset: Asset = JSON.parse(stdout);
-    const body = JSON.stringify({ displayName: "Ada", sourceKind: "image", sourceAssetId: asset.id });
-    const headers = { authorization: `Bearer ${key}` };
-    // At once: its preparation waits for the asset.
-    const created = await call(`${running.url}/api/v1/avatars`, key, body);
-    expect(created.status).toBe(201);
-    let avatar = created.body as Avatar;
-    for (; avatar.status !== "ready"; await Bun.sleep(20)) {
-      expect(avatar).toMatchObject({ status: "preprocessing", error: null });
-      avatar = (await (await fetch(`${running.url}/api/v1/avatars/${avatar.id}`, { headers })).json()) as Avatar;
-    }
-    expect(avatar).toMatchObject({ cacheVersion: 1, cacheManifestId: expect.stringMatching(/^man_1_/) });
-    for (const url of [asset.publicUrl, avatar.previewUrl ?? ""]) {
-      const image = await fetch(url);
-      expect([image.status, image.headers.get("content-type")]).toEqual([200, "image/webp"]);
-    }
-    expect(await stop(running)).toBe(0);
-  });
-
   test("when the API is killed, it stops, and PostgreSQL with it", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const running = await startBoth({ DATA_DIR: data });
@@ -117,20 +116,6 @@ describe("on the embedded database", () => {
     running.kill("SIGKILL");
     await untilGone(running.worker, postmaster);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
-  });
-
-  test("killed, it is started again, and meanwhile the API is ready", async () => {
-    const data = await preparedDataDirectory(join(folder, "restarted"));
-    const running = await startBoth({ DATA_DIR: data });
-    process.kill(running.worker, "SIGKILL");
-    await running.waitFor(/"signal":"SIGKILL","msg":"the worker has ended; starting it again"/);
-    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
-    const [, next = ""] = await running
-      .waitFor(new RegExp(`${STARTED.source}[^]*${STARTED.source}`))
-      .then((match) => [match[0], match[2]]);
-    expect(Number(next)).not.toBe(running.worker);
-    expect(await stop(running)).toBe(0);
-    expect([running.worker, Number(next)].filter(isAlive)).toEqual([]);
   });
 
   test("does not run with WORKER=false", async () => {
@@ -156,6 +141,19 @@ describe("on a DATABASE_URL", () => {
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     expect(running.stdout()).not.toContain("worker");
+  });
+
+  test("killed, it is started again, and meanwhile the API is ready", async () => {
+    const running = await startBoth({ DATABASE_URL: database.url, WORKER: "true", DATA_DIR: folder });
+    process.kill(running.worker, "SIGKILL");
+    await running.waitFor(/"signal":"SIGKILL","msg":"the worker has ended; starting it again"/);
+    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
+    const [, next = ""] = await running
+      .waitFor(new RegExp(`${STARTED.source}[^]*${STARTED.source}`))
+      .then((match) => [match[0], match[2]]);
+    expect(Number(next)).not.toBe(running.worker);
+    expect(await stop(running)).toBe(0);
+    expect([running.worker, Number(next)].filter(isAlive)).toEqual([]);
   });
 
   test("it works on while the API finishes its requests; Ctrl-C in a terminal, which reaches both, does not stop it", async () => {

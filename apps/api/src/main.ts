@@ -18,6 +18,7 @@ import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
 import { startSweeper } from "@realtime-avatar/runtime/sweeper";
@@ -153,6 +154,8 @@ const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise
 };
 
 const start = async (atExit: AtExit): Promise<void> => {
+  // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
+  protectMemory();
   const config = readConfig(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);

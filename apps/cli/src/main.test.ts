@@ -3,10 +3,36 @@ import { describe, expect, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/statements/callers";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { cliTests, run, UNKNOWN, UNKNOWN_AVATAR } from "../test/cli.ts";
+import { cliTests, run, runProcess, UNKNOWN, UNKNOWN_AVATAR } from "../test/cli.ts";
 
 const tests = cliTests();
-const { cli } = tests;
+const { cli, cliProcess } = tests;
+
+describe("a process exits, prints and fails as a run within the process of the tests", () => {
+  const of = (...args: string[]) => [...args, "--tenant", tests.tenantId];
+  test.each<[string, () => string[], number]>([
+    ["a table", () => ["tenants", "list"], 0],
+    ["JSON", () => ["tenants", "list", "--json"], 0],
+    ["no command", () => [], 2],
+    ["--help", () => ["keys", "create", "--help"], 0],
+    ["an option that commander refuses", () => ["migrate", "--force"], 2],
+    ["a value that a parser of ours refuses", () => of("keys", "revoke", "x"), 2],
+    ["a value that a schema refuses", () => of("keys", "create", "--name", ""), 2],
+    ["a refusal", () => of("keys", "show", UNKNOWN), 1],
+    ["a refusal by its exit code alone", () => ["health", "--url", "http://127.0.0.1:1"], 1],
+  ])("%s", async (_, args, code) => {
+    const result = await cliProcess(...args());
+    expect(result.code).toBe(code);
+    expect(await cli(...args())).toEqual(result);
+  });
+
+  test("a database that is not there", async () => {
+    const variables = { DATABASE_URL: "postgres://user:hunter2@127.0.0.1:1/nothing" };
+    const result = await runProcess(variables, "tenants", "list");
+    expect(result.code).toBe(1);
+    expect(await run(variables, "tenants", "list")).toEqual(result);
+  });
+});
 
 describe("bad arguments exit with 2, say what is wrong on standard error, and change nothing", () => {
   const create = (...args: string[]) => ["keys", "create", "--tenant", tests.tenantId, "--name", "x", ...args];

@@ -1,4 +1,7 @@
-/** Runs the command line as a process, on a database of its own for each test file. */
+/**
+ * Runs the command line, on a database of its own for each test file: within the process of the tests, which takes a
+ * twentieth of the processor time, or as a process. Each command runs as a process in at least one test.
+ */
 import { afterAll, beforeAll, expect, setDefaultTimeout } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { insertAvatar } from "@realtime-avatar/db/statements/avatars";
@@ -7,7 +10,7 @@ import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { bun, runToEnd } from "@realtime-avatar/testing/processes";
+import { bun, environmentOf, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 
@@ -16,8 +19,67 @@ export const PROGRAM = "apps/cli/src/main.ts";
 export const UNKNOWN = "key_01h455vb4pex5vsknk084sn02q";
 export const UNKNOWN_AVATAR = "ava_01h455vb4pex5vsknk084sn02q";
 
-/** Runs the command line with these environment variables. */
-export const run = (variables: Record<string, string>, ...args: string[]) => runToEnd(bun(PROGRAM, ...args), variables);
+type Result = { code: number; stdout: string; stderr: string };
+
+/** Runs the command line as a process, with these environment variables. */
+export const runProcess = (variables: Record<string, string>, ...args: string[]): Promise<Result> =>
+  runToEnd(bun(PROGRAM, ...args), variables);
+
+/** Replaces members of an object. Returns a function that puts them back. */
+const replace = <Target extends object>(target: Target, members: Partial<Target>): (() => void) => {
+  const before = Object.fromEntries(Object.keys(members).map((name) => [name, target[name as keyof Target]]));
+  Object.assign(target, members);
+  return () => void Object.assign(target, before);
+};
+
+/** Replaces the environment, name by name, as fetch reads some of it. Returns a function that puts it back. */
+const replaceEnvironment = (variables: Record<string, string>): (() => void) => {
+  const set = (values: NodeJS.ProcessEnv): void => {
+    for (const name of Object.keys(process.env)) if (!(name in values)) delete process.env[name];
+    Object.assign(process.env, values);
+  };
+  const before = { ...process.env };
+  set(variables);
+  return () => set(before);
+};
+
+let runs = 0;
+
+/** Evaluates `main.ts` once more, with arguments, an environment and an output of its own. */
+const evaluate = async (variables: Record<string, string>, args: readonly string[]): Promise<Result> => {
+  const result = { code: 0, stdout: "", stderr: "" };
+  const writer = (name: "stdout" | "stderr", end: string) => (text: unknown) => {
+    result[name] += `${text}${end}`;
+    return true;
+  };
+  const restore = [
+    replaceEnvironment(environmentOf(variables)),
+    replace(process, { argv: [process.execPath, PROGRAM, ...args] }),
+    replace(console, { log: writer("stdout", "\n"), error: writer("stderr", "\n") }),
+    replace(process.stdout, { write: writer("stdout", "") }),
+    replace(process.stderr, { write: writer("stderr", "") }),
+  ];
+  process.exitCode = 0;
+  try {
+    // With another query it is another module, but those that it imports are the same.
+    await import(`../src/main.ts?run=${++runs}`);
+    result.code = Number(process.exitCode);
+  } finally {
+    // The exit code of the tests is not this one.
+    process.exitCode = 0;
+    for (const each of restore) each();
+  }
+  return result;
+};
+
+let last: Promise<unknown> = Promise.resolve();
+
+/** Runs the command line within this process, one run after another: they share what belongs to the process. */
+export const run = (variables: Record<string, string>, ...args: string[]): Promise<Result> => {
+  const result = last.then(() => evaluate(variables, args));
+  last = result.catch(() => {});
+  return result;
+};
 
 /** Creates an avatar in an environment, and returns its id. */
 export const seedAvatar = async (db: Db, tenantId: TenantId, environment: Environment): Promise<string> => {
@@ -42,7 +104,17 @@ export const cliTests = () => {
   });
   afterAll(() => database.close());
 
-  const cli = (...args: string[]) => run({ DATABASE_URL: database.url }, ...args);
+  type Run = (...args: string[]) => Promise<Result>;
+  const cli: Run = (...args) => run({ DATABASE_URL: database.url }, ...args);
+  const cliProcess: Run = (...args) => runProcess({ DATABASE_URL: database.url }, ...args);
+  /** The standard output as exactly one JSON value. Expects exit code 0 and nothing on standard error. */
+  const jsonOf =
+    (command: Run) =>
+    async (...args: string[]) => {
+      const { code, stdout, stderr } = await command(...args, "--json");
+      expect([code, stderr]).toEqual([0, ""]);
+      return JSON.parse(stdout);
+    };
   return {
     get db() {
       return database.db;
@@ -54,11 +126,8 @@ export const cliTests = () => {
       return { DATABASE_URL: database.url };
     },
     cli,
-    /** The standard output as exactly one JSON value. Expects exit code 0 and nothing on standard error. */
-    json: async (...args: string[]) => {
-      const { code, stdout, stderr } = await cli(...args, "--json");
-      expect([code, stderr]).toEqual([0, ""]);
-      return JSON.parse(stdout);
-    },
+    cliProcess,
+    json: jsonOf(cli),
+    jsonProcess: jsonOf(cliProcess),
   };
 };

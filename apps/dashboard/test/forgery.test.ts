@@ -64,11 +64,10 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
         ["/invitations", "application/x-www-form-urlencoded"],
         ["/assets", "multipart/form-data"],
       ]) {
-        const form = await context.newPage();
-        form.setDefaultTimeout(15_000);
-        await form.goto(`http://${host}:${attacker.port}/`);
-        const response = form.waitForResponse((each) => each.url().startsWith(url));
-        await form.evaluate(
+        // The form before has led away from the page of the attacker.
+        await page.goto(`http://${host}:${attacker.port}/`);
+        const response = page.waitForResponse((each) => each.url().startsWith(url));
+        await page.evaluate(
           ([action = "", enctype = ""]) => {
             const form = Object.assign(document.createElement("form"), { action, enctype, method: "post" });
             const input = Object.assign(document.createElement("input"), {
@@ -82,7 +81,9 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
           [`${url}/api/v1${path}`, encoding],
         );
         expect([host, path, (await response).status()]).toEqual([host, path, 401]);
+        await page.waitForURL(`${url}/api/v1${path}`);
       }
+      await page.close();
     }
     expect(await state()).toEqual(before);
     await owner.open("/people");
@@ -94,6 +95,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     // A navigation carries the cookie, but no header of the service.
     const response = await page.goto(`${world.service.url}/api/v1/users`);
     expect(response?.status()).toBe(401);
+    await page.close();
   });
 
   test("a cookie that was copied is worth nothing after the session has ended", async () => {

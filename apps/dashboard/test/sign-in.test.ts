@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
-import { expectQuiet, type Person, register } from "./support/person.ts";
+import { expectQuiet, type Person, registerHere } from "./support/person.ts";
 import { startWorld, type World } from "./support/world.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -79,7 +79,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await first.page.goto(link);
     await first.page.getByText("developer").waitFor();
     await expectAccessible(first.page, "register");
-    await register(first, link, "Grace Hopper");
+    await registerHere(first, "Grace Hopper");
     // The token is not left in the address.
     expect(first.page.url()).not.toContain("#");
     await second.page.goto(link);
@@ -135,9 +135,11 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expect([cookie?.httpOnly, cookie?.sameSite, cookie?.path]).toEqual([true, "Strict", "/"]);
     expect(await owner.page.evaluate("document.cookie")).toBe("");
     const person = await world.person();
+    const refused = person.page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
     await person.page.setContent(`<iframe src="${world.service.url}/dashboard/keys"></iframe>`);
-    await person.page.waitForTimeout(500);
+    await refused;
     const frame = person.page.frames()[1];
+    await frame?.waitForURL(/^chrome-error:/);
     expect(frame?.url()).toMatch(/^chrome-error:/);
     expect(person.complaints.join()).toContain("frame-ancestors");
     await person.context.close();

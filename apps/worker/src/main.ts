@@ -20,5 +20,6 @@ On the embedded PostgreSQL, the API runs a worker by itself. docs/configuration.
 
 const [, , first, ...others] = process.argv;
 if (first === CHILD_ARGUMENT) await (await import("./sandbox/child.ts")).runChild(others[0] ?? "");
-else if (first === PROGRAM_ARGUMENT) (await import("./sandbox/program.ts")).becomeProgram(others);
+else if (first === PROGRAM_ARGUMENT)
+  (await import("./sandbox/program.ts")).becomeProgram(others[0] ?? "", others.slice(1));
 else if (isToStart(process.argv.slice(2), HELP, ["--child"])) await import("./worker.ts");

@@ -10,6 +10,7 @@ import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
+import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { startSweeper } from "@realtime-avatar/runtime/sweeper";
@@ -26,7 +27,6 @@ import { createPrepareAvatar } from "./preparation/prepare.ts";
 import { createExamineSource } from "./preparation/sandboxed.ts";
 import { fetchRemote } from "./remote/fetch.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
-import { protectMemory } from "./sandbox/secrets.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
 import { assetSweeps } from "./sweeps/sweeps.ts";
 
@@ -121,6 +121,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   atExit(sweeper.stop);
   // Throws where files cannot be opened safely.
   const { description: sandbox } = await confinementOfMachine();
+  if (process.platform === "linux" && !sandbox.files)
+    log.warn("the kernel has no Landlock: a child that opens a file is not confined to its own files");
   await startJobs(config, { db, log, metrics }, atExit);
   const addresses = isChild ? { pid: process.pid } : serveHealth(config, db, metrics, atExit);
   log.info(

@@ -11,14 +11,13 @@ import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { type Cluster, startCluster } from "@realtime-avatar/testing/cluster";
 import { client } from "@realtime-avatar/testing/database";
-import { freePort } from "@realtime-avatar/testing/embedded";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { callUntilClear } from "./support/calls.ts";
 import { inspectorOf } from "./support/inspector.ts";
+import type { TestWorker } from "./support/job-worker.ts";
 import { type Call, type Expected, scenarioOf } from "./support/scenarios.ts";
-import type { TestWorker } from "./support/worker.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(3_600_000);
@@ -47,21 +46,22 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-/** A process that can be killed and started again. `start` waits for `started`. */
-const processPart = (
-  name: string,
-  started: RegExp,
-  run: () => RunningProcess,
-): Part & { current(): RunningProcess } => {
+/** Nothing listens there. */
+const NO_ADDRESS = "http://127.0.0.1:1";
+
+/** A process that can be killed and started again. `start` waits for `started`, which can have its address. */
+const processPart = (name: string, started: RegExp, run: () => RunningProcess): Part & { address(): string } => {
   let running: RunningProcess;
+  let address = NO_ADDRESS;
   return {
     name,
-    current: () => running,
+    address: () => address,
     start: async () => {
       running = run();
-      await running.waitFor(started);
+      [, address = NO_ADDRESS] = await running.waitFor(started);
     },
     kill: async () => {
+      address = NO_ADDRESS;
       running.kill("SIGKILL");
       await running.exited;
     },
@@ -69,9 +69,9 @@ const processPart = (
 };
 
 const startParts = async () => {
-  const port = await freePort();
-  const api = processPart("api", /"url":"http/, () =>
-    startProcess(bun("apps/api/src/main.ts"), { PORT: String(port), DATABASE_URL: url, DATA_DIR: data }),
+  // On a port of its own after each start: another process can have taken the one before.
+  const api = processPart("api", /"url":"(http:[^"]+)"/, () =>
+    startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: url, DATA_DIR: data }),
   );
   const workers = Array.from({ length: WORKERS }, (_, at) =>
     processPart(`worker ${at}`, /"msg":"started"/, () => {
@@ -92,7 +92,7 @@ const startParts = async () => {
   );
   const postgres: Part = { name: "postgres", kill: cluster.kill, start: cluster.start };
   await Promise.all([api, ...workers].map((part) => part.start()));
-  return { url: () => `http://127.0.0.1:${port}`, parts: [...workers, api, postgres], processes: [api, ...workers] };
+  return { url: api.address, parts: [...workers, api, postgres], processes: [api, ...workers] };
 };
 
 /** Runs `work` on the database, again when it has just been killed. */

@@ -1,51 +1,65 @@
 /** A worker that is killed, at any moment of a job: the next one finishes it, and no row is ahead of its files. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readdir } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { PREPARED_FOLDER, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { session } from "@realtime-avatar/testing/database";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { JOB_TIMING } from "../src/jobs/run-job.ts";
 import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
 import { createObjectSweep } from "../src/sweeps/objects.ts";
-import { inspectorOf } from "./support/inspector.ts";
-import type { TestWorker } from "./support/worker.ts";
+import { inspectorOf, waitingInspectorOf } from "./support/inspector.ts";
+import { startTestWorker, type TestWorker } from "./support/job-worker.ts";
 import { noise, openWorld, type World } from "./support/world.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(600_000);
 
 /** How often the worker is killed at a random moment. */
-const KILLS = process.env["LONG"] ? 200 : 6;
+const KILLS = process.env["LONG"] === "1" ? 200 : 3;
 
 let world: World;
 let server: TestServer;
+/** A file that the inspections, the examinations and the responses with a remote file wait for, where the test says so. */
+let gate = "";
+const opened = async (): Promise<void> => {
+  while (!existsSync(gate)) await Bun.sleep(5);
+};
 beforeEach(async () => {
   const image = await noise();
   const response = Buffer.concat([Buffer.from(http(200, { "content-length": image.length })), image]);
-  [world, server] = await Promise.all([openWorld(), startServer((_, socket) => void socket.end(response))]);
+  [world, server] = await Promise.all([
+    openWorld(),
+    startServer(async (path, socket) => {
+      if (path.includes("waiting")) await opened();
+      socket.end(response);
+    }),
+  ]);
+  gate = join(world.data, "gate");
 });
 afterEach(async () => {
   await Promise.all([world.close(), server.close()]);
 });
+const openGate = () => writeFile(gate, "");
 
-const remoteUrl = (): string => `https://files.example.com:${server.port}/ada.png`;
-const startWorker = (): RunningProcess => {
+const remoteUrl = (name = "ada"): string => `https://files.example.com:${server.port}/${name}.png`;
+const optionsOf = (): TestWorker => {
   const { port, network } = server;
   const directory = join(world.data, "assets");
-  const options: TestWorker = {
-    url: world.database.url,
-    directory,
-    inspector: inspectorOf(),
-    port,
-    ca: network.ca ?? "",
-  };
-  return startProcess(bun("apps/worker/test/support/worker.ts"), {
-    TEST_WORKER: JSON.stringify(options),
+  return { url: world.database.url, directory, inspector: inspectorOf(), port, ca: network.ca ?? "" };
+};
+/** Starts a worker as a process. */
+const startWorker = (options: Partial<TestWorker> = {}): RunningProcess =>
+  startProcess(bun("apps/worker/test/support/worker.ts"), {
+    TEST_WORKER: JSON.stringify({ ...optionsOf(), ...options }),
     TMPDIR: world.temporary,
   });
-};
+/** Starts a worker whose inspections and examinations wait. Its lease is as long as it ships. */
+const startWaiting = (): RunningProcess =>
+  startWorker({ inspector: waitingInspectorOf(gate), gate, leaseSeconds: JOB_TIMING.leaseSeconds });
 const kill = async (worker: RunningProcess): Promise<void> => {
   worker.kill("SIGKILL");
   await worker.exited;
@@ -87,10 +101,18 @@ const checkPrepared = async (avatars: readonly AvatarRecord[]): Promise<void> =>
   }
 };
 
-/** Lets a new worker finish what is left, and checks that nothing is missing and nothing is too much. */
-const finish = async (assets: readonly AssetRecord[], avatars: readonly AvatarRecord[] = []): Promise<void> => {
+/**
+ * Lets a new worker finish what is left, and checks that nothing is missing and nothing is too much. It is a job loop of this
+ * process; `processes.test.ts` has one that is a process. `sources`: assets that were ready from the start, without a public image.
+ */
+const finish = async (
+  assets: readonly AssetRecord[],
+  avatars: readonly AvatarRecord[] = [],
+  sources: readonly AssetRecord[] = [],
+): Promise<void> => {
+  await openGate();
   await world.expire();
-  const worker = startWorker();
+  const worker = await startTestWorker(optionsOf(), world.temporary, world.log);
   await world.untilDone();
   for (const asset of assets) {
     expect(await world.stateOf(asset)).toMatchObject({ status: "ready" });
@@ -99,7 +121,7 @@ const finish = async (assets: readonly AssetRecord[], avatars: readonly AvatarRe
   await checkPrepared(avatars);
   for (const avatar of avatars) expect(await world.currentOf(avatar)).toMatchObject({ status: "ready" });
   while ((await readdir(world.temporary)).some((name) => name.startsWith("realtime-avatar-"))) await Bun.sleep(20);
-  await kill(worker);
+  await worker.stop();
   const sweep = createObjectSweep({
     db: world.database.db,
     storage: world.storage,
@@ -111,7 +133,7 @@ const finish = async (assets: readonly AssetRecord[], avatars: readonly AvatarRe
   const left = (await Array.fromAsync(world.storage.list(""))).map(({ key }) => key).sort();
   const prepared = left.filter((key) => key.startsWith(`${PREPARED_FOLDER}/`));
   expect(left.filter((key) => !prepared.includes(key))).toEqual(
-    assets.flatMap((asset) => [originalKey(asset), publicKey(asset)]).sort(),
+    [...assets.flatMap((asset) => [originalKey(asset), publicKey(asset)]), ...sources.map(originalKey)].sort(),
   );
   // Each attempt has written equal files.
   expect(prepared).toHaveLength(3 * avatars.length);
@@ -119,39 +141,22 @@ const finish = async (assets: readonly AssetRecord[], avatars: readonly AvatarRe
 
 /** Waits until `isThere` returns true. */
 const until = async (isThere: () => Promise<boolean>): Promise<void> => {
-  while (!(await isThere())) await Bun.sleep(1);
+  while (!(await isThere())) await Bun.sleep(5);
 };
 const temporaryFiles = async (): Promise<string[]> =>
   (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));
-/** Lets a worker process the assets. */
-const processed = async (assets: readonly AssetRecord[]): Promise<void> => {
-  const worker = startWorker();
-  await world.untilDone();
-  await kill(worker);
-  for (const asset of assets) expect(await world.stateOf(asset)).toMatchObject({ status: "ready" });
-};
 
 describe("killed", () => {
   const hasStatus = async (asset: AssetRecord, status: string) => (await world.stateOf(asset)).status === status;
 
-  test.each([
-    [
-      "after the claim, before the asset is started",
-      "asset",
-      async () =>
-        (
-          await world.database.db.client`
-      select 1 from jobs where lease is not null`
-        ).length > 0,
-    ],
-    ["while the file is inspected", null, async () => (await temporaryFiles()).length > 0],
-  ] as const)("%s", async (_, locked, isThere) => {
+  test("after the claim, before the asset is started", async () => {
+    const { client } = world.database.db;
     const asset = await world.seedUpload(await noise());
     const holder = session(world.database.url);
     await holder.client`begin`;
-    if (locked !== null) await holder.client`select 1 from assets where id = ${asset.id} for update`;
+    await holder.client`select 1 from assets where id = ${asset.id} for update`;
     const worker = startWorker();
-    await until(isThere);
+    await until(async () => (await client`select 1 from jobs where lease is not null`).length > 0);
     await kill(worker);
     await holder.client`rollback`;
     await holder.close();
@@ -159,13 +164,23 @@ describe("killed", () => {
     await finish([asset]);
   });
 
+  test("while the file is inspected", async () => {
+    const asset = await world.seedUpload(await noise());
+    const worker = startWaiting();
+    await until(async () => (await temporaryFiles()).length > 0);
+    await kill(worker);
+    await checkFiles([asset]);
+    await finish([asset]);
+  });
+
   test("after the public image is stored, before the asset is ready", async () => {
     const asset = await world.seedUpload(await noise());
     const holder = session(world.database.url);
-    const worker = startWorker();
+    const worker = startWaiting();
     await until(() => hasStatus(asset, "processing"));
     await holder.client`begin`;
     await holder.client`select 1 from assets where id = ${asset.id} for update`;
+    await openGate();
     await until(async () => (await world.filesOf(asset)).public);
     expect(await hasStatus(asset, "processing")).toBe(true);
     await kill(worker);
@@ -175,17 +190,22 @@ describe("killed", () => {
     await finish([asset]);
   });
 
-  test.each([
-    ["while a remote file is fetched", async () => server.connections() > 0],
-    [
-      "after a remote file is stored, before its row says so",
-      (asset: AssetRecord) => world.filesOf(asset).then((files) => files.original),
-    ],
-  ] as const)("%s", async (_, isThere) => {
-    const asset = await world.seedRemote(remoteUrl());
-    const worker = startWorker();
-    await until(() => isThere(asset));
+  test("while a remote file is fetched", async () => {
+    const asset = await world.seedRemote(remoteUrl("waiting"));
+    const worker = startWaiting();
+    await until(async () => server.requests.length > 0);
     await kill(worker);
+    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
+    await checkFiles([asset]);
+    await finish([asset]);
+  });
+
+  test("after a remote file is stored, before its row says so", async () => {
+    const asset = await world.seedRemote(remoteUrl());
+    const worker = startWaiting();
+    await until(async () => (await world.filesOf(asset)).original);
+    await kill(worker);
+    expect(await hasStatus(asset, "ready")).toBe(false);
     await checkFiles([asset]);
     await finish([asset]);
   });
@@ -199,25 +219,27 @@ describe("killed while it prepares an avatar", () => {
     ["after both pictures are stored", "stored", 2],
     ["after the manifest is stored, before the avatar is ready", "stored", 3],
   ])("%s", async (_, moment, files) => {
-    const asset = await world.seedUpload(await noise());
-    await processed([asset]);
+    const asset = await world.seedReady(await noise());
     const avatar = await world.seedAvatar(asset.id);
     const holder = session(world.database.url);
     await holder.client`begin`;
     const lock = () => holder.client`select 1 from avatars where id = ${avatar.id} for update`;
     if (moment === "before") await lock();
-    const worker = startWorker();
+    const worker = startWaiting();
     await until(async () => (await world.currentOf(avatar)).attempts === 1);
     if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0);
     // It cannot become ready.
-    if (moment === "stored") await lock();
+    if (moment === "stored") {
+      await lock();
+      await openGate();
+    }
     await until(async () => (await world.preparedOf(avatar)).length >= files);
     await kill(worker);
     await holder.client`rollback`;
     await holder.close();
     // The statement of a worker that is killed can still be executed.
     await checkPrepared([avatar]);
-    await finish([asset], [avatar]);
+    await finish([], [avatar], [asset]);
   });
 });
 
@@ -239,7 +261,7 @@ test("killed at random moments, again and again, while another worker runs", asy
     await checkPrepared(avatars);
     // Each kill costs the jobs that ran an attempt, and there are more kills than attempts.
     await client`update jobs set attempts = 0`;
-    if (round % 5 === 4) {
+    if (round % 3 === 2) {
       await kill(other.running);
       other.running = startWorker();
     }

@@ -18,6 +18,7 @@ import { createPrepareAvatar } from "../src/preparation/prepare.ts";
 import { createExamineSource } from "../src/preparation/sandboxed.ts";
 import { fetchRemote } from "../src/remote/fetch.ts";
 import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
+import { inspectorOf } from "./support/inspector.ts";
 import { openWorld, type World } from "./support/world.ts";
 
 // No test asserts a time: a slow machine must not fail one.
@@ -44,6 +45,8 @@ const startHost = async (): Promise<TestServer> => {
 
 const startLoop = ({ database, storage, log, temporary: folder }: World): JobLoop => {
   const { network, port } = host;
+  // The child as a bundle, as it ships.
+  const command = (task: string) => [...inspectorOf(), task];
   const parts = { db: database.db, storage, log, random, temporary: createTemporaryFolders(folder) };
   return startJobLoop({
     ...parts,
@@ -52,9 +55,9 @@ const startLoop = ({ database, storage, log, temporary: folder }: World): JobLoo
         ...parts,
         // The API takes no other ports than those of https, which a test cannot be sure to get.
         fetchRemote: (url, options) => fetchRemote(url.replace(HOST, `${HOST}:${port}`), { ...options, network }),
-        inspect: createInspect({ log }),
+        inspect: createInspect({ log, command }),
       }),
-      prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource({ log }) }),
+      prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource({ log, command }) }),
     },
     metrics: null,
     concurrency: 2,

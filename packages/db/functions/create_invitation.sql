@@ -7,7 +7,9 @@
 --   'replayed'        nothing is written: the stored response follows
 -- An invitation of the operator lasts as long as it says, from now by the clock of the database. That of a person follows from
 -- the look-up, which has read that clock: its response is known before.
--- Lock order: the caller (lock_caller; null: the operator), the claim, the user, the invitation.
+-- Lock order: the caller (lock_caller; null: the operator), the claim, the user, the invitation. Users come before claims
+-- elsewhere. Here that cannot deadlock: only a repetition of this request waits for its claim, and it shares the lock of the
+-- user.
 create function rta.create_invitation(
   p_caller rta.caller,
   p_invitation rta.invitation,

@@ -122,16 +122,17 @@ const name = leaf((schema) => {
 
 /**
  * Text before and after one `@`, without white space and without characters that are not seen: controls, formats such as
- * directions and zero widths, and others that are ignored where they are shown. Two addresses that look alike would be two
- * people. Whether the address exists, only a mail would show.
+ * directions and zero widths, others that are ignored where they are shown, and four that are drawn as nothing and have no such
+ * property (a blank of Braille, a place for objects, a filler of Khitan and a note without a head). Two addresses that look
+ * alike would be two people. Whether the address exists, only a mail would show.
  */
-const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}]/u;
+const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{16fe4}\u{1d159}]/u;
 /**
  * The pattern that the document shows, for regular expressions without properties: the characters of `UNSEEN` up to U+FFFF, which
  * a test compares, and the `@`.
  */
 const EMAIL_CHARACTER =
-  "[^\\u0000-\\u0020@\\u007f-\\u00a0\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u3000\\u3164\\ue000-\\uf8ff\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffb]";
+  "[^\\u0000-\\u0020@\\u007f-\\u00a0\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ue000-\\uf8ff\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffc]";
 const EMAIL_PATTERN = `^${EMAIL_CHARACTER}+@${EMAIL_CHARACTER}+$`;
 const EMAIL = new RegExp(EMAIL_PATTERN, "u");
 

@@ -1,12 +1,15 @@
-/** Bundles of the programs of `apps`, as for a release. They are kept between runs, by a hash of what they are built from. */
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
+/**
+ * What is kept between runs of the tests, by a hash of what it is made from; above all bundles of the programs of `apps`, as
+ * for a release.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { Glob } from "bun";
 
 export const REPOSITORY = join(import.meta.dir, "../../..");
 
 /** Inside node_modules, because the bundles search the folders above them for the binaries from npm. */
-const CACHE = join(REPOSITORY, "node_modules/.cache/tests");
+const CACHE = join(REPOSITORY, "node_modules/.cache");
 
 /** Everything that a bundle is built from. The lock file tells the versions of the packages from npm. */
 const SOURCES = [
@@ -17,27 +20,37 @@ const SOURCES = [
 ];
 const IS_TEST = /\.test(ing)?\.tsx?$/;
 
-/** Age at which bundles of other sources are removed. No run of the tests takes as long. */
+/** Age at which what was made from other sources is removed. No run of the tests takes as long. */
 const KEPT_MS = 86_400_000;
+
+/** The folder in the cache for what is made from the present state of these files. Its modification time is its last use. */
+export const cacheFolder = (kind: string, sources: readonly string[]): string => {
+  const files = sources
+    .flatMap((pattern) => [...new Glob(pattern).scanSync(REPOSITORY)])
+    .filter((file) => !IS_TEST.test(file));
+  const hasher = new Bun.CryptoHasher("sha256").update(Bun.version);
+  for (const file of files.sort()) hasher.update(`\0${file}\0`).update(readFileSync(join(REPOSITORY, file)));
+  const folder = join(CACHE, kind, hasher.digest("hex").slice(0, 16));
+  const isNew = !existsSync(folder);
+  mkdirSync(folder, { recursive: true });
+  const now = new Date();
+  utimesSync(folder, now, now);
+  if (isNew) {
+    for (const name of readdirSync(join(CACHE, kind))) {
+      const other = join(CACHE, kind, name);
+      // Another process may remove it at the same time.
+      const lastUse = statSync(other, { throwIfNoEntry: false })?.mtimeMs ?? now.getTime();
+      if (now.getTime() - lastUse > KEPT_MS) rmSync(other, { recursive: true, force: true });
+    }
+  }
+  return folder;
+};
 
 let cached: string | null = null;
 
 /** The folder of the bundles of the present sources. */
 const folderOfBundles = (): string => {
-  if (cached !== null) return cached;
-  const files = SOURCES.flatMap((pattern) => [...new Glob(pattern).scanSync(REPOSITORY)]).filter(
-    (file) => !IS_TEST.test(file),
-  );
-  const hasher = new Bun.CryptoHasher("sha256").update(Bun.version);
-  for (const file of files.sort()) hasher.update(`\0${file}\0`).update(readFileSync(join(REPOSITORY, file)));
-  cached = join(CACHE, hasher.digest("hex").slice(0, 16));
-  if (!existsSync(cached)) {
-    mkdirSync(cached, { recursive: true });
-    for (const name of readdirSync(CACHE)) {
-      const other = join(CACHE, name);
-      if (Date.now() - statSync(other).mtimeMs > KEPT_MS) rmSync(other, { recursive: true, force: true });
-    }
-  }
+  cached ??= cacheFolder("tests", SOURCES);
   return cached;
 };
 
@@ -58,18 +71,25 @@ const fill = (folder: string, command: (temporary: string) => string[]): void =>
   }
 };
 
-const bundle = (file: string, folder: string): string => {
-  fill(folder, (outdir) => ["build", join(REPOSITORY, file), "--target=bun", "--splitting", `--outdir=${outdir}`]);
+/** Builds `files` into a folder, and returns the path of the first one. */
+const bundle = ([file = "", ...others]: readonly string[], folder: string): string => {
+  const sources = [file, ...others].map((name) => join(REPOSITORY, name));
+  const names = ["--entry-naming=[name].[ext]"];
+  fill(folder, (outdir) => ["build", ...sources, "--target=bun", "--splitting", ...names, `--outdir=${outdir}`]);
   return join(folder, basename(file).replace(/\.ts$/, ".js"));
 };
 
-/** The bundle of a program of `apps`, with nothing beside it. It starts in two thirds of the time of its source. */
-export const bundleOf = (file: string): string => bundle(file, join(folderOfBundles(), file.replaceAll(/[/.]/g, "-")));
+/** Programs of the tests that start another program, which must be beside them. */
+const STARTED_BY: Record<string, string> = { "apps/worker/test/support/worker.ts": "apps/worker/src/main.ts" };
+
+/** The bundle of a program of `apps`, with nothing else beside it. It starts in two thirds of the time of its source. */
+export const bundleOf = (file: string): string =>
+  bundle([file, STARTED_BY[file] ?? []].flat(), join(folderOfBundles(), file.replaceAll(/[/.]/g, "-")));
 
 /** The bundle of the API with the worker and the dashboard beside it, as in a release. */
 export const releaseOfApi = (): string => {
   const release = join(folderOfBundles(), "release/apps");
   fill(join(release, "dashboard/dist"), (folder) => ["apps/dashboard/build/main.ts", folder]);
-  bundle("apps/worker/src/main.ts", join(release, "worker/dist"));
-  return bundle("apps/api/src/main.ts", join(release, "api/dist"));
+  bundle(["apps/worker/src/main.ts"], join(release, "worker/dist"));
+  return bundle(["apps/api/src/main.ts"], join(release, "api/dist"));
 };

@@ -24,7 +24,7 @@ afterAll(async () => {
 });
 
 /** The environment of a process: of the tests' own variables only those that a program needs to run. */
-const environmentOf = (variables: Record<string, string>): Record<string, string> => {
+export const environmentOf = (variables: Record<string, string>): Record<string, string> => {
   const { PATH = "", HOME = "", TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), ...variables };
 };

@@ -5,6 +5,8 @@ import type { TestDb } from "./database.ts";
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
   for (let attempts = 0; attempts < 20_000; attempts++) {
     if ((await query()).length > 0) return;
+    // What it waits for may need the processor.
+    await Bun.sleep(1);
   }
   throw new Error("The event that the test waits for did not happen.");
 };

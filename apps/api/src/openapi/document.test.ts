@@ -24,10 +24,15 @@ const excerpt = (): OpenApi => {
   return { ...copy, paths: Object.fromEntries(Object.entries(copy.paths).slice(0, 2)) };
 };
 
-/** What Spectral's `oas` rules have to say, all that it recommends. */
+/**
+ * What Spectral's `oas` rules have to say, all that it recommends. On the whole document, the rule of examples takes nine
+ * tenths of the time, so only `LONG=1` has it there: the first test of "the examples" below, and Redocly, check them all.
+ */
 const spectral = async (described: OpenApi): Promise<string[]> => {
   const linter = new Spectral();
-  linter.setRuleset({ extends: [[oas as unknown as RulesetDefinition, "recommended"]], rules: {} });
+  const rules =
+    described === document && process.env["LONG"] !== "1" ? { "oas3-valid-media-example": "off" as const } : {};
+  linter.setRuleset({ extends: [[oas as unknown as RulesetDefinition, "recommended"]], rules });
   const found = await linter.run(new Document(JSON.stringify(described), Json, "openapi.json"));
   return found.map(({ code, path, message }) => `${code} ${path.join("/")}: ${message}`);
 };
@@ -71,12 +76,17 @@ describe("the document", () => {
     const broken = excerpt();
     const [first, second] = operationsOf(broken);
     if (first && second) first.operation.operationId = second.operation.operationId;
-    expect((await spectral(broken)).join()).toContain("operation-operationId-unique");
+    for (const { operation } of operationsOf(broken)) {
+      for (const media of Object.values(operation.requestBody?.content ?? {})) media.example = { name: 5 };
+    }
+    const found = (await spectral(broken)).join();
+    expect(found).toContain("operation-operationId-unique");
+    expect(found).toContain("oas3-valid-media-example");
   });
 
   test("is clean by Redocly's rules, which find what is wrong", async () => {
     expect(await redocly(document)).toEqual([]);
-    const broken = clone();
+    const broken = excerpt();
     delete (broken as Partial<OpenApi> & { servers?: unknown }).servers;
     expect((await redocly(broken)).join()).toContain("no-empty-servers");
   });

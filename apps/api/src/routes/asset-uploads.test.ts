@@ -192,7 +192,10 @@ describe("an upload by a signed PUT", () => {
       [await send(altered(claims, Buffer.from(forged).toString("base64url")), PNG), 404],
       [await send(altered(".", "."), PNG, { "Content-MD5": "" }), 422],
       [await send({ ...target, url: `${target.url}x` }, PNG), 404],
-      [await send({ ...target, url: `${target.url.slice(0, -2)}AA` }, PNG), 404],
+      [
+        await send({ ...target, url: target.url.replace(/.$/, (last: string) => (last === "A" ? "Q" : "A")) }, PNG),
+        404,
+      ],
     ];
     expect(refusals.map(([{ status }]) => status)).toEqual(refusals.map(([, expected]) => expected));
     expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);

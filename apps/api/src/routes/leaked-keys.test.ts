@@ -9,7 +9,7 @@ import { session } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey } from "@realtime-avatar/testing/seeds";
 import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
+import { type Answer, callAnew, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -193,6 +193,9 @@ describe("a leaked key", () => {
 describe("the limit", () => {
   test("is of each client: 30 in a minute, whatever they hold; then 429, before the body is looked at", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
+    const call = callAnew(api);
+    const report = (apiKey: unknown, headers: Record<string, string>) =>
+      call("POST", PATH, { body: { apiKey }, headers });
     const { secret } = await make();
     for (let count = 0; count < 30; count++) {
       expect((await report(count % 2 ? "x" : 5, from("203.0.113.7"))).status).toBe(count % 2 ? 202 : 422);
@@ -203,11 +206,11 @@ describe("the limit", () => {
     expect(retryAfter).toBeGreaterThanOrEqual(1);
     expect(retryAfter).toBeLessThanOrEqual(60);
     const headers = { ...from("203.0.113.7"), "content-type": "text/plain" };
-    expect((await api.call("POST", PATH, { body: "x", headers })).status).toBe(429);
+    expect((await call("POST", PATH, { body: "x", headers })).status).toBe(429);
     expect(await self(secret.reveal())).toBe(200);
     // Another client is not concerned, nor are the other routes.
     expect((await report(secret.reveal(), from("203.0.113.8"))).status).toBe(202);
-    expect((await api.call("GET", "/api/v1/avatars", { key: root, headers: from("203.0.113.7") })).status).toBe(200);
+    expect((await call("GET", "/api/v1/avatars", { key: root, headers: from("203.0.113.7") })).status).toBe(200);
   });
 
   test("cannot be evaded by what a client writes itself", async () => {

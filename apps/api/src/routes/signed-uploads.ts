@@ -2,6 +2,9 @@
  * The signed URLs of uploads where the store is a disk. They need no key: their signature proves that the service has
  * issued them, and binds the size, the type and the MD5 of the file.
  */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { existingAssets } from "@realtime-avatar/db/statements/assets";
+import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { UPLOAD_PATH } from "@realtime-avatar/storage/disk/signed-url";
 import type { VerifiedPut } from "@realtime-avatar/storage/storage";
@@ -27,7 +30,17 @@ const refusalOf = (reason: Extract<VerifiedPut, { kind: "refused" }>["reason"]):
   return wrongHeader(reason);
 };
 
-export const signedUploadRoutes = ({ storage, uploadSlots, clock }: Dependencies) =>
+/**
+ * Whether the asset still waits for the file with this key. The quota counts the file of no other: without this, a deleted asset
+ * would leave room for the next one, and its URL would still take a file.
+ */
+const isExpected = async (db: Db, key: string): Promise<boolean> => {
+  const [, tenantId, id] = key.split("/");
+  const [asset] = await existingAssets(db, [{ tenantId: tenantId as TenantId, id: id as AssetId }]);
+  return asset?.status === "pending_upload";
+};
+
+export const signedUploadRoutes = ({ db, storage, uploadSlots, clock }: Dependencies) =>
   new Elysia({ name: "signed-uploads", prefix: UPLOAD_PATH.replace(/\/$/, "") }).use(withRequestContext).put(
     "/:token",
     async ({ params: { token }, request, requestContext }) => {
@@ -37,16 +50,21 @@ export const signedUploadRoutes = ({ storage, uploadSlots, clock }: Dependencies
       if (verified.kind === "refused") throw refusalOf(verified.reason);
       const { upload } = verified;
       const [, tenantId = null] = upload.key.split("/");
+      const isStillExpected = () => isExpected(db.until(requestContext), upload.key);
       return uploadSlots.run(tenantId, async () => {
+        if (!(await isStillExpected())) throw notFound();
         const tooLarge = () => wrongHeader("size");
         const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge });
         try {
           const received = await served.receive(upload, streamOf(body));
           if (received.kind === "refused") throw wrongHeader(received.reason);
-          return "";
         } finally {
           body.close();
         }
+        // The asset may have been deleted while the file arrived.
+        if (await isStillExpected()) return "";
+        await storage.delete(upload.key);
+        throw notFound();
       });
     },
     { detail: DETAIL },

@@ -5,8 +5,9 @@ import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type EmbeddedDatabase, openEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
-import { client } from "@realtime-avatar/testing/database";
+import { client, preparedDataDirectory, session } from "@realtime-avatar/testing/database";
 import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
 
@@ -100,9 +101,10 @@ describe("a server", () => {
       return JSON.parse(stdout);
     };
     await cli(DATABASE_URL, "migrate");
-    const { id: tenantId } = await cli(DATABASE_URL, "tenants", "create", "--name", "Acme");
-    const options = ["--tenant", tenantId, "--name", "ops", "--environment", "live", "--scopes", "*"];
-    const { apiKey: key } = await cli(DATABASE_URL, "keys", "create", ...options);
+    const seeds = session(DATABASE_URL);
+    const { secret } = await seedKey(seeds, await seedTenant(seeds), { environment: "live", scopes: ["*"] });
+    await seeds.close();
+    const key = secret.reveal();
 
     const first = await start({ DATABASE_URL });
     const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
@@ -145,7 +147,7 @@ describe("a server", () => {
 
 describe("the embedded PostgreSQL", () => {
   test("serves from a cold copy of its folder, with the password and its mode", async () => {
-    const [data, copy] = [join(folder, ".data"), join(folder, ".data-copy")];
+    const [data, copy] = [await preparedDataDirectory(join(folder, ".data")), join(folder, ".data-copy")];
     const first = await start({ DATA_DIR: data });
     const [, key = ""] = await first.running.waitFor(/export API_KEY=(\S+)/);
     const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });

@@ -216,11 +216,9 @@ describe.each(operations.map((described) => [described.operation.operationId, de
           config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } },
         });
         const { key } = await newKey();
-        const codes = new Set<string | null>();
-        for (let sent = 0; sent < 50 && !codes.has("rate_limited"); sent++) {
-          codes.add((await send(described, { id: "x", key, body: schema ? {} : undefined }, limited)).code);
-        }
-        expect(codes).toContain("rate_limited");
+        const body = schema ? {} : undefined;
+        // A window may end between two requests.
+        while ((await send(described, { id: "x", key, body }, limited)).code !== "rate_limited");
       });
     }
 

@@ -139,6 +139,19 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
     ...given,
   });
 
+/**
+ * Calls a new application on the database of the API. Its limits have counted nothing. Among the clients of other tests, one may
+ * share its counter with another: a process has 16,384 counters (`http/rate-limit.ts`).
+ */
+export const callAnew = (
+  { database }: Pick<TestApi, "database">,
+  given: Partial<AppOptions> = {},
+): ((method: string, path: string, options?: CallOptions) => Promise<Answer>) => {
+  const app = createTestApp(database.db, given);
+  return async (method, path, options = {}) =>
+    readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options))));
+};
+
 /** More than any test spends, in credit micros. */
 export const AMPLE_CREDITS = 1e15;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
 
 const tests = cliTests();
-const { cli, json } = tests;
+const { cli, cliProcess, json, jsonProcess } = tests;
 
 describe("avatars", () => {
   test("of both environments are listed and shown", async () => {
@@ -11,7 +11,7 @@ describe("avatars", () => {
     for (const environment of ["live", "test", "live"] as const) {
       ids.unshift(await seedAvatar(tests.db, tests.tenantId, environment));
     }
-    const all = await json("avatars", "list", "--tenant", tests.tenantId);
+    const all = await jsonProcess("avatars", "list", "--tenant", tests.tenantId);
     expect(all.data.map(({ id }: { id: string }) => id)).toEqual(ids);
     const first = await json("avatars", "list", "--tenant", tests.tenantId, "--limit", "2");
     const second = await json("avatars", "list", "--tenant", tests.tenantId, "--cursor", first.nextCursor);
@@ -46,7 +46,7 @@ describe("avatars", () => {
       "ERROR",
       "No face was found.",
     ]);
-    const { code, stdout } = await cli("avatars", "show", id, "--tenant", tests.tenantId);
+    const { code, stdout } = await cliProcess("avatars", "show", id, "--tenant", tests.tenantId);
     expect(code).toBe(0);
     const [fields = "", checks = ""] = stdout.trim().split("\n\n");
     expect(fields).toMatch(/^error +No face was found\.$/m);
@@ -63,7 +63,7 @@ describe("avatars", () => {
     const prepare = (of: string) => cli("avatars", "prepare", of, "--tenant", tests.tenantId);
     expect(await prepare(id)).toMatchObject({ code: 1, stderr: "The avatar has no source. Set `sourceAssetId`.\n" });
     await fail(id);
-    const shown = await json("avatars", "prepare", id, "--tenant", tests.tenantId);
+    const shown = await jsonProcess("avatars", "prepare", id, "--tenant", tests.tenantId);
     expect(shown).toMatchObject({ id, status: "preprocessing", error: null, checks: [] });
     expect(await json("avatars", "show", id, "--tenant", tests.tenantId)).toEqual(shown);
     expect(await tests.db.client`select kind, generation from jobs where target_id = ${id}`).toMatchObject([

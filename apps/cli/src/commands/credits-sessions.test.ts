@@ -10,7 +10,7 @@ import { cliTests } from "../../test/cli.ts";
 import { duration } from "../terminal.ts";
 
 const tests = cliTests();
-const { cli, json } = tests;
+const { cli, cliProcess, json } = tests;
 const UNKNOWN_SESSION = "ses_01h455vb4pex5vsknk084sn02q";
 
 /** A tenant with a session that is reserved, one that is started, one that has ended, and one in test that is overdue. */
@@ -26,7 +26,8 @@ const seedSessions = async () => {
   await releaseSession(tests.db, ended, { isEngine: true, used: PRICE, reason: null }, live, operatorOrigin());
   const overdue = await seedSession(tests.db, other);
   await tests.db.client`
-    update usage_sessions set created_at = now() - interval '200 minutes', expires_at = now() - interval '3 minutes'
+    update usage_sessions set created_at = now() - interval '200 minutes 1 second',
+      expires_at = now() - interval '3 minutes 1 second'
     where id = ${overdue}`;
   const names = { [reserved]: "reserved", [started]: "started", [ended]: "ended", [overdue]: "overdue" };
   const list = async (...args: string[]) => {
@@ -68,7 +69,7 @@ describe("the sessions of a tenant", () => {
 
   test("are shown with their age, their lease, what they hold, and their key", async () => {
     const { tenant, live, other, started, overdue, ended } = await seedSessions();
-    const { stdout } = await cli("credits", "sessions", "--tenant", tenant);
+    const { stdout } = await cliProcess("credits", "sessions", "--tenant", tenant);
     const row = (id: string): string[] => {
       const line = stdout.split("\n").find((text) => text.startsWith(id)) ?? "";
       return line.split(/ {2,}/);
@@ -118,7 +119,7 @@ describe("a session", () => {
       ["settle", PRICE],
     ]);
     expect(await show(overdue)).toMatchObject({ environment: "test", entries: [{ kind: "hold" }] });
-    const { stdout } = await cli("credits", "session", ended, "--tenant", tenant);
+    const { stdout } = await cliProcess("credits", "session", ended, "--tenant", tenant);
     expect(stdout).toMatch(/^billedCreditMicros +1000000$/m);
     expect(stdout).toMatch(/^ent_\w+ +\S+Z +settle +1,000,000 credit micros/m);
   });

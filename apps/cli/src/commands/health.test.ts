@@ -2,7 +2,7 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
-import { run } from "../../test/cli.ts";
+import { run, runProcess } from "../../test/cli.ts";
 
 // No test asserts a duration: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -26,7 +26,7 @@ describe("health", () => {
     const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
     // A proxy of the environment is not used.
     const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
-    const pending = await health(variables, ...args);
+    const pending = await runProcess(variables, "health", ...args);
     expect([pending.code, pending.stdout, pending.stderr]).toEqual([1, "not ready: migrations_pending\n", ""]);
     const unready = await health(variables, ...args, "--json");
     expect([unready.code, JSON.parse(unready.stdout)]).toEqual([
@@ -40,7 +40,8 @@ describe("health", () => {
     expect([named.code, JSON.parse(named.stdout)]).toEqual([0, { status: "ok" }]);
     running.kill("SIGTERM");
     await running.exited;
-    const gone = await health(variables, ...args, "--json");
+    // Not its port: another process may have it by now. Nothing listens on this one.
+    const gone = await health({ [variable]: "1" }, ...args, "--json");
     expect([gone.code, JSON.parse(gone.stdout)]).toEqual([1, unreachable]);
     await empty.close();
   });

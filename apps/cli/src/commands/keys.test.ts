@@ -7,12 +7,12 @@ import { validate } from "@realtime-avatar/domain/schema";
 import { cliTests } from "../../test/cli.ts";
 
 const tests = cliTests();
-const { cli, json } = tests;
+const { cli, cliProcess, json, jsonProcess } = tests;
 
 describe("keys create", () => {
   test("prints the key as the API returns it", async () => {
     const args = ["--environment", "live", "--scopes", "avatars:read, avatars:write", "--spend-limit", "5000000"];
-    const key = await json(
+    const key = await jsonProcess(
       "keys",
       "create",
       "--tenant",
@@ -58,14 +58,14 @@ describe("a key and its life", () => {
 
   test("is listed and shown as the API shows it, to a program and to a person", async () => {
     const { apiKey, ...key } = await create("--environment", "live", "--expires-at", "2090-01-01T00:00:00Z");
-    expect(await json("keys", "show", key.id, ...tenant())).toEqual(key);
+    expect(await jsonProcess("keys", "show", key.id, ...tenant())).toEqual(key);
     const page = await json("keys", "list", ...tenant(), "--limit", "1");
     expect(page).toEqual({ data: [key], nextCursor: page.nextCursor });
     expect(validate(ApiKeyPage, page)).toEqual([]);
     const next = await json("keys", "list", ...tenant(), "--cursor", page.nextCursor);
     expect(next.data.map(({ id }: { id: string }) => id)).not.toContain(key.id);
 
-    const { stdout } = await cli("keys", "list", ...tenant(), "--environment", "live", "--limit", "1");
+    const { stdout } = await cliProcess("keys", "list", ...tenant(), "--environment", "live", "--limit", "1");
     const [head = "", row = "", more = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/)).toEqual(["ID", "KEY", "STATUS", "SCOPES", "LAST USED", "EXPIRES", "PARENT", "NAME"]);
     expect(row.split(/ {2,}/)).toEqual([
@@ -99,7 +99,7 @@ describe("a key and its life", () => {
 
   test("is rotated, at once or with an overlap", async () => {
     const first = await create();
-    const second = await json("keys", "rotate", first.id, ...tenant(), "--overlap", "600");
+    const second = await jsonProcess("keys", "rotate", first.id, ...tenant(), "--overlap", "600");
     expect(validate(ApiKeyWithSecret, second)).toEqual([]);
     expect(second).toMatchObject({ id: first.id, name: "life" });
     expect([(await credential(first.apiKey))?.retired, (await credential(second.apiKey))?.retired]).toEqual([
@@ -123,7 +123,7 @@ describe("a key and its life", () => {
 
   test("is revoked, and stays so", async () => {
     const { id, apiKey } = await create();
-    expect((await cli("keys", "revoke", id, ...tenant())).stdout).toBe(`${id} is revoked.\n`);
+    expect((await cliProcess("keys", "revoke", id, ...tenant())).stdout).toBe(`${id} is revoked.\n`);
     expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });
     expect((await credential(apiKey))?.caller.status).toBe("revoked");
     const { code, stdout, stderr } = await cli("keys", "rotate", id, ...tenant());

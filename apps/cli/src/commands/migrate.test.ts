@@ -5,10 +5,10 @@ import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { cliTests, run } from "../../test/cli.ts";
+import { cliTests, runProcess } from "../../test/cli.ts";
 
 const tests = cliTests();
-const { cli, json } = tests;
+const { cli, cliProcess, json, jsonProcess } = tests;
 
 describe("migrate", () => {
   test("says for a person and for a program that the schema is up to date", async () => {
@@ -18,13 +18,13 @@ describe("migrate", () => {
 
   test("says that it has brought it up to date, on a server and on an embedded database", async () => {
     const empty = await testDatabase({ migrated: false });
-    const onServer = await run({ DATABASE_URL: empty.url }, "migrate");
+    const onServer = await runProcess({ DATABASE_URL: empty.url }, "migrate");
     expect(onServer.stdout).toBe("Migrations applied.\n");
     await empty.close();
     const folder = await temporaryFolder();
     const embedded = { DATA_DIR: join(folder, "data") };
-    const first = await run(embedded, "migrate", "--json");
-    const second = await run(embedded, "migrate", "--json");
+    const first = await runProcess(embedded, "migrate", "--json");
+    const second = await runProcess(embedded, "migrate", "--json");
     expect([JSON.parse(first.stdout), JSON.parse(second.stdout)]).toEqual([{ migrated: true }, { migrated: false }]);
     await rm(folder, { recursive: true });
   });
@@ -40,7 +40,7 @@ describe("migrate --prune", () => {
       "The schema is already up to date.\nNo other version of the functions is in the database.\n",
     );
     await client.unsafe(`create schema ${OTHER}; create schema rta_reports`);
-    expect(await json("migrate", "--prune")).toEqual({ migrated: false, pruned: [OTHER] });
+    expect(await jsonProcess("migrate", "--prune")).toEqual({ migrated: false, pruned: [OTHER] });
     await client.unsafe(`create schema ${OTHER}; create type ${OTHER}.caller as (id text)`);
     expect((await cli("migrate", "--prune")).stdout).toBe(`The schema is already up to date.\nDropped ${OTHER}.\n`);
     const left = await client<{ name: string }[]>`select nspname as name from pg_namespace where nspname ~ '^rta_'`;
@@ -62,7 +62,7 @@ describe("migrate --grant", () => {
     const role = `service_${randomBytes(6).toString("hex")}`;
     await client.unsafe(`create role ${role}`);
     expect(await json("migrate", "--grant", role)).toEqual({ migrated: false, granted: role });
-    expect((await cli("migrate", "--grant", role)).stdout).toBe(
+    expect((await cliProcess("migrate", "--grant", role)).stdout).toBe(
       `The schema is already up to date.\nGranted the rights of the service to ${role}.\n`,
     );
     const [row] = await client`select has_table_privilege(${role}, 'audit_events', 'insert') as granted`;

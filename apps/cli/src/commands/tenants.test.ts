@@ -4,16 +4,16 @@ import { isId } from "@realtime-avatar/domain/id";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { cliTests, run } from "../../test/cli.ts";
 
-const { cli, json } = cliTests();
+const { cli, json, jsonProcess } = cliTests();
 
 describe("tenants", () => {
   test("are created and listed, oldest first", async () => {
-    const acme = await json("tenants", "create", "--name", "Acme");
+    const acme = await jsonProcess("tenants", "create", "--name", "Acme");
     expect(acme).toEqual({ id: acme.id, name: "Acme", createdAt: acme.createdAt });
     expect(isId("ten", acme.id)).toBe(true);
     const { stdout } = await cli("tenants", "create", "--name", "For a person");
     expect(stdout).toMatch(/^Created ten_[0-9a-z]{26} {2}For a person\n$/);
-    const all = await json("tenants", "list");
+    const all = await jsonProcess("tenants", "list");
     expect(all.map(({ name }: { name: string }) => name)).toEqual(["Tenant of a test", "Acme", "For a person"]);
     expect(all[1]).toEqual(acme);
   });

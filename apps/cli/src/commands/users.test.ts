@@ -21,11 +21,12 @@ const invitationOf = async (url: string) => {
   const token = parseToken("invitation", url.split("#")[1] ?? "");
   return token && findInvitation(tests.db, token);
 };
-const invite = (...args: string[]) => tests.json("users", "invite", "--tenant", tests.tenantId, ...args);
+const invitationArgs = (...args: string[]) => ["users", "invite", "--tenant", tests.tenantId, ...args];
+const invite = (...args: string[]) => tests.json(...invitationArgs(...args));
 
 describe("users invite", () => {
   test("prints a link for a new user, and nothing else", async () => {
-    const printed = await invite("--email", "New@Example.com", "--role", "owner");
+    const printed = await tests.jsonProcess(...invitationArgs("--email", "New@Example.com", "--role", "owner"));
     expect(Object.keys(printed)).toEqual(["url"]);
     expect(printed.url).toStartWith("http://localhost:3000/dashboard/register#rta_invitation_");
     const invitation = { email: "new@example.com", role: "owner", userId: null, createdBy: null, isValid: true };
@@ -78,10 +79,10 @@ describe("users invite", () => {
 describe("users list and remove", () => {
   test("show people safely, and remove one by the id or the address", async () => {
     const [first, second] = [await seedUser("first@example.com"), await seedUser("second@example.com", "owner")];
-    const { stdout } = await tests.cli("users", "list", "--tenant", tests.tenantId);
+    const { stdout } = await tests.cliProcess("users", "list", "--tenant", tests.tenantId);
     expect(stdout).toContain("first@example.com");
     expect(stdout).not.toContain("\u0007");
-    const removed = await tests.json("users", "remove", first, "--tenant", tests.tenantId);
+    const removed = await tests.jsonProcess("users", "remove", first, "--tenant", tests.tenantId);
     expect(removed).toMatchObject({ id: first, email: "first@example.com" });
     // The operator may remove the last owner.
     const byEmail = await tests.json("users", "remove", "Second@example.com", "--tenant", tests.tenantId);

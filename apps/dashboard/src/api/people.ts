@@ -6,6 +6,7 @@ import {
   type PublicKeyCredentialRequestOptionsJSON,
   startAuthentication,
   startRegistration,
+  WebAuthnAbortService,
 } from "@simplewebauthn/browser";
 import { clientFor, type Environment, impatientClient } from "./client.ts";
 
@@ -50,10 +51,25 @@ export const signIn = async (): Promise<CurrentSession> => {
   return (await api().POST("/api/v1/user-sessions", { body: { credential: { ...credential } } })).data;
 };
 
+/**
+ * Has the device ask for a passkey. When `signal` aborts, the request of the device ends as well, or it would stay in front. The
+ * person may also have given up before, while the options were read.
+ */
+const askDevice = async <Credential>(signal: AbortSignal, ask: () => Promise<Credential>): Promise<Credential> => {
+  signal.throwIfAborted();
+  const cancel = () => WebAuthnAbortService.cancelCeremony();
+  signal.addEventListener("abort", cancel);
+  try {
+    return await ask();
+  } finally {
+    signal.removeEventListener("abort", cancel);
+  }
+};
+
 /** Asks for the passkey again. */
-export const verify = async (): Promise<CurrentSession> => {
+export const verify = async (signal: AbortSignal): Promise<CurrentSession> => {
   const { publicKey } = (await api().POST("/api/v1/user-sessions/current/verification/options")).data;
-  const credential = await startAuthentication({ optionsJSON: requestOptions(publicKey) });
+  const credential = await askDevice(signal, () => startAuthentication({ optionsJSON: requestOptions(publicKey) }));
   const body = { credential: { ...credential } };
   return (await api().POST("/api/v1/user-sessions/current/verification", { body })).data;
 };
@@ -90,9 +106,9 @@ export const listSessions = (): Promise<UserSession[]> => all(api().list("/api/v
 export const endSession = (id: string) => api().DELETE("/api/v1/user-sessions/{id}", byId(id));
 
 export const listPasskeys = (): Promise<Passkey[]> => all(api().list("/api/v1/passkeys"));
-export const addPasskey = async (name: string): Promise<Passkey> => {
+export const addPasskey = async (name: string, signal: AbortSignal): Promise<Passkey> => {
   const { publicKey } = (await api().POST("/api/v1/passkeys/options")).data;
-  const credential = await startRegistration({ optionsJSON: creationOptions(publicKey) });
+  const credential = await askDevice(signal, () => startRegistration({ optionsJSON: creationOptions(publicKey) }));
   return (await api().POST("/api/v1/passkeys", { body: { credential: { ...credential }, name } })).data;
 };
 export const renamePasskey = (id: string, name: string) =>

@@ -4,7 +4,6 @@
  * the page: then the action is not repeated.
  */
 import { RETURN_PATHS } from "@realtime-avatar/domain/people/oidc-pages";
-import { WebAuthnAbortService } from "@simplewebauthn/browser";
 import { useQuery } from "@tanstack/react-query";
 import { createContext, type ReactNode, useCallback, useContext, useMemo, useRef, useState } from "react";
 import { isProblem } from "../api/client.ts";
@@ -50,13 +49,14 @@ const AtProvider = ({ provider }: { provider: Provider }) => {
 const PasskeyDialog = ({ waiting, onDone }: { waiting: Waiting; onDone: () => void }) => {
   const [error, setError] = useState<unknown>(null);
   const [isBusy, setBusy] = useState(false);
+  const [controller] = useState(() => new AbortController());
   const options = useQuery({ queryKey: ["verification"], queryFn: readVerificationOptions, gcTime: 0 }).data;
   const hasPasskey = options?.hasPasskey ?? true;
   const confirm = async () => {
     setBusy(true);
     setError(null);
     try {
-      await verify();
+      await verify(controller.signal);
       waiting.resolve();
       onDone();
     } catch (failure) {
@@ -66,8 +66,7 @@ const PasskeyDialog = ({ waiting, onDone }: { waiting: Waiting; onDone: () => vo
     }
   };
   const cancel = () => {
-    // The request of the device ends as well, or it would stay in front.
-    WebAuthnAbortService.cancelCeremony();
+    controller.abort();
     waiting.reject(new Cancelled("The passkey was not confirmed, so nothing was changed."));
     onDone();
   };

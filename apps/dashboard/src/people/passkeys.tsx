@@ -1,4 +1,3 @@
-import { WebAuthnAbortService } from "@simplewebauthn/browser";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import {
@@ -25,13 +24,15 @@ const REFRESHES = ["passkeys", "audit"];
 const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: () => void }) => {
   const formId = useId();
   const [name, setName] = useState(passkey?.name ?? "");
+  const [controller] = useState(() => new AbortController());
   const save = useAction(
-    async (): Promise<unknown> => (passkey ? renamePasskey(passkey.id, name.trim()) : addPasskey(name.trim())),
+    async (): Promise<unknown> =>
+      passkey ? renamePasskey(passkey.id, name.trim()) : addPasskey(name.trim(), controller.signal),
     REFRESHES,
     onClose,
   );
   const cancel = () => {
-    if (passkey === null) WebAuthnAbortService.cancelCeremony();
+    controller.abort();
     onClose();
   };
   const submit = (event: FormEvent) => {

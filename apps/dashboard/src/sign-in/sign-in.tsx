@@ -1,6 +1,6 @@
 import type { OidcFailure } from "@realtime-avatar/domain/people/oidc-pages";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
-import { useEffect, useState } from "react";
+import { useState } from "react";
 import { beginSignIn, readProvider, signIn } from "../api/people.ts";
 import { Button } from "../components/button.tsx";
 import { Failure } from "../components/state.tsx";
@@ -32,9 +32,6 @@ const SignInAtProvider = () => {
   const [known] = useState(() => tenant ?? rememberedTenant());
   // Without the options, there is the passkey.
   const { data: provider } = useQuery({ queryKey: ["provider"], queryFn: readProvider });
-  useEffect(() => {
-    if (tenant) rememberTenant(tenant);
-  }, [tenant]);
   if (!provider) return null;
   if (known === null) {
     return (
@@ -43,7 +40,12 @@ const SignInAtProvider = () => {
       </p>
     );
   }
-  return <ProviderButton begin={() => beginSignIn(known)}>{`Sign in with ${provider.name}`}</ProviderButton>;
+  // Not before the button is used: a link of a stranger would change what the browser remembers.
+  const begin = () => {
+    rememberTenant(known);
+    return beginSignIn(known);
+  };
+  return <ProviderButton begin={begin}>{`Sign in with ${provider.name}`}</ProviderButton>;
 };
 
 export const SignInPage = () => {

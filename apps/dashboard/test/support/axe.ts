@@ -5,10 +5,11 @@ import type { Page } from "playwright-core";
 
 type Violation = { id: string; impact: string; nodes: string[] };
 
-/** Fails on violations that axe calls serious or critical. */
-export const expectAccessible = async (page: Page, name: string): Promise<void> => {
+/** Fails on violations of `rules` that axe calls serious or critical. The default is all rules. */
+export const expectAccessible = async (page: Page, name: string, rules?: readonly string[]): Promise<void> => {
   if ((await page.evaluate("typeof axe")) === "undefined") await page.evaluate(axe.source);
-  const violations = (await page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+  const options = JSON.stringify({ resultTypes: ["violations"], ...(rules && { runOnly: rules }) });
+  const violations = (await page.evaluate(`axe.run(document, ${options}).then(({ violations }) =>
     violations.map(({ id, impact, nodes }) => ({ id, impact, nodes: nodes.map(({ html, failureSummary }) => html + failureSummary) })))`)) as Violation[];
   const serious = violations.filter(({ impact }) => impact === "serious" || impact === "critical");
   expect([name, ...serious]).toEqual([name]);

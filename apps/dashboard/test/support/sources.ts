@@ -21,11 +21,13 @@ export const released = async (page: Page): Promise<void> => {
 
 export const FFMPEG = Bun.which("ffmpeg");
 
-/** Writes a video of a photo, which ffmpeg makes with these options. */
-export const makeVideo = async (path: string, source: string, options: string): Promise<void> => {
-  const [input = [], output = []] = ["-v error -loop 1 -i", `-r 10 -pix_fmt yuv420p ${options}`].map((words) =>
-    words.split(" "),
-  );
-  const made = Bun.spawn([FFMPEG as string, ...input, source, ...output, path], { stderr: "pipe" });
+/** Writes videos of a photo: for each path, the options of ffmpeg. One process makes them all. */
+export const makeVideos = async (photo: string, videos: Record<string, string>): Promise<void> => {
+  const input = ["-v", "error", "-loop", "1", "-framerate", "10", "-i", photo];
+  const outputs = Object.entries(videos).flatMap(([path, options]) => [
+    ...`-pix_fmt yuv420p ${options}`.split(" "),
+    path,
+  ]);
+  const made = Bun.spawn([FFMPEG as string, ...input, ...outputs], { stderr: "pipe" });
   if ((await made.exited) !== 0) throw new Error(await new Response(made.stderr).text());
 };

@@ -1,7 +1,7 @@
 /** Processing the file of an asset: from the store or from its URL, through the sandbox, to the public image. */
 import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { chmod, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { deleteAsset, findAsset } from "@realtime-avatar/db/statements/assets";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
@@ -9,7 +9,7 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { inspectorOf } from "../../test/support/inspector.ts";
 import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
 import { noise, openWorld, unexpected, type World } from "../../test/support/world.ts";
 import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
@@ -42,6 +42,9 @@ const file = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(http(200, { "content-length": bytes.length })), bytes]);
 const urlOf = (path: string): string => `https://files.example.com:${server.port}/${path}`;
 
+/** The child as a bundle, as it ships. */
+const inspector = (task: string): string[] => [...inspectorOf(), task];
+
 /** Starts a worker's job loop. `retrySeconds`: the pause before the second attempt. */
 const start = (options: Partial<ProcessOptions & SandboxedOptions> & { retrySeconds?: number } = {}): void => {
   const { retrySeconds = 3600, ...others } = options;
@@ -52,7 +55,7 @@ const start = (options: Partial<ProcessOptions & SandboxedOptions> & { retrySeco
     log,
     random,
     fetchRemote: (url, request) => fetchRemote(url, { ...request, network: server.network }),
-    inspect: createInspect({ log, ...others }),
+    inspect: createInspect({ log, command: inspector, ...others }),
     temporary: createTemporaryFolders(world.temporary),
     ...others,
   });
@@ -77,9 +80,13 @@ const settled = async (asset: AssetRecord) => {
     await Bun.sleep(10);
   }
 };
-/** Waits until every temporary folder is removed: a job's is, a moment after its row says how it ended. */
+/**
+ * Waits until every temporary folder is removed: a job's is, a moment after its row says how it ended. The files of an asset
+ * that has failed are removed in between.
+ */
 const removed = async (): Promise<void> => {
-  while ((await readdir(world.temporary)).length > 0) await Bun.sleep(10);
+  const isLeft = (name: string) => name.startsWith("realtime-avatar-");
+  while ((await readdir(world.temporary)).some(isLeft)) await Bun.sleep(10);
 };
 const recordOf = (asset: AssetRecord) => findAsset(world.database.db, asset, asset.id);
 
@@ -106,8 +113,8 @@ describe("an upload", () => {
     const asset = await world.seedUpload((await noise()).subarray(0, 2000));
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
-    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
     await removed();
+    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
   test.each([
@@ -117,6 +124,7 @@ describe("an upload", () => {
     const asset = await world.seedUpload(await bytes(), kind);
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
+    await removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
@@ -151,8 +159,8 @@ describe("a remote file", () => {
     const asset = await world.seedRemote(urlOf("ada.png"));
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
-    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
     await removed();
+    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
   test("whose host is away is fetched again, and then it is there", async () => {
@@ -189,43 +197,34 @@ describe("a remote file", () => {
 });
 
 describe("a decoder", () => {
-  /** A program in place of the sandbox's child: it counts its starts, and crashes the first `crashes` times. */
-  const crashing = async (crashes: number) => {
-    const counter = join(world.temporary, "starts");
-    const folder = await temporaryFolder();
-    const script = join(folder, "child.sh");
-    await writeFile(
-      script,
-      `#!/bin/sh
-      echo started >>"${counter}"
-      [ "$(wc -l <"${counter}")" -gt ${crashes} ] || kill -SEGV $$
-      printf '{"kind":"accepted","width":1,"height":1,"publicWidth":1,"publicHeight":1,"publicBytes":1}'
-      printf 'RIFF....WEBPVP8 ' >&3`,
-    );
-    await chmod(script, 0o755);
-    await writeFile(counter, "");
-    await chmod(counter, 0o666);
-    const starts = async () => (await readFile(counter, "utf8")).split("\n").length - 1;
-    return { command: () => [script], starts, remove: () => rm(folder, { recursive: true }) };
+  /** A program in place of the sandbox's child, which crashes the first `crashes` times. It can open no file to count in. */
+  const crashing = (crashes: number) => {
+    let started = 0;
+    const report = `{"kind":"accepted","width":1,"height":1,"publicWidth":1,"publicHeight":1,"publicBytes":1}`;
+    const succeed = `printf '${report}'; printf 'RIFF....WEBPVP8 ' >&3`;
+    const command = () => {
+      started += 1;
+      return ["/bin/sh", "-c", started <= crashes ? "kill -SEGV $$" : succeed];
+    };
+    return { command, starts: () => started };
   };
 
   test("that crashes once is started again", async () => {
-    const { command, starts, remove } = await crashing(1);
+    const { command, starts } = crashing(1);
     const asset = await world.seedUpload(await noise());
     start({ command });
     expect(await settled(asset)).toMatchObject({ status: "ready" });
-    expect([await starts(), await world.filesOf(asset)]).toEqual([2, { original: true, public: true }]);
-    await remove();
+    expect([starts(), await world.filesOf(asset)]).toEqual([2, { original: true, public: true }]);
   });
 
   test("that crashes twice fails the asset, and nothing else", async () => {
-    const { command, starts, remove } = await crashing(2);
+    const { command, starts } = crashing(2);
     const [asset, video] = [await world.seedUpload(await noise()), await world.seedUpload(Buffer.from("x"))];
     start({ command });
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
     expect(await settled(video)).toMatchObject({ status: "failed", errorCode: "unsupported_type" });
-    expect([await starts(), await world.filesOf(asset)]).toEqual([2, { original: false, public: false }]);
-    await remove();
+    await removed();
+    expect([starts(), await world.filesOf(asset)]).toEqual([2, { original: false, public: false }]);
   });
 });
 
@@ -238,7 +237,7 @@ describe("meanwhile", () => {
     async (when) => {
       const asset = await world.seedUpload(await noise());
       const { storage } = world;
-      const sandbox = createInspect({ log: world.log });
+      const sandbox = createInspect({ log: world.log, command: inspector });
       const deleteNow = async (moment: string): Promise<void> => {
         if (when.includes(moment)) expect(await remove(asset)).toMatchObject({ kind: "written" });
       };

@@ -243,7 +243,8 @@ test("when nothing can be stored, the avatar fails after the last attempt, with 
     throw new StorageError("unavailable", "The store did not answer in time.");
   };
   start({ retrySeconds: 0, storage: { ...storage, put } });
-  await world().untilDone();
+  // The row says it a moment before the log does.
+  await ended(5);
   expect(await world().currentOf(avatar)).toMatchObject({
     status: "failed",
     error: expect.stringContaining("not in its source"),

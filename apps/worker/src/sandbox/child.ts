@@ -4,9 +4,9 @@
  */
 import { fstatSync, readSync, writeSync } from "node:fs";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { inspectImage, restrict } from "./inspect/image.ts";
 import type { Report, Task } from "./report.ts";
-import { protectMemory } from "./secrets.ts";
 import { loadSharp } from "./sharp.ts";
 import { filterSystemCalls } from "./system-calls.ts";
 import { leaveRoot } from "./user.ts";

@@ -5,7 +5,6 @@
 import { chmod } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
-import { programCommand } from "./command.ts";
 import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
 import { withOpenFiles } from "./run.ts";
 
@@ -71,8 +70,9 @@ export const writeFrame = async (
     options.folder ?? tmpdir(),
     async ({ input, outputs, folder }) => {
       const [file = "pipe" as const] = outputs;
-      const command = programCommand([ffmpeg, ...argumentsOf(source)]);
-      const ended = await runConfined(command, { input, output: file, others: [], folder }, { ...options, limits });
+      const descriptors = { input, output: file, others: [], folder };
+      const program = { paths: [ffmpeg], listed: [], isForeign: true };
+      const ended = await runConfined([ffmpeg, ...argumentsOf(source)], descriptors, { ...options, limits, program });
       if (ended.kind === "failed") return { result: ended, isKept: false };
       return { result: { kind: "written" }, isKept: true };
     },

@@ -1,6 +1,8 @@
 /** Runs a command with limits of time, memory and output, and with what the operating system confines it with. */
+import { CHILD_VARIABLES } from "./command.ts";
 import { type Confinement, findConfinement } from "./confinement.ts";
 import { watchMemory } from "./memory.ts";
+import type { Program } from "./program.ts";
 
 const MIB = 1024 * 1024;
 
@@ -23,17 +25,6 @@ export const SANDBOX_LIMITS: SandboxLimits = {
 
 /** The pages of Bun, libvips and libc that the kernel's limit does not count; measured: 45 MiB. */
 const PROGRAM_BYTES = 128 * MIB;
-const CHILD_VARIABLES = {
-  // libvips writes large images to a file otherwise.
-  VIPS_DISC_THRESHOLD: "1g",
-  BUN_RUNTIME_TRANSPILER_CACHE_PATH: "0",
-  // JavaScriptCore reserves 1 GiB for compiled code otherwise, which the limit of memory refuses. It then interprets
-  // WebAssembly, and the search for faces takes 3 s of processor time instead of 0.8 s.
-  BUN_JSC_jitMemoryReservationSize: String(64 * MIB),
-  // The child ends before WebAssembly that is compiled a second time, with optimizations, pays off: the examination of a
-  // portrait takes 730 ms of processor time instead of 900 ms.
-  BUN_JSC_useOMGJIT: "0",
-};
 const MAX_REPORT_BYTES = 16 * 1024;
 const MAX_ERROR_BYTES = 4 * 1024;
 /** How long the output of a child that has ended may take. */
@@ -54,6 +45,8 @@ export type ConfinedOptions = {
   signal?: AbortSignal;
   /** By default, what is possible on this machine, found out once. */
   confinement?: Confinement;
+  /** The program of the command. By default, the worker's own. */
+  program?: Program;
   /** Gets what the child has used: resident memory as sampled every 10 ms (0 without /proc), and processor time. */
   onEnd?: ((usage: { peakBytes: number; cpuMs: number }) => void) | undefined;
 };
@@ -188,7 +181,7 @@ const failed = (code: Failed["code"], limits: SandboxLimits, ending: Ending): Fa
 /** A command that ended by itself and without an error. `fail` is for an output that is not what it should be. */
 export type Succeeded = { kind: "succeeded"; output: string; fail: (code: Failed["code"]) => Failed };
 
-/** Runs a command of `command.ts` with the limits of the sandbox. */
+/** Runs a command with the limits of the sandbox. */
 export const runConfined = async (
   command: readonly string[],
   descriptors: Descriptors,
@@ -197,7 +190,8 @@ export const runConfined = async (
   const { limits = SANDBOX_LIMITS, confinement = await confinementOfMachine() } = options;
   const { memoryBytes, cpuSeconds, fileBytes } = limits;
   const resources = { dataBytes: memoryBytes - PROGRAM_BYTES, cpuSeconds, fileBytes };
-  const ended = await runLimited(confinement.wrap(command, resources), descriptors, options);
+  const kept = { program: options.program, descriptors: descriptors.others.length };
+  const ended = await runLimited(confinement.wrap(command, resources, kept), descriptors, options);
   const code = ended.failure ?? failureOf(ended);
   if (code !== null) return failed(code, limits, ended);
   return { kind: "succeeded", output: ended.output, fail: (because) => failed(because, limits, ended) };

@@ -101,9 +101,10 @@ const BEHAVIORS: Record<string, () => unknown> = {
   unknown: () => say({ kind: "refused", code: "x", detail: "x" }),
   // Leaves a process behind that keeps the pipes open.
   linger: () => {
-    const child = Bun.spawn([process.execPath, "--no-env-file", import.meta.path, "{}", "sleep"], {
+    // Not Bun, which has to read the folder of its process: only the child itself may do that.
+    const child = Bun.spawn(["sleep", "1000000"], {
       stdio: ["ignore", "inherit", "inherit"],
-      env: {},
+      env: { PATH: "/usr/bin:/bin" },
     });
     tell(child.pid);
   },

@@ -1,7 +1,33 @@
-/** Runs a program that is not the worker's, ffmpeg, in place of this process. */
+/**
+ * Confines this process, and runs another program in its place. A confinement of files holds for a thread and for what it becomes,
+ * so a child that opens a file is started like that, and ffmpeg too.
+ */
 import { dlopen, ptr } from "bun:ffi";
+import { fstatSync } from "node:fs";
+import { confineFiles } from "./landlock.ts";
 import { filterSystemCalls } from "./system-calls.ts";
 import { leaveRoot } from "./user.ts";
+
+export type Program = {
+  /** The files and folders that it is read from. */
+  paths: readonly string[];
+  /** Folders in which it looks for parts of itself: it sees the names of all that is in them. */
+  listed: readonly string[];
+  /** Whether it is not this program: it does not filter its system calls, and does not give up root, by itself. */
+  isForeign: boolean;
+};
+
+/** A program, and how many open files it keeps: descriptors 0 and up. */
+export type Launch = { program: Program; descriptors: number };
+
+/** Programs and libraries of the system. */
+const SYSTEM = ["/usr", "/bin", "/lib", "/lib64"];
+/** Where programs find their libraries, and devices that only give. */
+const SYSTEM_FILES = ["/etc/ld.so.cache", "/dev/zero", "/dev/random", "/dev/urandom"];
+/** What a process is told about itself. Bun needs the first: libc finds the stack in it, and Bun aborts without. */
+const OWN_FILES = ["maps", "cgroup", "limits", "stat", "statm", "status"].map((name) => `/proc/self/${name}`);
+const DEVICES = ["/dev/null"];
+const INPUT = 0;
 
 /** `char *const []`: pointers to texts that end with a zero byte, and a null pointer. */
 const textsOf = (texts: readonly string[]): { pointers: BigUint64Array; kept: Buffer[] } => {
@@ -9,18 +35,41 @@ const textsOf = (texts: readonly string[]): { pointers: BigUint64Array; kept: Bu
   return { pointers: BigUint64Array.from([...kept.map((bytes) => BigInt(ptr(bytes))), 0n]), kept };
 };
 
-/**
- * Filters the system calls of this process, gives up root, and becomes the program of `command`, a path and its arguments. Its
- * open files, limits and variables stay. Throws if there is no such program.
- */
-export const becomeProgram = (command: readonly string[]): never => {
-  const { symbols } = dlopen("libc.so.6", {
+const F_SETFD = 2;
+
+const execute = (command: readonly string[], descriptors: number): never => {
+  const { symbols: libc } = dlopen("libc.so.6", {
     execve: { args: ["ptr", "ptr", "ptr"], returns: "int" },
+    fcntl: { args: ["int", "int", "int"], returns: "int" },
   });
-  filterSystemCalls({ mayExecute: true });
-  leaveRoot();
+  // Bun marks those that it inherits, from 4 on, to be closed by `execve`.
+  for (let descriptor = 0; descriptor < descriptors; descriptor++) libc.fcntl(descriptor, F_SETFD, 0);
   const program = textsOf(command);
   const environment = textsOf(Object.entries(process.env).map(([name, value]) => `${name}=${value}`));
-  symbols.execve(ptr(program.kept[0] ?? Buffer.alloc(1)), ptr(program.pointers), ptr(environment.pointers));
+  libc.execve(ptr(program.kept[0] ?? Buffer.alloc(1)), ptr(program.pointers), ptr(environment.pointers));
   throw new Error("The program cannot be run.");
+};
+
+/**
+ * Confines this process to the files of a program, and becomes it by `command`, a path and its arguments. `launch` is JSON. Its
+ * folder and variables stay. Without a command it returns: then all of that is possible on this machine. Throws if it is
+ * not, and if there is no such program.
+ */
+export const becomeProgram = (launch: string, command: readonly string[]): void => {
+  const { program, descriptors } = JSON.parse(launch) as Launch;
+  const { paths, listed, isForeign } = program;
+  confineFiles({
+    programs: [...SYSTEM, ...paths],
+    listed,
+    inputs: [...SYSTEM_FILES, ...OWN_FILES],
+    devices: DEVICES,
+    folder: ".",
+    // ffmpeg opens its input by the path of the descriptor.
+    descriptors: fstatSync(INPUT).isFile() ? [INPUT] : [],
+  });
+  if (isForeign) {
+    filterSystemCalls({ mayExecute: true });
+    leaveRoot();
+  }
+  if (command.length > 0) execute(command, descriptors);
 };

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { bun } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { CHILD_ARGUMENT, childCommand } from "./command.ts";
+import { CHILD_ARGUMENT, childCommand, ownProgram } from "./command.ts";
 import { png } from "./corpus/images.testing.ts";
 import { confinementOfMachine, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
 import { runInSandbox } from "./run.ts";
@@ -34,15 +34,16 @@ beforeAll(async () => {
 afterEach(() => rm(publicImage(), { force: true }));
 afterAll(() => rm(folder, { recursive: true }));
 
-const sandboxFolders = async () =>
-  (await readdir(tmpdir())).filter((name) => name.startsWith("realtime-avatar-sandbox-")).length;
-
 /** The outcome of a child that behaves so. */
-const probe = (behavior: string, { argument = "", ...limits }: Partial<SandboxLimits> & { argument?: string } = {}) =>
+const probe = (
+  behavior: string,
+  { argument = "", parent = tmpdir(), ...limits }: Partial<SandboxLimits> & { argument?: string; parent?: string } = {},
+) =>
   runInSandbox(
     { kind: "image", contentType: "image/jpeg" },
     { input, outputs: [publicImage()] },
     {
+      folder: parent,
       limits: { ...SANDBOX_LIMITS, ...limits },
       command: (task) => [process.execPath, "--no-env-file", PROBE, task, behavior, argument],
     },
@@ -94,11 +95,15 @@ describe("a child", () => {
       await chmod(folder, 0o755);
       const picture = join(folder, "picture");
       await writeFile(picture, await png());
+      const own = ownProgram();
       const outcome = await runInSandbox(
         { kind: "image", contentType: "image/png" },
         { input: picture, outputs: [publicImage()] },
-        // An ordinary user, whose memory belongs to itself otherwise.
-        { command: (task) => [...ORDINARY_USER, ...childCommand(task).toSpliced(2, 0, "--preload", preload)] },
+        {
+          // An ordinary user, whose memory belongs to itself otherwise.
+          command: (task) => [...ORDINARY_USER, ...childCommand(task).toSpliced(2, 0, "--preload", preload)],
+          program: { ...own, paths: [...own.paths, preload], listed: [...own.listed, folder] },
+        },
       );
       await Promise.all([rm(preload), rm(picture), chmod(folder, 0o700)]);
       expect(outcome).toMatchObject({ kind: "failed", detail: "The inspection ended with exit code 9." });
@@ -234,10 +239,12 @@ describe("files", () => {
   });
 
   test("nothing stays behind", async () => {
-    const before = await sandboxFolders();
-    await probe("crash");
-    await probe("spin", { wallMs: 200 });
-    expect(await sandboxFolders()).toBeLessThanOrEqual(before);
-    expect(await readdir(folder)).toEqual(["input"]);
+    // A folder of its own: other tests run children at the same time.
+    const parent = await temporaryFolder();
+    const seen = await readdir(folder);
+    expect(await probe("crash", { parent })).toMatchObject({ kind: "failed" });
+    expect(await probe("sleep", { parent, wallMs: 200 })).toMatchObject({ kind: "failed" });
+    expect([await readdir(parent), await readdir(folder)]).toEqual([[], seen]);
+    await rm(parent, { recursive: true });
   });
 });

@@ -11,16 +11,17 @@ import type Sharp from "sharp";
 /** Whether this code runs in a compiled program: its modules are then in a virtual file system. */
 export const isCompiled = (): boolean => import.meta.dir.startsWith("/$bunfs/");
 
-/** The folders in which a `node_modules` with sharp can be, nearest first. */
-const candidates = (): string[] => {
-  if (isCompiled()) return [join(dirname(process.execPath), "../lib/realtime-avatar")];
-  const folders = [import.meta.dir];
-  for (let folder = import.meta.dir; folder !== dirname(folder); ) {
-    folder = dirname(folder);
-    folders.push(folder);
-  }
-  return folders;
+/** The folder of the libraries of a compiled program. */
+export const libraryFolder = (): string => join(dirname(process.execPath), "../lib/realtime-avatar");
+
+/** A folder and those above it, nearest first. */
+export const foldersAbove = (folder: string): string[] => {
+  const above = dirname(folder);
+  return above === folder ? [folder] : [folder, ...foldersAbove(above)];
 };
+
+/** The folders in which a `node_modules` with sharp can be, nearest first. */
+const candidates = (): string[] => (isCompiled() ? [libraryFolder()] : foldersAbove(import.meta.dir));
 
 /**
  * Loads sharp. It is searched for, not imported: where nothing is installed, Bun would download the package at run time.

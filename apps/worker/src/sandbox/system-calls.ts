@@ -6,8 +6,7 @@
  * It lists what is refused, not what is allowed: what Bun and libc need changes with their versions, and no user other than root
  * may do what is not listed here.
  */
-import { dlopen, ptr } from "bun:ffi";
-import { existsSync } from "node:fs";
+import { dlopen, type Pointer, ptr, read } from "bun:ffi";
 
 type Architecture = "x64" | "arm64";
 
@@ -33,13 +32,47 @@ export const REFUSED: Record<string, readonly [x64: number, arm64: number | null
   process_vm_writev: [311, 271],
   process_madvise: [440, 440],
   kcmp: [312, 272],
+  setpriority: [141, 140],
+  ioprio_set: [251, 30],
+  sched_setparam: [142, 118],
+  sched_setscheduler: [144, 119],
+  sched_setattr: [314, 274],
+  sched_setaffinity: [203, 122],
+  migrate_pages: [256, 238],
+  move_pages: [279, 239],
   // The network, and memory and messages that processes share.
   socket: [41, 198],
+  // Each of a pair can be connected to another socket.
+  socketpair: [53, 199],
   shmget: [29, 194],
   shmat: [30, 196],
   msgget: [68, 186],
   semget: [64, 190],
   mq_open: [240, 180],
+  // Memory that no limit counts.
+  memfd_create: [319, 279],
+  // Properties of files, which Landlock does not refuse to change by a path: its documentation lists them as limitations.
+  chmod: [90, null],
+  fchmod: [91, 52],
+  fchmodat: [268, 53],
+  fchmodat2: [452, 452],
+  chown: [92, null],
+  fchown: [93, 55],
+  lchown: [94, null],
+  fchownat: [260, 54],
+  setxattr: [188, 5],
+  lsetxattr: [189, 6],
+  fsetxattr: [190, 7],
+  setxattrat: [463, 463],
+  removexattr: [197, 14],
+  lremovexattr: [198, 15],
+  fremovexattr: [199, 16],
+  removexattrat: [466, 466],
+  file_setattr: [469, 469],
+  utime: [132, null],
+  utimes: [235, null],
+  futimesat: [261, null],
+  utimensat: [280, 88],
   // Parts of the kernel that an inspection does not need.
   bpf: [321, 280],
   io_uring_setup: [425, 425],
@@ -68,6 +101,15 @@ export const REFUSED: Record<string, readonly [x64: number, arm64: number | null
 export const EXECUTE = { execve: [59, 221], execveat: [322, 281] } as const;
 /** Allowed for the process itself alone: their first argument is a process. */
 export const OWN_PROCESS = { kill: [62, 129], tgkill: [234, 131], prlimit64: [302, 261] } as const;
+/**
+ * Refused with these second arguments: the process that they name gets a signal when a descriptor is ready. linux/fcntl.h and
+ * asm-generic/sockios.h.
+ */
+export const OWNER = { fcntl: [72, 25], ioctl: [16, 29] } as const;
+const OWNER_ARGUMENTS = {
+  fcntl: [8, 10, 15], // F_SETOWN, F_SETSIG, F_SETOWN_EX
+  ioctl: [0x8901, 0x8902], // FIOSETOWN, SIOCSPGRP
+} as const;
 /** Allowed for threads alone. */
 export const CLONE = { clone: [56, 220], clone3: [435, 435] } as const;
 const CLONE_THREAD = 0x10000;
@@ -87,10 +129,11 @@ const ALLOW = 0x7fff0000;
 const KILL_PROCESS = 0x80000000;
 const refuse = (errno: number): Instruction => [RETURN, 0, 0, 0x00050000 | errno];
 
-/** `struct seccomp_data`: where the number, the architecture and the lower half of the first argument are. */
+/** `struct seccomp_data`: where the number, the architecture and the lower halves of two arguments are. */
 const NUMBER = 0;
 const ARCHITECTURE = 4;
 const FIRST_ARGUMENT = 16;
+const SECOND_ARGUMENT = 24;
 
 /** Code, instructions to skip if true and if false, value. */
 type Instruction = readonly [code: number, ifTrue: number, ifFalse: number, value: number];
@@ -117,6 +160,15 @@ const filterOf = (architecture: Architecture, pid: number, mayExecute: boolean):
       refuse(EPERM),
       [RETURN, 0, 0, ALLOW],
     ]),
+    ...Object.entries(OWNER).flatMap(([name, call]): Instruction[] => {
+      const values = OWNER_ARGUMENTS[name as keyof typeof OWNER];
+      return [
+        [IF_EQUAL, 0, 2 * values.length + 2, call[column]],
+        [LOAD, 0, 0, SECOND_ARGUMENT],
+        ...values.flatMap((value): Instruction[] => [[IF_EQUAL, 0, 1, value], refuse(EPERM)]),
+        [RETURN, 0, 0, ALLOW],
+      ];
+    }),
     // Threads, not processes.
     [IF_EQUAL, 0, 4, CLONE.clone[column]],
     [LOAD, 0, 0, FIRST_ARGUMENT],
@@ -142,19 +194,38 @@ const encode = (filter: readonly Instruction[]): Buffer => {
   return bytes;
 };
 
-/** The architecture of this machine, if its kernel can filter system calls. Only Linux can. */
+const PR_SET_NO_NEW_PRIVS = 38;
+const SECCOMP = { x64: 317, arm64: 277 } as const;
+const SECCOMP_SET_MODE_FILTER = 1;
+const SECCOMP_GET_ACTION_AVAIL = 2;
+const SECCOMP_FILTER_FLAG_TSYNC = 1;
+
+const loadLibc = () =>
+  dlopen("libc.so.6", {
+    prctl: { args: ["int", "u64", "u64", "u64", "u64"], returns: "int" },
+    syscall: { args: ["i64", "u64", "u64", "ptr"], returns: "i64" },
+    __errno_location: { args: [], returns: "ptr" },
+  }).symbols;
+
+/** What a kernel says that has no such call, or no such action: only then there is no filter. */
+const UNKNOWN: readonly number[] = [ENOSYS, 22 /* EINVAL */, 95 /* EOPNOTSUPP */];
+
+/**
+ * The architecture of this machine, if its kernel can filter system calls. Only Linux can. The kernel is asked itself: a service
+ * of systemd may see nothing of /proc but processes (`ProcSubset=pid`).
+ */
 const findArchitecture = (): Architecture | null => {
-  if (process.platform !== "linux" || !existsSync("/proc/sys/kernel/seccomp/actions_avail")) return null;
-  return process.arch === "x64" || process.arch === "arm64" ? process.arch : null;
+  const { platform, arch } = process;
+  if (platform !== "linux" || (arch !== "x64" && arch !== "arm64")) return null;
+  const libc = loadLibc();
+  const errno = libc.__errno_location() as Pointer;
+  const action = Uint32Array.of(KILL_PROCESS);
+  const isThere = Number(libc.syscall(SECCOMP[arch], SECCOMP_GET_ACTION_AVAIL, 0, ptr(action))) === 0;
+  return isThere || !UNKNOWN.includes(read.i32(errno)) ? arch : null;
 };
 
 /** Whether `filterSystemCalls` filters on this machine. */
 export const canFilterSystemCalls = (): boolean => findArchitecture() !== null;
-
-const PR_SET_NO_NEW_PRIVS = 38;
-const SECCOMP = { x64: 317, arm64: 277 } as const;
-const SECCOMP_SET_MODE_FILTER = 1;
-const SECCOMP_FILTER_FLAG_TSYNC = 1;
 
 /**
  * Filters the system calls of all threads of this process from now on. It cannot be undone. `mayExecute`: whether the process may become
@@ -163,10 +234,7 @@ const SECCOMP_FILTER_FLAG_TSYNC = 1;
 export const filterSystemCalls = ({ mayExecute }: { mayExecute: boolean }): void => {
   const architecture = findArchitecture();
   if (architecture === null) return;
-  const { symbols } = dlopen("libc.so.6", {
-    prctl: { args: ["int", "u64", "u64", "u64", "u64"], returns: "int" },
-    syscall: { args: ["i64", "u64", "u64", "ptr"], returns: "i64" },
-  });
+  const symbols = loadLibc();
   const filter = encode(filterOf(architecture, process.pid, mayExecute));
   // `struct sock_fprog`: the number of instructions, and where they are.
   const program = Buffer.alloc(16);

@@ -21,6 +21,8 @@ export type Sorted = {
 
 export type Folder = {
   name: string;
+  /** The age from which a file that nothing needs is removed. */
+  minAgeMs: number;
   /** Whether a file can have this key: another program may use the same bucket. */
   hasKey(key: string): boolean;
   /** Sorts keys for which `hasKey` is true. One statement. */
@@ -33,9 +35,14 @@ const PREPARED_KEY = new RegExp(
   `^${PREPARED_FOLDER}/(ten_${SUFFIX})/(ava_${SUFFIX})/([1-9]\\d{0,8})/[0-9a-f]{64}-(?:webp|json)$`,
 );
 
+const HOUR_MS = 3_600_000;
+/** For files that are written before their row, which follows within the deadline of its request. */
+const DAY_MS = 24 * HOUR_MS;
+
 /** A folder with a file for each asset. `isNeeded`: whether an asset that is neither failed nor deleted needs its file. */
 const assetFolder = (name: string, isNeeded: (asset: StoredAsset) => boolean): Folder => ({
   name,
+  minAgeMs: DAY_MS,
   hasKey: (key) => ASSET_KEY.test(key),
   sort: async (db, keys) => {
     const files = keys.map((key) => {
@@ -51,6 +58,7 @@ const assetFolder = (name: string, isNeeded: (asset: StoredAsset) => boolean): F
 /** The prepared files of avatars. */
 const preparedFolder: Folder = {
   name: PREPARED_FOLDER,
+  minAgeMs: DAY_MS,
   hasKey: (key) => PREPARED_KEY.test(key),
   sort: async (db, keys) => {
     const files = keys.map((key) => {
@@ -67,9 +75,13 @@ const preparedFolder: Folder = {
 };
 
 const pendingUploads = assetFolder("uploads", ({ status }) => status === "pending_upload");
-/** The files of signed uploads. Each is copied when its upload is completed, so most of them are no longer needed. */
+/**
+ * The files of signed uploads. Each is copied when its upload is completed, so most of them are no longer needed. Their rows
+ * come first. An S3 takes a file until its URL expires, also for an asset that was deleted, and no quota counts it: so it goes soon.
+ */
 const uploads: Folder = {
   ...pendingUploads,
+  minAgeMs: HOUR_MS,
   sort: async (db, keys) => ({ ...(await pendingUploads.sort(db, keys)), unknown: 0 }),
 };
 

@@ -63,6 +63,17 @@ test("removes the files of assets that do not exist, have failed or were deleted
   expect(await keys()).toEqual([...left, uploadKey(pending), ...foreign].sort());
 });
 
+test("removes the file of a signed upload after an hour, other files after a day", async () => {
+  const unknown = unknownAsset();
+  const pending = await world.seedRemote("https://files.example.com/ada.png");
+  for (const keyOf of [originalKey, publicKey, uploadKey]) await put(keyOf(unknown));
+  await put(uploadKey(pending));
+  const after = (milliseconds: number) => sweepOf({ now: () => new Date(Date.now() + milliseconds) })(never);
+  expect(await after(DAY_MS / 24 - 60_000)).toBe(0);
+  expect(await after(DAY_MS / 24 + 1000)).toBe(1);
+  expect(await keys()).toEqual([originalKey(unknown), publicKey(unknown), uploadKey(pending)].sort());
+});
+
 describe("prepared files", () => {
   const file = (generation: number, type: PreparedType = "webp") =>
     preparedFile(generation, Buffer.from(random(32)).toString("hex"), type);

@@ -1,6 +1,6 @@
 /**
  * The sweep of stored files that nothing needs. Bytes are written before their row, so a process that ends in between leaves
- * a file without a row. A file is removed when it is older than a day, and its asset does not exist, has failed or was
+ * a file without a row. A file is removed when it is old enough for its folder, and its asset does not exist, has failed or was
  * deleted, or its avatar no longer needs what was prepared.
  */
 import { setTimeout as pause } from "node:timers/promises";
@@ -9,8 +9,6 @@ import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage, StoredFile } from "@realtime-avatar/storage/storage";
 import { FOLDERS, type Folder } from "./folders.ts";
 
-/** A row follows its file within the deadline of its request. */
-const MIN_AGE_MS = 86_400_000;
 /** How many files one step looks at: one list of the store and one statement. */
 const STEP_FILES = 500;
 /** The pause after a step and after a deletion, so that a pass makes a few requests a second at most. */
@@ -20,9 +18,9 @@ const DELETE_PAUSE_MS = 100;
 const SUSPICIOUS_FILES = 100;
 
 /** The keys of the files that are old enough and belong to this service. */
-const candidatesOf = ({ hasKey }: Folder, files: readonly StoredFile[], now: Date): string[] =>
+const candidatesOf = ({ hasKey, minAgeMs }: Folder, files: readonly StoredFile[], now: Date): string[] =>
   files
-    .filter(({ key, modifiedAt }) => hasKey(key) && now.getTime() - modifiedAt.getTime() >= MIN_AGE_MS)
+    .filter(({ key, modifiedAt }) => hasKey(key) && now.getTime() - modifiedAt.getTime() >= minAgeMs)
     .map(({ key }) => key);
 
 export type ObjectSweepOptions = {

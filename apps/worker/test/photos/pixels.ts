@@ -6,6 +6,8 @@ export type Pixels = { data: Uint8Array; width: number; height: number };
 /** In fractions of the width and of the height of a picture. */
 export type Part = { left: number; top: number; right: number; bottom: number };
 type Color = string;
+/** Between two operations, a picture is a PNG: quick to write and to read. */
+const UNCOMPRESSED = { compressionLevel: 0 };
 
 export const open = ({ data, width, height }: Pixels) => sharp(data, { raw: { width, height, channels: 3 } });
 
@@ -39,7 +41,7 @@ export const rotate = (pixels: Pixels, angle: number, background: Color = "#8080
 
 /** Puts a picture, scaled to `height` pixels, into the lower middle of a larger one of one colour. */
 export const frame = async (pixels: Pixels, height: number, side: number, background: Color): Promise<Pixels> => {
-  const input = await open(pixels).resize({ height }).png().toBuffer({ resolveWithObject: true });
+  const input = await open(pixels).resize({ height }).png(UNCOMPRESSED).toBuffer({ resolveWithObject: true });
   const canvas = sharp({ create: { width: side, height: side, channels: 3, background } });
   const left = Math.round((side - input.info.width) / 2);
   const top = Math.round((side - height) * 0.6);
@@ -47,7 +49,7 @@ export const frame = async (pixels: Pixels, height: number, side: number, backgr
     sharp(
       await canvas
         .composite([{ input: input.data, left, top }])
-        .png()
+        .png(UNCOMPRESSED)
         .toBuffer(),
     ),
   );
@@ -57,7 +59,7 @@ export const frame = async (pixels: Pixels, height: number, side: number, backgr
 export const pair = async (a: Pixels, b: Pixels, heights: readonly [number, number]): Promise<Pixels> => {
   const [left, right] = await Promise.all(
     [a, b].map((each, index) =>
-      open(each).resize({ height: heights[index] }).png().toBuffer({ resolveWithObject: true }),
+      open(each).resize({ height: heights[index] }).png(UNCOMPRESSED).toBuffer({ resolveWithObject: true }),
     ),
   );
   if (!left || !right) throw new Error("A pair has two pictures.");
@@ -67,7 +69,7 @@ export const pair = async (a: Pixels, b: Pixels, heights: readonly [number, numb
     { input: left.data, left: 0, top: 0 },
     { input: right.data, left: left.info.width, top: height - right.info.height },
   ];
-  return pixelsOf(sharp(await canvas.composite(images).png().toBuffer()));
+  return pixelsOf(sharp(await canvas.composite(images).png(UNCOMPRESSED).toBuffer()));
 };
 
 /** Blurs with a Gaussian of `sigma` pixels. */
@@ -132,9 +134,9 @@ export const cover = async (pixels: Pixels, part: Part, background: Color): Prom
     height: Math.round((part.bottom - part.top) * height),
   };
   const input = await sharp({ create: { ...size, channels: 3, background } })
-    .png()
+    .png(UNCOMPRESSED)
     .toBuffer();
-  return pixelsOf(sharp(await open(pixels).composite([{ input, left, top }]).png().toBuffer()));
+  return pixelsOf(sharp(await open(pixels).composite([{ input, left, top }]).png(UNCOMPRESSED).toBuffer()));
 };
 
 /** A picture without any content: noise, a checkerboard, or a gradient. */

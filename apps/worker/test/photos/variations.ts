@@ -77,8 +77,14 @@ export const faceOf = (photo: Photo): Part => {
 };
 
 const BASE_SIDE = 1024;
-export const basePixels = async (photo: Photo): Promise<Pixels> =>
-  scale(await pixelsOf(sharp(await readFile(photoPath(photo)))), BASE_SIDE);
+const based = new Map<Photo, Promise<Pixels>>();
+/** The pixels that all variations of a photograph are made of. */
+export const basePixels = (photo: Photo): Promise<Pixels> => {
+  const make = async () => scale(await pixelsOf(sharp(await readFile(photoPath(photo)))), BASE_SIDE);
+  const pixels = based.get(photo) ?? make();
+  based.set(photo, pixels);
+  return pixels;
+};
 
 const jpeg = (quality: number) => async (pixels: Pixels | Promise<Pixels>) =>
   open(await pixels)

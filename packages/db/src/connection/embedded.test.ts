@@ -64,7 +64,7 @@ const isAlive = (pid: number): boolean => {
 
 describe("the embedded PostgreSQL", () => {
   test("keeps what was written, over restarts", async () => {
-    const data = join(folder, "restarts");
+    const data = await preparedDataDirectory(join(folder, "restarts"));
     const first = await openEmbedded(data, fast);
     await query(first.url, "create table kept as select 42 as answer");
     await first.close();
@@ -108,7 +108,7 @@ describe("the embedded PostgreSQL", () => {
   });
 
   test("asks for its random password, which stands in a file of mode 0600", async () => {
-    const data = join(folder, "password");
+    const data = await preparedDataDirectory(join(folder, "password"));
     const embedded = await openEmbedded(data, fast);
     const url = new URL(embedded.url);
     expect((await stat(join(data, "password"))).mode & 0o777).toBe(0o600);
@@ -236,6 +236,8 @@ describe("the embedded PostgreSQL", () => {
   test("with a path that is too long for a socket has it in a private folder elsewhere, and so has its copy", async () => {
     const parent = join(folder, "l".repeat(60), "o".repeat(60));
     const [data, copy] = [join(parent, "data"), join(parent, "copy")];
+    await mkdir(parent, { recursive: true });
+    await preparedDataDirectory(data);
     const first = await openEmbedded(data, fast);
     const [{ host = "" } = {}] = hostsOf(first.url);
     const { uid } = await stat(first.directory);
@@ -259,7 +261,9 @@ describe("the embedded PostgreSQL", () => {
   });
 
   test("takes no folder for its socket that others can reach, whatever is recorded", async () => {
-    const data = join(folder, "m".repeat(60), "n".repeat(60), "data");
+    const parent = join(folder, "m".repeat(60), "n".repeat(60));
+    await mkdir(parent, { recursive: true });
+    const data = await preparedDataDirectory(join(parent, "data"));
     const { directory, close } = await openEmbedded(data, fast);
     await close();
     const open = join(folder, "open");

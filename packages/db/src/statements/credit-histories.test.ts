@@ -1,6 +1,6 @@
 /**
  * Random histories of credits, each operation done to the database and to a model: both answer the same, and every counter
- * is the same after each operation. `LONG=1` runs many more.
+ * is the same after each operation. `LONG=1` runs many more, and more are run on functions with a fault (`MUTATION`).
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
@@ -12,7 +12,8 @@ const isLong = process.env["LONG"] === "1";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 const SEED = 20_261_122;
-const [RUNS, LENGTH] = isLong ? [2000, 100] : [60, 30];
+const isMutated = process.env["MUTATION"] !== undefined;
+const [RUNS, LENGTH] = isLong ? [2000, 100] : [isMutated ? 60 : 30, 30];
 
 let database: TestDatabase;
 beforeAll(async () => {

@@ -102,6 +102,10 @@ describe("an invitation", () => {
   ];
   const more = [
     "\u2060",
+    "\u2800",
+    "\ufffc",
+    "\u{16fe4}",
+    "\u{1d159}",
     "\u2066",
     "\u3000",
     "\u3164",

@@ -108,7 +108,7 @@ use = egg:swift#listing_formats
 use = egg:swift#s3api
 location = ${REGION}
 # A page of a list is short, so that the tests go on from one to the next with few files.
-max_bucket_listing = 50
+max_bucket_listing = 20
 [filter:tempauth]
 use = egg:swift#tempauth
 user_${ACCESS_KEY_ID.replace(":", "_")} = ${SECRET_ACCESS_KEY} .admin

@@ -212,8 +212,10 @@ export const createOidcProvider = (
               idTokenExpected: true,
             },
           );
-          const { iss, sub, auth_time: time } = tokens.claims() ?? {};
+          const { iss, sub, azp, auth_time: time } = tokens.claims() ?? {};
           if (iss !== issuer || sub === undefined || !SUBJECT.test(sub)) throw new OidcError("not_accepted", "claims");
+          // The library compares it only where the token is for several clients (OpenID Connect Core §3.1.3.7).
+          if (azp !== undefined && azp !== config.clientId) throw new OidcError("not_accepted", "azp");
           const authenticatedAt = typeof time === "number" && time > 0 && time < 2 ** 33 ? new Date(time * 1000) : null;
           if (mustAskAgain(attempt) && !isFresh(attempt, authenticatedAt, clock())) throw new OidcError("not_fresh");
           return { issuer, subject: sub, authenticatedAt };

@@ -4,7 +4,7 @@ import { newOidcAttempt, sealOidcAttempt } from "@realtime-avatar/domain/people/
 import { Secret } from "@realtime-avatar/storage/secret";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { PUBLIC_URL, type TestApi } from "../../../test/support/api.ts";
+import { callAnew, PUBLIC_URL, type TestApi } from "../../../test/support/api.ts";
 import { type FakeProvider, startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import {
   ATTEMPT_COOKIE,
@@ -18,6 +18,7 @@ import {
   comeBack,
   endAs,
   failureOf,
+  oidcConfig,
   pageOf,
   personWith,
   sessionOf,
@@ -210,8 +211,8 @@ describe("a callback", () => {
 
   test("is limited by the address", async () => {
     const headers = { "x-forwarded-for": "192.0.2.99" };
-    const url = `${api.url}${CALLBACK}?code=x`;
-    const answers = await Promise.all(Array.from({ length: 70 }, () => fetch(url, { redirect: "manual", headers })));
+    const call = callAnew(api, { config: oidcConfig(fake.issuer) });
+    const answers = await Promise.all(Array.from({ length: 70 }, () => call("GET", `${CALLBACK}?code=x`, { headers })));
     const limited = answers.filter((answer) => answer.headers.get("location")?.endsWith("problem=rate_limited"));
     expect(limited).toHaveLength(10);
   });
@@ -223,6 +224,7 @@ describe("a token", () => {
     ["without a nonce", { nonce: undefined }],
     ["of another issuer", { iss: "https://evil.example.com" }],
     ["for another client", { aud: "other" }],
+    ["that another client asked for", { azp: "other" }],
     ["for several clients, of which another one asked", { aud: ["realtime-avatar", "other"], azp: "other" }],
     ["that has expired", { exp: Math.floor(Date.now() / 1000) - 120 }],
     ["without an expiry", { exp: undefined }],
@@ -373,8 +375,9 @@ describe("a start", () => {
 
   test("is limited by the address", async () => {
     const headers = { "x-forwarded-for": "192.0.2.78" };
+    const call = callAnew(api, { config: oidcConfig(fake.issuer) });
     const answers = await Promise.all(
-      Array.from({ length: 70 }, () => api.call("POST", "/api/v1/oidc/sign-in", { body, headers })),
+      Array.from({ length: 70 }, () => call("POST", "/api/v1/oidc/sign-in", { body, headers })),
     );
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
     for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, "rate_limited");

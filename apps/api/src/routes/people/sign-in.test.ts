@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { type Answer, callAnew, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
 import { type Cbor, cbor, createAuthenticator, type Deviation } from "../../../test/support/people/authenticator.ts";
 import { attestationCertificate } from "../../../test/support/people/certificate.ts";
 import {
@@ -340,7 +340,9 @@ describe("a sign-in", () => {
 
   test("is limited by the address", async () => {
     const headers = { "x-forwarded-for": "192.0.2.77" };
-    const answers = await Promise.all(Array.from({ length: 70 }, () => post("user-sessions/options", {}, headers)));
+    const call = callAnew(api);
+    const path = "/api/v1/user-sessions/options";
+    const answers = await Promise.all(Array.from({ length: 70 }, () => call("POST", path, { body: {}, headers })));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
     for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, "rate_limited");
   });

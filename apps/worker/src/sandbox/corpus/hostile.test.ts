@@ -7,7 +7,9 @@ import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { bun } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { CHILD_ARGUMENT } from "../command.ts";
 import { SANDBOX_LIMITS } from "../limited.ts";
 import { runInSandbox, type SandboxOutcome } from "../run.ts";
 import { type HostileFile, hostileFiles, validFiles } from "./hostile.testing.ts";
@@ -40,6 +42,8 @@ const open = async (name: string, bytes: Buffer): Promise<SandboxOutcome> => {
     magic,
     { input, outputs: magic.kind === "image" ? [publicImage] : [] },
     {
+      // As it ships.
+      command: (task) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task],
       onEnd: (usage) => {
         peakBytes = Math.max(peakBytes, usage.peakBytes);
       },
@@ -56,17 +60,19 @@ const openAll = async (files: readonly HostileFile[]): Promise<[HostileFile, San
   const waiting = [...files];
   const work = async () => {
     for (let file = waiting.shift(); file; file = waiting.shift()) {
-      results.push([file, await open(file.name, file.bytes)]);
+      results.push([file, await open(file.name, await file.bytes())]);
     }
   };
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
   return results;
 };
 
-test("valid files of every type are accepted", async () => {
-  const files = Object.entries(await validFiles()).map(
-    ([name, bytes]): HostileFile => ({ name, bytes, expected: "accepted" }),
-  );
+test(`valid files of every type are accepted (${isFull ? "all" : "one of each; LONG=1 for all"})`, async () => {
+  const valid = Object.entries(await validFiles());
+  const types = valid.map(([, bytes]) => contentTypeOf(bytes)?.contentType);
+  const files = valid
+    .filter((_, index) => isFull || types.indexOf(types[index]) === index)
+    .map(([name, bytes]): HostileFile => ({ name, bytes: () => bytes, expected: "accepted" }));
   const results = await openAll(files);
   expect(results.filter(([, { kind }]) => kind !== "accepted")).toEqual([]);
   expect(results).toHaveLength(files.length);

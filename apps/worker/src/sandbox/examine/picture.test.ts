@@ -3,10 +3,12 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { readFile } from "node:fs/promises";
 import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
 import sharp, { type Sharp } from "sharp";
+import { imageChecks } from "../../preparation/checks.ts";
 import { picture as pattern } from "../corpus/images.testing.ts";
 import { restrict } from "../inspect/image.ts";
-import { type FindFaces, loadFaces } from "./faces.ts";
+import { type FindFaces, loadFaces, type Picture } from "./faces.ts";
 import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDE, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
+import { examinePortrait } from "./portrait.ts";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(120_000);
@@ -15,23 +17,29 @@ restrict(sharp);
 const [fetchBefore, consoleBefore] = [globalThis.fetch, { ...globalThis.console }];
 let findFaces: FindFaces;
 let portrait: Buffer;
+/** What is measured of the portrait as it is. */
+let asItIs: Awaited<ReturnType<typeof measurePicture>>;
 beforeAll(async () => {
   portrait = await readFile(portraitPath());
   findFaces = await (await loadFaces()).start();
+  asItIs = await find(await decode(portrait));
 });
 afterAll(() => {
   globalThis.fetch = fetchBefore;
   Object.assign(globalThis.console, consoleBefore);
 });
 
+/** A PNG that is not compressed: quick to write and to read. */
+const png = (image: Sharp) => image.png({ compressionLevel: 0 }).toBuffer();
 const decode = async (image: Sharp | Buffer) =>
-  decodePicture(sharp, Buffer.isBuffer(image) ? image : await image.png().toBuffer(), 40_000_000);
-const measure = async (image: Sharp | Buffer) => (await measurePicture(sharp, findFaces, await decode(image))).measures;
+  decodePicture(sharp, Buffer.isBuffer(image) ? image : await png(image), 40_000_000);
+const find = (picture: Picture) => measurePicture(sharp, findFaces, picture);
+const measure = async (image: Sharp | Buffer) => (await find(await decode(image))).measures;
 const photo = () => sharp(portrait);
 
 describe("a portrait", () => {
-  test("has one face, which looks at the camera", async () => {
-    const { faces, face } = await measure(portrait);
+  test("has one face, which looks at the camera", () => {
+    const { faces, face } = asItIs.measures;
     expect(faces).toBe(1);
     expect(face?.confidence).toBeGreaterThan(70);
     expect(Math.abs(face?.yaw ?? 90)).toBeLessThan(25);
@@ -40,17 +48,17 @@ describe("a portrait", () => {
   });
 
   test("in the mirror looks to the other side", async () => {
-    const [one, other] = [await measure(portrait), await measure(photo().flop())];
+    const [one, other] = [asItIs.measures, await measure(photo().flop())];
     expect(Math.abs((one.face?.yaw ?? 0) + (other.face?.yaw ?? 90))).toBeLessThan(6);
     expect(Math.abs((one.face?.pitch ?? 0) - (other.face?.pitch ?? 90))).toBeLessThan(6);
   });
 
   test("turned on its side by its EXIF data is the same", async () => {
-    const wide = await photo().extend({ right: 200, background: "#888" }).png().toBuffer();
+    const wide = await png(photo().extend({ right: 200, background: "#888" }));
     const lying = await sharp(wide).rotate(-90).withMetadata({ orientation: 6 }).jpeg({ quality: 95 }).toBuffer();
     const [one, other] = [await decode(wide), await decode(lying)];
     expect([other.width, other.height]).toEqual([one.width, one.height]);
-    expect((await measure(lying)).faces).toBe(1);
+    expect((await find(other)).measures.faces).toBe(1);
   });
 
   test("twice beside each other has two faces, and none that is measured", async () => {
@@ -63,13 +71,13 @@ describe("a portrait", () => {
   });
 
   test("is found where it is in a wide and in a high picture", async () => {
-    const { box } = await measurePicture(sharp, findFaces, await decode(portrait));
+    const { box } = asItIs;
     for (const [x, y] of [
       [600, 0],
       [0, 600],
     ] as const) {
       const larger = photo().extend({ left: x, right: x, top: y, bottom: y, background: "#888" });
-      const found = (await measurePicture(sharp, findFaces, await decode(larger))).box;
+      const found = (await find(await decode(larger))).box;
       const moved = (["left", "top", "right", "bottom"] as const).map((side) => {
         const offset = side === "left" || side === "right" ? x : y;
         return Math.abs((found?.[side] ?? 0) - offset - (box?.[side] ?? 0));
@@ -80,14 +88,14 @@ describe("a portrait", () => {
   });
 
   test("with much around it is smaller; dark, darker; blurred, less sharp; cut, nearer to the edge", async () => {
-    const { face: good } = await measure(portrait);
+    const { measures, box } = asItIs;
+    const good = measures.face;
     const change = async (image: Sharp) => (await measure(image)).face;
     const { width = 0, height = 0 } = await photo().metadata();
     const far = await change(photo().extend({ top: height, bottom: height, left: width, right: width }));
     expect((far?.size ?? 90) / (good?.size ?? 1)).toBeCloseTo(1 / 3, 1);
     expect((await change(photo().linear(0.3, 0)))?.brightness).toBeLessThan(0.5 * (good?.brightness ?? 0));
     expect((await change(photo().blur(8)))?.sharpness).toBeLessThan(0.5 * (good?.sharpness ?? 0));
-    const box = (await measurePicture(sharp, findFaces, await decode(portrait))).box;
     const top = Math.round((box?.top ?? 0) + 0.1 * ((box?.bottom ?? 0) - (box?.top ?? 0)));
     const cut = await change(photo().extract({ left: 0, top, width, height: height - top }));
     expect(cut?.edgeDistance).toBeLessThan(5);
@@ -96,42 +104,38 @@ describe("a portrait", () => {
 
 test.each([
   ["a landscape", () => readFile(landscapePath())],
-  ["a pattern", () => pattern(700, 700).png().toBuffer()],
-  [
-    "nothing but grey",
-    () =>
-      sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } })
-        .png()
-        .toBuffer(),
-  ],
+  ["a pattern", () => png(pattern(700, 700))],
+  ["nothing but grey", () => png(sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } }))],
 ] as const)("%s has no face", async (_, image) => {
   expect(await measure(await image())).toEqual({ faces: 0, face: null });
 });
 
+/** As large as a face needs to be found. */
+const small = () => photo().resize(400);
 test.each([
-  ["grey", () => photo().greyscale().jpeg().toBuffer()],
-  ["CMYK", () => photo().toColourspace("cmyk").jpeg().toBuffer()],
-  ["with 16 bits", () => photo().toColourspace("rgb16").png().toBuffer()],
-  ["with a palette", () => photo().png({ palette: true }).toBuffer()],
-  ["with transparency", () => photo().ensureAlpha(0.9).png().toBuffer()],
-  ["as WebP", () => photo().webp().toBuffer()],
+  ["grey", () => small().greyscale().jpeg().toBuffer()],
+  ["CMYK", () => small().toColourspace("cmyk").jpeg().toBuffer()],
+  ["with 16 bits", () => small().toColourspace("rgb16").png({ compressionLevel: 0 }).toBuffer()],
+  ["with a palette", () => small().png({ palette: true }).toBuffer()],
+  ["with transparency", () => png(small().ensureAlpha(0.9))],
+  ["as WebP", () => small().webp().toBuffer()],
 ] as const)("a portrait %s is decoded to three channels, and its face is found", async (_, image) => {
   const picture = await decode(await image());
   expect(picture.data.length).toBe(picture.width * picture.height * 3);
-  expect((await measure(await image())).faces).toBe(1);
+  expect((await find(picture)).measures.faces).toBe(1);
 });
 
 describe("the files", () => {
   const files = async (image: Sharp | Buffer) => {
     const picture = await decode(image);
-    const { box } = await measurePicture(sharp, findFaces, picture);
+    const { box } = await find(picture);
     if (!box) throw new Error("There is no face.");
     return encodeFiles(sharp, picture, box);
   };
 
   test("are WebP of their sizes, without metadata, and equal for equal pictures", async () => {
     const large = await photo()
-      .resize(3000)
+      .resize(1200)
       .withExif({ IFD0: { Make: "Secret Camera" } })
       .jpeg()
       .toBuffer();
@@ -148,17 +152,35 @@ describe("the files", () => {
   });
 
   test("are not enlarged, and the thumbnail shows the face", async () => {
-    const small = await photo().resize(600, 600).extend({ right: 200, background: "#345" }).png().toBuffer();
+    const small = photo().resize(600, 600).extend({ right: 200, background: "#345" });
     const { normalized, thumb } = await files(small);
     expect(await sharp(normalized).metadata()).toMatchObject({ width: 800, height: 600 });
-    const { face } = await measure(await sharp(thumb).png().toBuffer());
+    const { face } = await measure(sharp(thumb));
     expect(face?.size).toBeGreaterThan(30);
   });
 });
 
 test("a picture is at most as large as what is measured", async () => {
-  const { width, height } = await decode(await sharp(portrait).resize(4000, 3000).jpeg().toBuffer());
+  const { width, height } = await decode(await sharp(portrait).resize(2400, 1800).jpeg().toBuffer());
   expect([width, height]).toEqual([PICTURE_SIDE, (PICTURE_SIDE * 3) / 4]);
+});
+
+describe("an image", () => {
+  const examine = (bytes: Buffer) =>
+    examinePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg" });
+
+  test("of few pixels is measured, and fails by its resolution", async () => {
+    const { report } = await examine(await photo().resize(400).jpeg().toBuffer());
+    if (report.kind !== "accepted") throw new Error(report.detail);
+    expect(report).toMatchObject({ width: 400, height: 400, faces: 1 });
+    const failures = imageChecks(report).filter(({ verdict }) => verdict === "fail");
+    expect(failures.map(({ code }) => code)).toEqual(["resolution"]);
+  });
+
+  test("that is damaged after its header is refused, without files", async () => {
+    const { report, files } = await examine(portrait.subarray(0, 20_000));
+    expect([report, files]).toMatchObject([{ kind: "refused", code: "not_decodable" }, null]);
+  });
 });
 
 test("what is damaged is refused, and files that are not the library's are not there", async () => {

@@ -105,6 +105,15 @@ export const takeLease = async (cluster: Cluster, server: Server, presence: Pres
   return lease.share && lease;
 };
 
+/** Tells a server to stop: now, without waiting for its clients. Its supervisor may have stopped it meanwhile. */
+const stopServer = (pid: number): void => {
+  try {
+    process.kill(pid, "SIGINT");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+};
+
 /** Gives up the lease. Stops the server and waits for its end, when no other process uses it. */
 export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<void> => {
   lease.isLeaving = true;
@@ -120,7 +129,7 @@ export const leave = async (lease: Lease, { folder, owner }: Cluster): Promise<v
   const mustStop = await Promise.race([isLast().catch(() => false), pause(LEAVE_DEADLINE_MS).then(() => false)]);
   // The lock is held until the server has been told to stop, so that no process joins in between.
   const server = mustStop ? await findServer(folder, owner) : null;
-  if (server) process.kill(server.pid, "SIGINT");
+  if (server) stopServer(server.pid);
   await share.end();
   if (!server) return;
   const deadline = Date.now() + STOP_DEADLINE_MS;

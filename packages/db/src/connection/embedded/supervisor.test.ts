@@ -13,6 +13,9 @@ import { serverEnvironment } from "./supervisor.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
+/** With LONG=1, a process ends or comes at every moment. */
+const isLong = process.env["LONG"] === "1";
+
 const fast = { settings: { fsync: "off" } };
 let folder = "";
 /** Programs that open the data directory of their first argument, print the URL, and use the server until they are killed. */
@@ -55,7 +58,7 @@ afterEach(async () => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-const launch = (data: string, program: string[] = programs.source) => {
+const launch = (data: string, program: string[] = programs.bundle) => {
   // Nothing of the tests' own, but a value that must not leak.
   const env = { PATH: process.env["PATH"] ?? "", TZ: "UTC", SECRET_OF_THE_SERVICE: "hunter2" };
   const user = Bun.spawn([...program, data], { env, cwd: folder, stdout: "pipe", stderr: "inherit" });
@@ -145,17 +148,18 @@ describe("a process that uses the server", () => {
 
   test("that starts together with others shares one server; the other attempts leave nothing", async () => {
     const data = join(folder, "crowd");
-    for (let round = 0; round < 3; round++) {
-      const crowd = await Promise.all(Array.from({ length: 5 }, () => openEmbedded(data, fast)));
+    // In the first round each prepares a cluster of its own, of which one is kept.
+    for (const count of isLong ? [5, 5, 5] : [3, 5]) {
+      const crowd = await Promise.all(Array.from({ length: count }, () => openEmbedded(data, fast)));
       expect(new Set(crowd.map(({ url }) => url)).size).toBe(1);
       await Promise.all(crowd.map(({ close }) => close()));
       await untilNone(data);
     }
   });
 
-  test("killed while it starts the server: leaves nothing", async () => {
+  test("killed while it starts the server, at three moments (LONG=1 for ten): leaves nothing", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
-    for (let moment = 0; moment < 300; moment += 30) {
+    for (let moment = 0; moment < 300; moment += isLong ? 30 : 100) {
       const user = launch(data);
       await Bun.sleep(moment);
       user.kill("SIGKILL");
@@ -167,13 +171,12 @@ describe("a process that uses the server", () => {
     await next.close();
   });
 
-  test("that starts while the server stops waits, and starts it again", async () => {
+  test("that starts while the server stops, at three moments (LONG=1 for five), waits, and starts it again", async () => {
     const data = await preparedDataDirectory(join(folder, "between"));
-    for (let round = 0; round < 5; round++) {
+    for (let moment = 0; moment <= 40; moment += isLong ? 10 : 20) {
       const user = await startUser(data);
       await user.end("SIGKILL");
-      // At another moment of the stop in each round.
-      await Bun.sleep(round * 10);
+      await Bun.sleep(moment);
       const next = await openEmbedded(data, fast);
       expect(await query(next.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
       await next.close();

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { join } from "node:path";
 import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 
-const SECRETS = JSON.stringify(join(import.meta.dir, "secrets.ts"));
+const MODULE = JSON.stringify(join(import.meta.dir, "protect-memory.ts"));
 // Root can read everything.
 const asUser = process.getuid?.() === 0 ? ["setpriv", "--reuid=65532", "--regid=65532", "--clear-groups"] : [];
 
@@ -11,7 +11,7 @@ test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
   async () => {
     const readable: Record<string, boolean> = {};
     for (const call of ["protectMemory()", "null"]) {
-      const program = `import { protectMemory } from ${SECRETS}; console.log("ready", ${call}); setTimeout(() => {}, 1e9);`;
+      const program = `import { protectMemory } from ${MODULE}; console.log("ready", ${call}); setTimeout(() => {}, 1e9);`;
       const worker = startProcess([...asUser, process.execPath, "--no-env-file", "-e", program], { SECRET: "hunter2" });
       const [ready] = await worker.waitFor(/ready \w+/);
       expect(ready).toBe(call === "null" ? "ready null" : "ready true");

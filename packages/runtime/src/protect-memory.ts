@@ -1,4 +1,4 @@
-/** Protects the memory of the worker and of its children from each other. */
+/** Protects the memory of the API, of the worker and of its children from each other. */
 import { dlopen } from "bun:ffi";
 
 const PR_SET_DUMPABLE = 4;

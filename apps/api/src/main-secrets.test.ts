@@ -1,0 +1,40 @@
+/** What another process of the user sees of the service. The children of the worker, which open files of strangers, are such. */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { chown, mkdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { API } from "../test/support/process.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+/** `nobody`: PostgreSQL wants a user with a name. */
+const USER = 65_534;
+const isRoot = process.getuid?.() === 0;
+// Root can read everything.
+const asUser = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
+const SECRET = "hunter2".repeat(5);
+
+test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
+  "another process of the same user reads no secret of the service",
+  async () => {
+    const folder = await temporaryFolder();
+    const home = join(folder, "home");
+    await mkdir(home, { mode: 0o700 });
+    if (isRoot) await chown(home, USER, USER);
+    const service = startProcess([...asUser, ...bun(API)], {
+      DATA_DIR: join(home, "data"),
+      HOME: home,
+      PORT: "0",
+      SESSION_SECRET: SECRET,
+      WORKER: "false",
+    });
+    await service.waitFor(/"url":"http/);
+    const { stdout } = await runToEnd([...asUser, "cat", `/proc/${service.pid}/environ`]);
+    service.kill("SIGTERM");
+    await service.exited;
+    await rm(folder, { recursive: true });
+    expect(stdout.includes(SECRET)).toBe(false);
+  },
+);

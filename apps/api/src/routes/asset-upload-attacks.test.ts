@@ -1,0 +1,49 @@
+/** Attacks on uploads by a signed PUT. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { startApi, TEST_CONFIG, type TestApi, testStorage } from "../../test/support/api.ts";
+import { assetCalls } from "../../test/support/assets.ts";
+import { fileOf, md5Of } from "../../test/support/forms.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const BYTES = 100_000;
+
+let api: TestApi;
+let key = "";
+beforeAll(async () => {
+  api = await startApi(testStorage, { config: { ...TEST_CONFIG, maxAssetBytesPerTenant: 2 * BYTES } });
+  key = await api.key();
+});
+afterAll(() => api.close());
+const { call, stored } = assetCalls(
+  () => api,
+  () => key,
+);
+
+const file = fileOf("image", BYTES);
+const begin = async () => {
+  const about = { kind: "image", contentType: "image/png", sizeBytes: BYTES, md5: md5Of(file) };
+  const { status, body } = await call("POST", "/uploads", about);
+  expect(status).toBe(201);
+  return body;
+};
+const send = ({ url, headers }: { url: string; headers: Record<string, string> }) =>
+  fetch(url, { method: "PUT", headers, body: file });
+
+test("files that are sent after their assets were deleted do not pass the quota", async () => {
+  for (let count = 0; count < 6; count += 1) {
+    const { id, upload } = await begin();
+    expect((await call("DELETE", `/${id}`)).status).toBe(200);
+    await send(upload);
+  }
+  expect((await stored("uploads/")).length * BYTES).toBeLessThanOrEqual(2 * BYTES);
+});
+
+test("a file that is sent again after its upload was completed does not count for nothing", async () => {
+  const { id, tenantId, upload } = await begin();
+  expect((await send(upload)).status).toBe(200);
+  expect((await call("POST", `/${id}/complete`)).status).toBe(200);
+  await send(upload);
+  expect(await stored(`uploads/${tenantId}/${id}`)).toEqual([]);
+});

@@ -1,0 +1,29 @@
+/** The variables of the worker. Those that it shares with the API are tested in `packages/runtime`. */
+import { expect, test } from "bun:test";
+import { ConfigError } from "@realtime-avatar/runtime/config";
+import { readConfig } from "./config.ts";
+
+const read = (variables: Record<string, string>) => readConfig({ DATA_DIR: "/data", ...variables });
+
+test("has defaults, and reads each variable", () => {
+  const disk = { kind: "disk", directory: "/data/assets", signingSecret: null };
+  expect(read({})).toMatchObject({ port: 3001, metricsPort: null, jobs: 2, jobsPerTenant: 2, storage: disk });
+  const variables = { WORKER_PORT: "0", WORKER_METRICS_PORT: "9100", JOBS: "64", JOBS_PER_TENANT: "1" };
+  expect(read(variables)).toMatchObject({ port: 0, metricsPort: 9100, jobs: 64, jobsPerTenant: 1 });
+});
+
+test.each([
+  ["WORKER_PORT", "x"],
+  ["WORKER_METRICS_PORT", "x"],
+  ["JOBS", "0"],
+  ["JOBS", "65"],
+  ["JOBS_PER_TENANT", "x"],
+  ["LOG_LEVEL", "loud"],
+  ["DATABASE_URL", "hunter2"],
+  ["STORAGE_URL", "hunter2"],
+])("refuses a bad %s, %j, by its name", (name, value) => {
+  const refused = expect(() => read({ [name]: value }));
+  refused.toThrow(ConfigError);
+  refused.toThrow(name);
+  if (value === "hunter2") refused.not.toThrow(value);
+});

@@ -1,0 +1,96 @@
+/** Ways around the sandbox, for a child that a hostile file has taken over. */
+import { dlopen, ptr } from "bun:ffi";
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { chmod, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { startProcess } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { findConfinement } from "../confinement.ts";
+import { runInSandbox } from "../run.ts";
+import { canFilterSystemCalls } from "../system-calls.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(120_000);
+
+const PROBE = join(import.meta.dir, "escapes.testing.ts");
+const USER = 65_532;
+const isRoot = process.getuid?.() === 0;
+/** The image of the container runs as such a user, and its children are of the same one. */
+const ORDINARY_USER = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
+const canRun = canFilterSystemCalls() && (!isRoot || Bun.which("setpriv") !== null);
+
+let folder = "";
+let input = "";
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  input = join(folder, "input");
+  await writeFile(input, "the input");
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+/** What a child of an ordinary user says of a way. `namespaces` false: as in a container, which forbids them. */
+const attempt = async (way: string, argument: string, namespaces = true) => {
+  const outcome = await runInSandbox(
+    { kind: "image", contentType: "image/jpeg" },
+    { input, outputs: [join(folder, "public.webp")] },
+    {
+      confinement: await findConfinement({ mayHaveNamespaces: namespaces }),
+      command: () => [...ORDINARY_USER, process.execPath, "--no-env-file", PROBE, way, argument],
+    },
+  );
+  if (outcome.kind !== "failed") throw new Error("the probe made a report");
+  if (!outcome.stderr.startsWith("{")) return { said: outcome.code };
+  return JSON.parse(outcome.stderr) as { said: unknown };
+};
+
+/** Another process of the user: the worker, or another child. */
+const startOther = () => startProcess([...ORDINARY_USER, "sleep", "1000"]);
+
+describe.skipIf(!canRun)("a child", () => {
+  test("cannot kill another process of its user by the owner of a pipe", async () => {
+    const other = startOther();
+    await Bun.sleep(200);
+    await attempt("owner", String(other.pid), false);
+    const ended = await Promise.race([other.exited, Bun.sleep(500).then(() => "runs")]);
+    other.kill("SIGKILL");
+    expect(ended).toBe("runs");
+  });
+
+  test("cannot make another process the owner of its standard error", async () => {
+    const other = startOther();
+    await Bun.sleep(200);
+    const { said } = await attempt("owner of a socket", String(other.pid), false);
+    other.kill("SIGKILL");
+    expect(said).toBe(-1);
+  });
+
+  test("cannot slow another process of its user down", async () => {
+    const other = startOther();
+    await Bun.sleep(200);
+    const { said } = await attempt("priority", String(other.pid), false);
+    other.kill("SIGKILL");
+    expect(said).toBe(-1);
+  });
+
+  test("sends nothing to a socket of the machine", async () => {
+    const { symbols: libc } = dlopen("libc.so.6", {
+      socket: { args: ["int", "int", "int"], returns: "int" },
+      bind: { args: ["int", "ptr", "u32"], returns: "int" },
+      close: { args: ["int"], returns: "int" },
+    });
+    // A folder that every user can enter, as /run/systemd/journal is.
+    const path = join(folder, "log");
+    const address = Buffer.concat([Uint8Array.of(1, 0), Buffer.from(path), Uint8Array.of(0)]);
+    const socket = libc.socket(1, 2, 0);
+    expect(libc.bind(socket, ptr(address), address.length)).toBe(0);
+    await chmod(path, 0o666);
+    const { said } = await attempt("pair", path);
+    libc.close(socket);
+    expect(said).toBe("refused");
+  });
+
+  test("has no memory that its limits do not count", async () => {
+    const { said } = await attempt("memory", "");
+    expect(["refused", "out_of_memory"]).toContain(String(said));
+  });
+});

@@ -1,0 +1,79 @@
+/**
+ * A worker of the tests: the job loop with the parts that ship, but with a short lease, a network that leads to the test's own
+ * server, and an examination of avatars' sources that accepts noise.
+ */
+import { existsSync } from "node:fs";
+import { connect } from "@realtime-avatar/db/connection/pool";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import { openStorage } from "@realtime-avatar/storage/open";
+import { createProcessAsset } from "../../src/assets/process.ts";
+import { createInspect } from "../../src/assets/sandboxed.ts";
+import { createTemporaryFolders } from "../../src/assets/temporary.ts";
+import { startJobLoop } from "../../src/jobs/loop.ts";
+import { JOB_TIMING } from "../../src/jobs/run-job.ts";
+import type { ExamineSource } from "../../src/preparation/examine.ts";
+import { createPrepareAvatar } from "../../src/preparation/prepare.ts";
+import { fetchRemote } from "../../src/remote/fetch.ts";
+import { PUBLIC_INTERNET } from "../../src/remote/request.ts";
+import { accept } from "./examination.ts";
+
+export type TestWorker = {
+  url: string;
+  directory: string;
+  /** The command of a child that inspects a file, without the task. */
+  inspector: readonly string[];
+  /** Port and certificate authority of the server that remote files are fetched from. */
+  port: number;
+  ca: string;
+  /** How many jobs run at once, in all and of one tenant; 2 by default. */
+  concurrency?: number;
+  /** The pause before the second attempt. */
+  retrySeconds?: number;
+  /** How long a claim holds a job without a renewal; 2 by default. */
+  leaseSeconds?: number;
+  /** A file that the examination of a source waits for. Without it, an examination takes 100 ms. */
+  gate?: string;
+};
+
+/** Starts the worker. `temporary`: the folder of its temporary files. */
+export const startTestWorker = async (options: TestWorker, temporary: string, log: Logger) => {
+  const { url, directory, inspector, port, ca, concurrency = 2, leaseSeconds = 2, gate } = options;
+  const { retrySeconds = JOB_TIMING.retrySeconds } = options;
+  const db = connect(url);
+  const storage = await openStorage(
+    { kind: "disk", directory, signingSecret: null },
+    { origin: () => "http://localhost" },
+  );
+  const network = { ...PUBLIC_INTERNET, resolve: async () => ["127.0.0.1"], isAllowed: () => true, ports: [port], ca };
+  const parts = { db, storage, log, random: secureRandom, temporary: createTemporaryFolders(temporary) };
+  await parts.temporary.sweep(new Date());
+  const examine: ExamineSource = async (...source) => {
+    // As long as a real one, so that a kill at a random moment can hit it.
+    if (gate === undefined) await Bun.sleep(100);
+    else while (!existsSync(gate)) await Bun.sleep(5);
+    return accept(...source);
+  };
+  const loop = startJobLoop({
+    ...parts,
+    handlers: {
+      process_asset: createProcessAsset({
+        ...parts,
+        fetchRemote: (remoteUrl, request) => fetchRemote(remoteUrl, { ...request, network }),
+        inspect: createInspect({ log, command: (task) => [...inspector, task] }),
+      }),
+      prepare_avatar: createPrepareAvatar({ ...parts, examine }),
+    },
+    metrics: null,
+    concurrency,
+    slotsPerTenant: concurrency,
+    timing: { ...JOB_TIMING, leaseSeconds, retrySeconds },
+  });
+  return {
+    stop: async (): Promise<void> => {
+      await loop.stop();
+      await storage.close();
+      await db.close();
+    },
+  };
+};

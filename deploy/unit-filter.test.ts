@@ -1,0 +1,20 @@
+/** The systemd unit lets the worker confine its decoders. */
+import { expect, test } from "bun:test";
+import { LANDLOCK } from "../apps/worker/src/sandbox/landlock.ts";
+import { read } from "./support.ts";
+
+// `@system-service` of systemd 252 has neither `seccomp` nor the calls of Landlock, and the unit refuses `@resources`, which has
+// `prlimit64`. Without them the worker would not start: a child opens no file without its filter, nor unconfined where the kernel
+// has Landlock.
+test.each(["seccomp", ...Object.keys(LANDLOCK), "prlimit64"])(
+  "the worker may call %s for its children",
+  async (name) => {
+    const unit = await read("deploy/realtime-avatar-api.service");
+    const lines = [...unit.matchAll(/^SystemCallFilter=(.*)$/gm)].map(([, names = ""]) => names.split(" "));
+    const allowed = lines.filter(([first = ""]) => !first.startsWith("~")).flat();
+    expect(allowed).toContain(name);
+    // A later line that refuses a set takes its calls away again.
+    const refusing = lines.findLastIndex(([first = ""]) => first.startsWith("~"));
+    expect(lines.findLastIndex((names) => names.includes(name))).toBeGreaterThan(refusing);
+  },
+);

@@ -12,10 +12,10 @@ import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
 
-/** Creates a tenant and a live key with the scope `*` if there is no tenant yet; otherwise returns `null`. */
+/** Creates a tenant and a live key with `*` and `usage:write` if there is no tenant yet; otherwise returns `null`. */
 export const createFirstKey = async (db: Db, now: Date, random: RandomBytes): Promise<ApiKeySecret | null> => {
   const tenant = { tenantId: newId("ten", now, random), name: "First tenant", createdAt: now };
-  const request = { name: "First key", environment: "live" as const, scopes: ["*" as const] };
+  const request = { name: "First key", environment: "live" as const, scopes: ["*" as const, "usage:write" as const] };
   const { record, secret } = issueApiKey(request, OPERATOR, { tenantId: tenant.tenantId, checkedAt: now, now, random });
   const origin = { actor: null, requestId: newRequestId(now, random), now, random };
   const grants = initialGrants(tenant.tenantId, { ...origin, isFirstRun: true });

@@ -1,8 +1,9 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
+import { ENVIRONMENTS } from "../environment.ts";
 import { newId } from "../id.ts";
 import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
-import { attenuate, effectiveLimits, type Grantor, MAX_LINEAGE, OPERATOR } from "./grant.ts";
+import { attenuate, effectiveLimits, type Grantor, MAX_LINEAGE, OPERATOR, personGrantor } from "./grant.ts";
 import type { CreateApiKey } from "./schemas.ts";
 import { permits, SCOPES } from "./scope.ts";
 import { caller, issue, limit, NO_LIMITS, now, random, record, request, time } from "./testing.ts";
@@ -38,7 +39,9 @@ describe("attenuate", () => {
       fc.property(caller, request, (from, requested) => {
         const requestedScopes = requested.scopes ?? ["realtime:write", "credits:read", "avatars:read"];
         const beyond = {
-          "#/scopes": !from.scopes.includes("*") && requestedScopes.some((scope) => !from.scopes.includes(scope)),
+          "#/scopes": requestedScopes.some(
+            (scope) => !from.scopes.includes(scope) && (scope === "usage:write" || !from.scopes.includes("*")),
+          ),
           "#/environment": from.environment === "test" && requested.environment === "live",
           "#/spendLimitCreditMicros":
             requested.spendLimitCreditMicros !== undefined &&
@@ -90,6 +93,16 @@ describe("attenuate", () => {
       }),
       { seed: 10, numRuns: 2000 },
     );
+  });
+
+  test("a person may grant * and not usage:write, the operator both", () => {
+    const refused = (from: Grantor, scopes: CreateApiKey["scopes"] = []) => "refusals" in attenuate(from, { scopes });
+    for (const environment of ENVIRONMENTS) {
+      const person = personGrantor(environment);
+      for (const scope of SCOPES) expect(refused(person, [scope])).toBe(scope === "usage:write");
+      expect(refused(person, ["*", "usage:write"])).toBe(true);
+    }
+    expect(refused(OPERATOR, [...SCOPES])).toBe(false);
   });
 
   test("a refusal names the field and what the caller may grant", () => {

@@ -64,14 +64,17 @@ export const limitsInherited = (creator: Grantor, environment: Environment): Lim
 export const OPERATOR: Grantor = {
   id: null,
   environment: "live",
-  scopes: ["*"],
+  scopes: ["*", "usage:write"],
   ...NO_LIMITS,
   lineage: [],
   inheritedLimits: NO_LIMITS,
 };
 
-/** What a person may grant to keys: everything, in the environment of the request. Such a key has no ancestors. */
-export const personGrantor = (environment: Environment): Grantor => ({ ...OPERATOR, environment });
+/**
+ * What a person may grant to keys: `*`, without `usage:write`, in the environment of the request. Such a key has no
+ * ancestors.
+ */
+export const personGrantor = (environment: Environment): Grantor => ({ ...OPERATOR, environment, scopes: ["*"] });
 
 /** Parses the `expiresAt` of a validated request. */
 export const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));

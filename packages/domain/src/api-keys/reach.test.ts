@@ -2,7 +2,7 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import fc from "fast-check";
 import { Problem } from "../problem.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
-import { attenuate, type Grant, type Grantor, MAX_LINEAGE, OPERATOR } from "./grant.ts";
+import { attenuate, type Grant, type Grantor, MAX_LINEAGE, OPERATOR, personGrantor } from "./grant.ts";
 import { revocableApiKey } from "./revoke.ts";
 import { rotatedApiKey } from "./rotate.ts";
 import type { CreateApiKey, UpdateApiKey } from "./schemas.ts";
@@ -65,7 +65,8 @@ const ownGrant = ({ environment, scopes: held }: Grantor): CreateApiKey => ({
 
 /** The grant of `key`, narrowed to that of `to`. */
 const within = (key: Grant, to: Grant) => {
-  const scopes = key.scopes.includes("*") ? to.scopes : key.scopes.filter((scope) => permits(to.scopes, scope));
+  const from = key.scopes.includes("*") ? to.scopes : key.scopes;
+  const scopes = from.filter((scope) => permits(key.scopes, scope) && permits(to.scopes, scope));
   return { scopes: scopes.length > 0 ? scopes : key.scopes, ...tightest([key, to], [key, to]) };
 };
 
@@ -203,6 +204,38 @@ describe("reach", () => {
       }),
       { seed: 12, numRuns: 3000 },
     );
+  });
+
+  test("a person and a key without usage:write get no secret and no key with it, whatever the family", () => {
+    const seen = { created: 0, rotated: 0, widened: 0 };
+    const hasIt = ({ scopes }: Grant): boolean => scopes.includes("usage:write");
+    const succeeds = <Result>(work: () => Result): Result | null => {
+      try {
+        return work();
+      } catch (error) {
+        expect(error).toBeInstanceOf(Problem);
+        return null;
+      }
+    };
+    fc.assert(
+      fc.property(pair, patch, request, fc.boolean(), ([attacker, key], changed, created, isPerson) => {
+        const from: Grantor = isPerson ? personGrantor(attacker.environment) : attacker;
+        if (hasIt(from)) return;
+        const child = succeeds(() => issue(created, from));
+        if (child) expect(hasIt(child.record)).toBe(false);
+        const rotated = succeeds(() => rotatedApiKey(key, { overlapSeconds: 60 }, from, random));
+        if (rotated) expect(hasIt(rotated.record)).toBe(false);
+        const updated = succeeds(() => updatedApiKey(key, changed, from, { checkedAt: now, matches: always }));
+        // It may narrow a key that has it, and revoke it.
+        if (updated && hasIt(updated.record)) expect(covers(key, updated.record)).toBe(true);
+        if (isPerson && isVisible(from, key)) expect(revocableApiKey(key, from, always)).toBe(key);
+        if (child) seen.created++;
+        if (rotated) seen.rotated++;
+        if (updated && !covers(key, updated.record)) seen.widened++;
+      }),
+      { seed: 13, numRuns: 6000 },
+    );
+    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
   test("an equal sibling can be narrowed and revoked, but not rotated or widened", () => {

@@ -17,7 +17,7 @@ const fields = {
     minItems: 1,
     maxItems: 16,
     description:
-      "The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once.",
+      "The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once.",
   }),
   spendLimitCreditMicros: Nullable(Count(), {
     description: "Hard spend cap of the key and its descendants, in credit micros; null means no cap.",

@@ -2,10 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "./scope.ts";
 
 describe("permits", () => {
-  test("a scope permits only itself, and * permits every scope", () => {
+  test("a scope permits only itself, and * every scope except usage:write", () => {
     for (const held of SCOPES) {
-      for (const needed of SCOPES) expect(permits([held], needed)).toBe(held === needed || held === "*");
+      for (const needed of SCOPES) {
+        const isImplied = held === "*" && needed !== "usage:write";
+        expect(permits([held], needed)).toBe(held === needed || isImplied);
+      }
     }
+    expect(permits(["*", "usage:write"], "usage:write")).toBe(true);
   });
 
   test("an empty list of scopes permits nothing", () => {

@@ -1,4 +1,4 @@
-/** The scopes of API keys. `*` includes every scope; no other scope implies another. */
+/** The scopes of API keys. `*` includes every scope but `usage:write`; no other scope implies another. */
 
 export const SCOPES = [
   "*",
@@ -15,6 +15,9 @@ export type Scope = (typeof SCOPES)[number];
 /** The scopes of a key whose creator specifies none: enough to use avatars, nothing that changes the account. */
 export const DEFAULT_SCOPES = ["realtime:write", "credits:read", "avatars:read"] as const satisfies readonly Scope[];
 
-/** Whether `granted` includes `required`. Only `*` includes `*`. */
+/**
+ * Whether `granted` includes `required`. Only `*` includes `*`. `usage:write` has to be named: it decides what a session
+ * costs, and the tenant that pays has keys with `*`.
+ */
 export const permits = (granted: readonly Scope[], required: Scope): boolean =>
-  granted.includes("*") || granted.includes(required);
+  granted.includes(required) || (granted.includes("*") && required !== "usage:write");

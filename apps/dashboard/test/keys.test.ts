@@ -46,6 +46,8 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await dialog.getByLabel("Spend cap in credits").fill("12.5");
     await dialog.getByLabel("Expires").selectOption({ label: "In 30 days" });
     await dialog.getByRole("checkbox", { name: "api_keys:write" }).check();
+    expect(await dialog.getByRole("checkbox", { name: "usage:write", exact: true }).count()).toBe(0);
+    await dialog.getByText("Only the operator gives a key usage:write").waitFor();
     await dialog.getByRole("button", { name: "Create the live key" }).click();
     await page.getByText("This is the only time").waitFor();
     // Neither Escape nor the back button closes the only view of the secret, and the browser asks before it reloads.

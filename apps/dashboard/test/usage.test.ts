@@ -18,8 +18,8 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     owner = world.owner;
     const { service } = world;
     const key = async (name: string) => {
-      const seeded = { name, environment: "live", scopes: ["*"] as ["*"] } as const;
-      const { secret } = await seedKey(service.database.db, service.tenantId, { ...seeded, scopes: ["*"] });
+      const seeded = { name, environment: "live" } as const;
+      const { secret } = await seedKey(service.database.db, service.tenantId, { ...seeded, scopes: ["*", "usage:write"] });
       return callerOf(service, secret.reveal());
     };
     const [website, phone] = [await key("Website"), await key("Phone app")];
@@ -77,8 +77,8 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     const tile = page.locator("dl > div").filter({ hasText: "Charged in all" });
     await tile.getByText("1,150").waitFor();
     const { service } = world;
-    const key = { name: "Kiosk", environment: "live", scopes: ["*"] as ["*"] } as const;
-    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*"] });
+    const key = { name: "Kiosk", environment: "live" } as const;
+    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*", "usage:write"] });
     await makeCall(callerOf(service, secret.reveal()), 7);
     await tile.getByText("1,157").waitFor();
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
@@ -90,8 +90,8 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   test("calls that are not charged yet make no empty chart", async () => {
     const { page } = owner;
     const { service } = world;
-    const key = { name: "Trial", environment: "test", scopes: ["*"] as ["*"] } as const;
-    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*"] });
+    const key = { name: "Trial", environment: "test" } as const;
+    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*", "usage:write"] });
     await owner.open("/usage?environment=test");
     await page.getByText("costs 1 credit, unless the operator has set another price").waitFor();
     await page.getByText("No calls in these days.").first().waitFor();

@@ -20,7 +20,8 @@ export const seedCaller = async (
   request: Partial<CreateApiKey> = {},
   parent?: ApiKeyRecord,
 ): Promise<{ caller: Caller; record: ApiKeyRecord; apiKey: string }> => {
-  const { record, secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"], ...request }, parent);
+  const all: Partial<CreateApiKey> = { environment: "live", scopes: ["*", "usage:write"] };
+  const { record, secret } = await seedKey(db, tenantId, { ...all, ...request }, parent);
   const found = await findCredential(db, secret.keyId);
   if (!found) throw new Error("no caller");
   return { caller: found.caller, record, apiKey: secret.reveal() };

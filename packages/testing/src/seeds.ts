@@ -68,7 +68,7 @@ export const callerOf = async (db: Db, keyId: string): Promise<Caller> => {
   return found.caller;
 };
 
-/** Creates a root key in live with every scope, by default of a new tenant, and returns it as a caller. */
+/** Creates a root key in live with `*`, by default of a new tenant, and returns it as a caller. */
 export const seedCaller = async (db: Db, tenantId?: TenantId): Promise<Caller> => {
   const { secret } = await seedKey(db, tenantId ?? (await seedTenant(db)), { environment: "live", scopes: ["*"] });
   return callerOf(db, secret.keyId);

@@ -19,7 +19,7 @@ afterAll(() => api.close());
 const newTenant = async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db, { live: 100 * SECOND });
-  const key = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+  const key = (await seedKey(db, tenantId, { environment: "live", scopes: ["*", "usage:write"] })).secret.reveal();
   const get = async (path: string) => (await api.call("GET", `/api/v1${path}`, { key })).body;
   const post = async (path: string, body: object = {}) =>
     (await api.call("POST", `/api/v1/usage/sessions${path}`, { key, body })).body;

@@ -34,7 +34,7 @@ const tenantWith = async (seconds: number) => {
   type Request = Parameters<typeof seedKey>[2];
   type Parent = Awaited<ReturnType<typeof seedKey>>["record"];
   const newKey = async (request: Request = {}, parent?: Parent) => {
-    const all = { environment: "live" as Environment, scopes: ["*" as const], ...request };
+    const all = { environment: "live" as Environment, scopes: ["*" as const, "usage:write" as const], ...request };
     const { record, secret } = await seedKey(api.database.db, tenantId, all, parent);
     return { record, key: secret.reveal() };
   };

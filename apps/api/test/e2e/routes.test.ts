@@ -316,7 +316,7 @@ describe("then what the path names", () => {
 
   test("is 404 in the same bytes when it is malformed, unknown, another tenant's or of another environment", async () => {
     const { db } = api.database;
-    const inTest = await api.key({ scopes: ["*"] });
+    const inTest = await api.key({ scopes: ["*", "usage:write"] });
     const strangersTenant = await seedTenant(db, { live: AMPLE_CREDITS });
     const strangers = (await seedKey(db, strangersTenant, { environment: "live", scopes: ["*"] })).secret.reveal();
     const created = async (key: string) => ({

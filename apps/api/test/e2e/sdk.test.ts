@@ -20,7 +20,7 @@ const openAndUse = async (seconds: number, metadata: object): Promise<string> =>
 
 beforeAll(async () => {
   api = await startApi();
-  apiKey = await api.key({ environment: "test", scopes: ["*"] });
+  apiKey = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
   sdk = new RealtimeAvatar({ apiKey, baseUrl: `${api.url}/api/v1` });
 });
 afterAll(() => api.close());

@@ -28,14 +28,14 @@ const list = (query: Record<string, string>, caller = key, path = PATH) =>
 /** A key of a tenant of its own, which has live credits. */
 const foreignKey = async (request: Partial<CreateApiKey> = {}): Promise<string> => {
   const tenantId = await seedTenant(api.database.db, { live: 1e12 });
-  const all = { environment: "live" as const, scopes: ["*" as const], ...request };
+  const all = { environment: "live" as const, scopes: ["*" as const, "usage:write" as const], ...request };
   return (await seedKey(api.database.db, tenantId, all)).secret.reveal();
 };
 
 describe("a session of another world", () => {
   test("cannot be read, reported or released by a key of test or of another tenant, and nothing is written", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
-    const inTest = await api.key({ environment: "test", scopes: ["*"] });
+    const inTest = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
     const callers = [inTest, await foreignKey(), await foreignKey({ environment: "test" })];
     const before = await rowCounts(api.database);
     for (const caller of callers) {

@@ -29,7 +29,7 @@ const startTenant = async () => {
     const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", ...request }, parent);
     return { record, key: secret.reveal() };
   };
-  const { key, record } = await newKey({ scopes: ["*"] });
+  const { key, record } = await newKey({ scopes: ["*", "usage:write"] });
   const post = async (path: string, options: CallOptions) =>
     readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit("POST", { key, ...options }))));
   return {

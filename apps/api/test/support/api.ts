@@ -184,7 +184,7 @@ export const startApi = async (
     uses,
     seen,
     files,
-    key: async (request = { environment: "live", scopes: ["*"] }) =>
+    key: async (request = { environment: "live", scopes: ["*", "usage:write"] }) =>
       (await seedKey(db, tenantId, request)).secret.reveal(),
     call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
     close: async () => {

@@ -74,6 +74,7 @@ const useChange = (presented: ApiKey | undefined, keys: Keys) => {
   return {
     values,
     kept: presented.expiresAt,
+    present: presented.scopes,
     differences,
     effects: effectText(after ?? presented, inherited),
     request: after && differences.length > 0 ? requestOf(after, differences) : null,

@@ -49,7 +49,7 @@ test("says what changes in words", () => {
   const after = { ...before, name: "Store", scopes: ["*" as const], spendLimitCreditMicros: null };
   expect(differencesOf(before, after).map(({ text, direction }) => [direction, text])).toEqual([
     [null, "Name: Shop → Store"],
-    ["wider", "May also do: everything"],
+    ["wider", "May also do: everything except usage:write"],
     ["wider", "Spend cap: 5 credits → no cap"],
   ]);
   expect(differencesOf(after, before).map(({ text }) => text)).toEqual([

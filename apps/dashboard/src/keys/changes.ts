@@ -22,7 +22,7 @@ const isAbove = (a: number | null, b: number | null): boolean => b !== null && (
 const timeOf = (expiresAt: string | null): number | null => (expiresAt === null ? null : new Date(expiresAt).getTime());
 
 const list = (scopes: readonly string[]): string =>
-  scopes.map((scope) => (scope === "*" ? "everything" : scope)).join(", ");
+  scopes.map((scope) => (scope === "*" ? "everything except usage:write" : scope)).join(", ");
 
 /** How `after` differs from `before`. */
 export const differencesOf = (before: Fields, after: Fields): Difference[] => {

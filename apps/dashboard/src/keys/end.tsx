@@ -45,6 +45,7 @@ export const RotateDialog = ({
   );
   // Its outcome is a secret.
   useStay(rotate.isBusy);
+  const isEngine = apiKey.scopes.includes("usage:write");
   return (
     <Dialog
       title={`Rotate ${apiKey.name}`}
@@ -55,13 +56,18 @@ export const RotateDialog = ({
           <Button onClick={onClose} disabled={rotate.isBusy}>
             Cancel
           </Button>
-          <Button kind="primary" isBusy={rotate.isBusy} onClick={() => rotate.run()}>
+          <Button kind="primary" isBusy={rotate.isBusy} disabled={isEngine} onClick={() => rotate.run()}>
             Rotate
           </Button>
         </>
       }
     >
       {rotate.error ? <Failure error={rotate.error} /> : null}
+      {isEngine && (
+        <p className="mb-4">
+          Only the operator rotates a key with <code>usage:write</code>, on the command line: it decides what calls cost.
+        </p>
+      )}
       <p className="mb-4">The key gets a new secret. Its id, its limits and the keys that it created stay.</p>
       <SelectField
         label="The present secret ends"

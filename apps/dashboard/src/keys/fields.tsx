@@ -5,7 +5,7 @@ import { TextField } from "../components/field.tsx";
 import { parseCredits } from "../format.ts";
 import type { Fields } from "./changes.ts";
 import { type Expiry, ExpiryField, expiryAt } from "./expiry-field.tsx";
-import { OFFERED_SCOPES, SCOPE_TEXTS, type Scope } from "./scopes.ts";
+import { isInAll, offeredScopes, SCOPE_TEXTS, type Scope } from "./scopes.ts";
 
 /** What the form has. */
 export type Values = { name: string; scopes: readonly Scope[]; cap: string; expiry: Expiry };
@@ -19,7 +19,7 @@ export const fieldsOf = ({ name, scopes, cap, expiry }: Values, kept: string | n
   if (scopes.length === 0 || isNoAmount(cap) || expiresAt === undefined) return null;
   return {
     name: name.trim(),
-    scopes: scopes.includes("*") ? ["*"] : [...scopes],
+    scopes: scopes.filter((scope) => !(scopes.includes("*") && isInAll(scope))),
     spendLimitCreditMicros: parseCredits(cap),
     expiresAt,
   };
@@ -27,28 +27,31 @@ export const fieldsOf = ({ name, scopes, cap, expiry }: Values, kept: string | n
 
 const ScopeFields = ({
   value,
+  present,
   onChange,
   error,
 }: {
   value: readonly Scope[];
+  present: readonly Scope[];
   onChange: (scopes: Scope[]) => void;
   error?: string | undefined;
 }) => {
   const id = useId();
-  const isAll = value.includes("*");
+  const offered = offeredScopes(present);
+  const isFixed = (scope: Scope) => value.includes("*") && isInAll(scope);
   const toggle = (scope: Scope, isOn: boolean) =>
-    onChange(OFFERED_SCOPES.filter((each) => (each === scope ? isOn : value.includes(each))));
+    onChange(offered.filter((each) => (each === scope ? isOn : value.includes(each))));
   return (
     <fieldset className="mb-4">
       <legend className="mb-1 text-sm font-medium">What the key may do</legend>
       <div className="grid gap-px overflow-hidden rounded-lg border border-line bg-line">
-        {OFFERED_SCOPES.map((scope) => (
+        {offered.map((scope) => (
           <label key={scope} className="flex cursor-pointer items-start gap-3 bg-surface px-3 py-2">
             <input
               type="checkbox"
               className="mt-1 size-4 shrink-0 accent-fill"
-              checked={isAll || value.includes(scope)}
-              disabled={isAll && scope !== "*"}
+              checked={isFixed(scope) || value.includes(scope)}
+              disabled={isFixed(scope)}
               onChange={(event) => toggle(scope, event.target.checked)}
               aria-describedby={`${id}-${scope}`}
             />
@@ -61,6 +64,9 @@ const ScopeFields = ({
           </label>
         ))}
       </div>
+      <p className="mt-1 text-sm text-muted">
+        Only the operator gives a key <code>usage:write</code>, on the command line: it decides what calls cost.
+      </p>
       {error && <p className="mt-1 text-sm text-bad">{error}</p>}
     </fieldset>
   );
@@ -71,6 +77,7 @@ export const KeyFields = ({
   onChange,
   errors,
   kept,
+  present = [],
   effects = { cap: null, expiry: null },
 }: {
   values: Values;
@@ -79,6 +86,8 @@ export const KeyFields = ({
   errors: (name: keyof Fields) => string | undefined;
   /** The present expiry; undefined for a new key. */
   kept?: ApiKey["expiresAt"];
+  /** The present scopes; none for a new key. */
+  present?: ApiKey["scopes"];
   /** What is in effect instead of the values. */
   effects?: { cap: string | null; expiry: string | null };
 }) => (
@@ -97,6 +106,7 @@ export const KeyFields = ({
     />
     <ScopeFields
       value={values.scopes}
+      present={present}
       onChange={(scopes) => onChange({ scopes })}
       error={values.scopes.length === 0 ? "Choose at least one." : errors("scopes")}
     />

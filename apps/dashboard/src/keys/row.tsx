@@ -32,7 +32,7 @@ export const Spent = ({ apiKey }: { apiKey: ApiKey }) => {
 export const Scopes = ({ scopes }: Pick<ApiKey, "scopes">) => (
   <span className="flex flex-wrap gap-1">
     {scopes.map((scope) => (
-      <Badge key={scope}>{scope === "*" ? "* (everything)" : scope}</Badge>
+      <Badge key={scope}>{scope === "*" ? "* (everything except usage:write)" : scope}</Badge>
     ))}
   </span>
 );

@@ -1,13 +1,22 @@
-import { DEFAULT_SCOPES, SCOPES, type Scope } from "@realtime-avatar/domain/api-keys/scope";
+import { DEFAULT_SCOPES, permits, SCOPES, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 
 export { DEFAULT_SCOPES, type Scope };
 
-/** The scopes, the one that includes all others last: it is the wrong choice for most keys. */
-export const OFFERED_SCOPES: readonly Scope[] = [...SCOPES.filter((scope) => scope !== "*"), "*"];
+/** Whether `*` includes the scope. */
+export const isInAll = (scope: Scope): boolean => scope !== "*" && permits(["*"], scope);
+
+/**
+ * The scopes that a person may choose for a key that has `present`; `*` is last, because it is the wrong choice for most
+ * keys. No person may give `usage:write`, but a key that has it may lose it.
+ */
+export const offeredScopes = (present: readonly Scope[]): readonly Scope[] => [
+  ...SCOPES.filter((scope) => isInAll(scope) || (scope !== "*" && present.includes(scope))),
+  "*",
+];
 
 /** What each scope allows, for a person who has not read the documentation. */
 export const SCOPE_TEXTS: Record<Scope, string> = {
-  "*": "Everything. For the key of an operator, not of an application.",
+  "*": "Everything except usage:write. For the key of an operator, not of an application.",
   "api_keys:write": "Create, change, rotate and revoke keys, and read the audit trail.",
   "credits:read": "Read the balance and the movements of credits.",
   "avatars:read": "List and read avatars and their files.",

@@ -44,7 +44,7 @@ describe("keys that a person creates", () => {
   });
 
   test("are rotated, changed and revoked by a person, as are keys of the operator", async () => {
-    const root = (await api.call("GET", `${KEYS}/self`, { key: await api.key() })).body;
+    const root = (await api.call("GET", `${KEYS}/self`, { key: await api.key({ environment: "live", scopes: ["*"] }) })).body;
     for (const { id } of [(await create({ environment: "live" })).body, root]) {
       const path = `${KEYS}/${id}`;
       expect((await person.call("GET", path)).body.id).toBe(id);

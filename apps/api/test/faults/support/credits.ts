@@ -3,6 +3,7 @@
  * releases them. The caps and the balance are so small that sessions are refused, and some sessions are left to their
  * lease. `credit-check.ts` compares what is recorded here with the tables.
  */
+import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { seededNumbers } from "@realtime-avatar/testing/credits/load";
 import { session as connection } from "@realtime-avatar/testing/database";
@@ -37,7 +38,7 @@ export const seedCredits = async (databaseUrl: string): Promise<Credits> => {
   const tenantId = await seedTenant(db, { live: BALANCE_SECONDS * SECOND });
   const issued: Awaited<ReturnType<typeof seedKey>>[] = [];
   for (const [parent, seconds] of TREE) {
-    const scopes = parent === null ? ["*" as const] : ["realtime:write" as const];
+    const scopes: Scope[] = parent === null ? ["*", "usage:write"] : ["realtime:write"];
     const spendLimitCreditMicros = seconds === null ? null : seconds * SECOND;
     const request = { environment: "live" as const, scopes, spendLimitCreditMicros };
     issued.push(await seedKey(db, tenantId, request, parent === null ? undefined : issued[parent]?.record));

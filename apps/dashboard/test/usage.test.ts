@@ -19,7 +19,10 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     const { service } = world;
     const key = async (name: string) => {
       const seeded = { name, environment: "live" } as const;
-      const { secret } = await seedKey(service.database.db, service.tenantId, { ...seeded, scopes: ["*", "usage:write"] });
+      const { secret } = await seedKey(service.database.db, service.tenantId, {
+        ...seeded,
+        scopes: ["*", "usage:write"],
+      });
       return callerOf(service, secret.reveal());
     };
     const [website, phone] = [await key("Website"), await key("Phone app")];

@@ -16,6 +16,7 @@ import type { TSchema } from "@sinclair/typebox";
 import type { Dependencies } from "../dependencies.ts";
 import type { CallerSecret, WriteAsCaller } from "./authenticate.ts";
 import { ENVIRONMENT_HEADER } from "./people/cookie.ts";
+import { requirePasskey } from "./people/person.ts";
 import {
   type Representation,
   type ResourceHead,
@@ -83,8 +84,19 @@ type IdempotentRequest = {
 
 type Replayed = Extract<WriteOutcome, { kind: "replayed" }>;
 
-/** Sends the stored response of an earlier request. */
-const replay = ({ response: stored, figures }: Replayed, idempotent: IdempotentRequest, set: ResponseHead): string => {
+/**
+ * Whether a person needs the passkey to see a response with a secret: always, except for a new test key, which needs none
+ * when it is created. Otherwise an unattended session would show for a day what it no longer creates.
+ */
+const needsPasskey = (text: string, status: number): boolean =>
+  status !== 201 || (JSON.parse(text) as { environment?: unknown }).environment !== "test";
+
+/** Sends the stored response of an earlier request to `caller`. */
+const replay = (
+  { response: stored, figures, caller }: Replayed & { caller: AnyCaller },
+  idempotent: IdempotentRequest,
+  set: ResponseHead,
+): string => {
   const { idempotencyKey, operation, path, bodyHash, secret, containsSecret } = idempotent;
   if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
     throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
@@ -94,6 +106,7 @@ const replay = ({ response: stored, figures }: Replayed, idempotent: IdempotentR
       ? Buffer.from(stored.answer).toString()
       : openResponse(stored.answer, stored, { secret, idempotencyKey, request: operation });
   if (text !== null) {
+    if (containsSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
     set.headers["idempotent-replayed"] = "true";
     return sendText(withMembers(text, figures), stored, set);
   }
@@ -176,11 +189,12 @@ export const executeIdempotently = async <Body>(
       const { response, write } = await makePlan(caller, origin, target);
       const text = responseText(representation, response.body);
       const outcome = await write(idempotent && claimOf(idempotent, response, text, dependencies));
-      return outcome.kind === "written" ? { ...outcome, response, text } : outcome;
+      if (outcome.kind === "written") return { ...outcome, response, text };
+      return outcome.kind === "replayed" ? { ...outcome, caller } : outcome;
     } catch (error) {
       const stored = isRefusal(error) ? await findStored(caller) : null;
       if (stored === null) throw error;
-      return stored;
+      return { ...stored, caller };
     }
   };
   const outcome = await writeAsCaller(attempt, { isRepeatable: idempotent !== null });

@@ -47,16 +47,15 @@ const TENANTS: [string, () => Promise<Tenant>][] = [
 ];
 
 describe.each(TENANTS)("%s", (_, start) => {
-  test.each([
-    [["usage:write"]],
-    [["*", "usage:write"]],
-    [["usage:write", "avatars:read"]],
-  ])("creates a key with %j, live or test: 403", async (scopes) => {
-    const { send } = await start();
-    for (const environment of ["live", "test"]) {
-      expectProblem(await send("POST", KEYS, { name: "x", environment, scopes }), "grant_exceeds_caller");
-    }
-  });
+  test.each([[["usage:write"]], [["*", "usage:write"]], [["usage:write", "avatars:read"]]])(
+    "creates a key with %j, live or test: 403",
+    async (scopes) => {
+      const { send } = await start();
+      for (const environment of ["live", "test"]) {
+        expectProblem(await send("POST", KEYS, { name: "x", environment, scopes }), "grant_exceeds_caller");
+      }
+    },
+  );
 
   test("creates a key with *, which cannot report, name a figure or create an engine's key: 403", async () => {
     const { send } = await start();

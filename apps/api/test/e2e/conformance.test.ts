@@ -51,12 +51,13 @@ const appWith = (given: Partial<Dependencies> = {}) =>
     ...given,
   });
 let tenantId: ApiKeyRecord["tenantId"];
+const ROOT: Parameters<typeof seedKey>[2] = { environment: "live", scopes: ["*", "usage:write"] };
 /** Live, with every scope. */
 let caller: { record: ApiKeyRecord; key: string };
 
 /** A new key, a child of the caller unless it is to be another's. */
 const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = caller.record) => {
-  const all: typeof request = { environment: "live", scopes: ["*", "usage:write"], ...request };
+  const all: typeof request = { ...ROOT, ...request };
   const { record, secret } = await seedKey(database.db, tenantId, all, parent);
   return { record, key: secret.reveal() };
 };
@@ -66,7 +67,7 @@ beforeAll(async () => {
   tenantId = await seedTenant(database.db, { live: AMPLE_CREDITS });
   files = await testStorage(() => "http://localhost");
   app = appWith();
-  const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*", "usage:write"] });
+  const { record, secret } = await seedKey(database.db, tenantId, ROOT);
   caller = { record, key: secret.reveal() };
 });
 afterAll(() => database.close());
@@ -304,7 +305,7 @@ describe("what takes two requests to come about", () => {
 
   test("a session that does not fit, with an avatar that is not ready or not there, and one that has ended", async () => {
     const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
-    const poor = await seedKey(database.db, await seedTenant(database.db), { environment: "live", scopes: ["*", "usage:write"] });
+    const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     await expectSessionProblems(send, { capped, poor: poor.secret.reveal() }, () => freshId(one("getUsageSession")));
   });
 

@@ -65,7 +65,8 @@ export const RotateDialog = ({
       {rotate.error ? <Failure error={rotate.error} /> : null}
       {isEngine && (
         <p className="mb-4">
-          Only the operator rotates a key with <code>usage:write</code>, on the command line: it decides what calls cost.
+          Only the operator rotates a key with <code>usage:write</code>, on the command line: it decides what calls
+          cost.
         </p>
       )}
       <p className="mb-4">The key gets a new secret. Its id, its limits and the keys that it created stay.</p>

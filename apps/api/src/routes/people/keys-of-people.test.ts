@@ -44,7 +44,8 @@ describe("keys that a person creates", () => {
   });
 
   test("are rotated, changed and revoked by a person, as are keys of the operator", async () => {
-    const root = (await api.call("GET", `${KEYS}/self`, { key: await api.key({ environment: "live", scopes: ["*"] }) })).body;
+    const root = (await api.call("GET", `${KEYS}/self`, { key: await api.key({ environment: "live", scopes: ["*"] }) }))
+      .body;
     for (const { id } of [(await create({ environment: "live" })).body, root]) {
       const path = `${KEYS}/${id}`;
       expect((await person.call("GET", path)).body.id).toBe(id);
@@ -111,6 +112,29 @@ describe("an Idempotency-Key of a person", () => {
     const [stored] = await api.database.db.client`
       select answer from idempotency_keys where api_key_id = ${person.id} and idempotency_key = 'once'`;
     expect(Buffer.from(stored?.["answer"]).toString("latin1")).not.toContain(first.body.apiKey);
+  });
+
+  test("shows a live secret again only with the passkey; a new test key without", async () => {
+    await renew();
+    const live = await create({ environment: "live" }, { "idempotency-key": "live" });
+    const test = await create({ environment: "test" }, { "idempotency-key": "test" });
+    const path = `${KEYS}/${live.body.id}`;
+    const rotate = () => person.call("POST", `${path}/rotate`, {}, { "idempotency-key": "rotation" });
+    const rotated = await rotate();
+    expect(rotated.status).toBe(200);
+    const again = () => create({ environment: "live" }, { "idempotency-key": "live" });
+    await age();
+    for (const refused of [await again(), await rotate()]) {
+      expectProblem(refused, "passkey_required");
+      expect(refused.text).not.toContain("rta_live_");
+    }
+    expect((await create({ environment: "test" }, { "idempotency-key": "test" })).body).toEqual(test.body);
+    // A refusal that comes before the passkey is asked for changes nothing: a revoked key cannot be rotated.
+    expect((await person.call("DELETE", path)).status).toBe(200);
+    expectProblem(await rotate(), "passkey_required");
+    await api.database.db.client`
+      update user_sessions set verified_until = now() + interval '1 minute' where user_id = ${person.id}`;
+    expect([(await again()).body, (await rotate()).body]).toEqual([live.body, rotated.body]);
   });
 
   test("of an avatar is replayed, also in another session", async () => {

@@ -139,6 +139,17 @@ describe("on a DATABASE_URL", () => {
     expect(await database.db.client`select 1 from tenants`).toHaveLength(0);
   });
 
+  test.each([
+    ["https without TRUSTED_PROXY_HOPS", { PUBLIC_URL: "https://avatars.example.com" }, 1],
+    ["https with it", { PUBLIC_URL: "https://avatars.example.com", TRUSTED_PROXY_HOPS: "1" }, 0],
+    ["http://localhost", { PUBLIC_URL: "http://localhost:3000" }, 0],
+    ["no PUBLIC_URL", {}, 0],
+  ])("it warns at the start that all clients count as one: %s", async (_, variables, warnings) => {
+    const running = await start({ DATABASE_URL: database.url, ...variables });
+    expect(await stop(running)).toBe(0);
+    expect(running.stdout().match(/TRUSTED_PROXY_HOPS is 0/g) ?? []).toHaveLength(warnings);
+  });
+
   test("before the migrations it lives but is not ready; `migrate` makes it so, while it runs", async () => {
     const empty = await testDatabase({ migrated: false });
     const running = await start({ DATABASE_URL: empty.url });

@@ -145,6 +145,10 @@ const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): st
   return null;
 };
 
+/** Whether limits by client see only the proxy: the service speaks plain HTTP, so a proxy is in front of an https origin. */
+const countsClientsAsOne = ({ publicUrl, trustedProxyHops }: ApiConfig): boolean =>
+  publicUrl?.startsWith("https:") === true && trustedProxyHops === 0;
+
 /** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
 const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise<void> => {
   const key = await createFirstKey(db, new Date(), secureRandom);
@@ -218,6 +222,11 @@ const start = async (atExit: AtExit): Promise<void> => {
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
   log.info({ url, database: databaseLocation, metrics: metricsUrl ?? undefined }, "listening");
+  if (countsClientsAsOne(config)) {
+    log.warn(
+      "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
+    );
+  }
   if (!hasCurrentSchema)
     log.warn(
       "database migrations are pending: /readyz returns 503 until `realtime-avatar migrate` (`bun run migrate`) is run",

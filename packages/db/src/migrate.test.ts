@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { newId } from "@realtime-avatar/domain/id";
+import { newInvitation } from "@realtime-avatar/domain/people/people";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { isMigrated, migrate } from "./migrate.ts";
+import { insertInvitation } from "./statements/people/invitations.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -43,6 +48,37 @@ describe("migrate", () => {
     await journal`update drizzle.__drizzle_migrations set created_at = created_at + 2000000`;
     expect(await isMigrated(database.db)).toBe(true);
   });
+});
+
+test("addresses of before have their normal form after 0019; one that another user has stays", async () => {
+  await migrate(database.url);
+  const sql = database.db.client;
+  const [tenantId, other] = [await seedTenant(database.db), await seedTenant(database.db)];
+  const invitation = { tenantId, email: "x@example.com", role: "viewer", userId: null, createdBy: null } as const;
+  const created = newInvitation(invitation, { now: new Date(), random });
+  expect((await insertInvitation(database.db, created, null, operatorOrigin())).kind).toBe("written");
+  await sql`update invitations set email = ${"\uff58@example.com"} where tenant_id = ${tenantId}`;
+  const before: [string, string, string][] = [
+    [tenantId, "ada@example.com", "ada@example.com"],
+    [tenantId, "\uff41da@example.com", "\uff41da@example.com"],
+    [other, "\uff41da@example.com", "ada@example.com"],
+    [tenantId, "\uff47race@example.com", "grace@example.com"],
+    [tenantId, "\uff47\uff52ace@example.com", "\uff47\uff52ace@example.com"],
+    [tenantId, "\u{1d400}lan@example.com", "alan@example.com"],
+    [tenantId, "a\uff20b@example.com", "a\uff20b@example.com"],
+    [tenantId, `${"\ufb01".repeat(200)}@example.com`, `${"\ufb01".repeat(200)}@example.com`],
+  ];
+  for (const [tenant, email] of before) {
+    await sql`insert into users (tenant_id, id, email, name, role, version, created_at)
+      values (${tenant}, ${newId("usr", new Date(), random)}, ${email}, 'x', 'viewer', 1, now())`;
+  }
+  const migration = await Bun.file(join(import.meta.dir, "../migrations/0019_normal_addresses.sql")).text();
+  for (let turn = 0; turn < 2; turn++) {
+    await sql.unsafe(migration);
+    const rows = await sql`select email from users where tenant_id in (${tenantId}, ${other}) order by created_at, id`;
+    expect(rows.map(({ email }) => email)).toEqual(before.map(([, , email]) => email));
+  }
+  expect(await sql`select from invitations where tenant_id = ${tenantId}`).toHaveLength(0);
 });
 
 describe("the migrations", () => {

@@ -124,23 +124,25 @@ const name = leaf((schema) => {
  * Text before and after one `@`, without white space and without characters that are not seen: controls, formats such as
  * directions and zero widths, others that are ignored where they are shown, and four that are drawn as nothing and have no such
  * property (a blank of Braille, a place for objects, a filler of Khitan and a note without a head). Two addresses that look
- * alike would be two people. Whether the address exists, only a mail would show.
+ * alike would be two people. The same holds for the normal form: U+FF20 becomes an `@`. Whether the address exists, only a mail
+ * would show.
  */
 const UNSEEN = /[\p{Z}\p{Cc}\p{Cf}\p{Co}\p{Default_Ignorable_Code_Point}\u2800\ufffc\u{16fe4}\u{1d159}]/u;
 /**
  * The pattern that the document shows, for regular expressions without properties: the characters of `UNSEEN` up to U+FFFF, which
- * a test compares, and the `@`.
+ * a test compares, the `@`, and those whose normal form has one of them.
  */
 const EMAIL_CHARACTER =
-  "[^\\u0000-\\u0020@\\u007f-\\u00a0\\u00ad\\u034f\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f\\u2000-\\u200f\\u2028-\\u202f\\u205f-\\u206f\\u2800\\u3000\\u3164\\ue000-\\uf8ff\\ufe00-\\ufe0f\\ufeff\\uffa0\\ufff0-\\ufffc]";
+  "[^\\u0000-\\u0020@\\u007f-\\u00a0\\u00a8\\u00ad\\u00af\\u00b4\\u00b8\\u02d8-\\u02dd\\u034f\\u037a\\u0384-\\u0385\\u0600-\\u0605\\u061c\\u06dd\\u070f\\u0890-\\u0891\\u08e2\\u115f-\\u1160\\u1680\\u17b4-\\u17b5\\u180b-\\u180f\\u1fbd\\u1fbf-\\u1fc1\\u1fcd-\\u1fcf\\u1fdd-\\u1fdf\\u1fed-\\u1fee\\u1ffd-\\u1ffe\\u2000-\\u200f\\u2017\\u2028-\\u202f\\u203e\\u205f-\\u206f\\u2800\\u3000\\u309b-\\u309c\\u3164\\ue000-\\uf8ff\\ufc5e-\\ufc63\\ufdfa-\\ufdfb\\ufe00-\\ufe0f\\ufe49-\\ufe4c\\ufe6b\\ufe70\\ufe72\\ufe74\\ufe76\\ufe78\\ufe7a\\ufe7c\\ufe7e\\ufeff\\uff20\\uffa0\\uffe3\\ufff0-\\ufffc]";
 const EMAIL_PATTERN = `^${EMAIL_CHARACTER}+@${EMAIL_CHARACTER}+$`;
 const EMAIL = new RegExp(EMAIL_PATTERN, "u");
 
 /**
- * The form in which addresses are stored and compared: in lower case, and composed (Unicode NFC), so that one address has one
- * form however a keyboard writes its accents. The normal form of a normal form is itself.
+ * The form in which addresses are stored and compared: in lower case, composed, and without look-alikes such as fullwidth
+ * letters (Unicode NFKC), so that one address is one person however a keyboard writes it. The normal form of a normal form is
+ * itself.
  */
-export const normalEmail = (email: string): string => email.normalize("NFC").toLowerCase().normalize("NFC");
+export const normalEmail = (email: string): string => email.normalize("NFKC").toLowerCase().normalize("NFKC");
 
 const EMAIL_BOUNDS: TextBounds = { minLength: 3, maxLength: 254 };
 
@@ -150,10 +152,11 @@ const email = leaf(() => {
   return (value) => {
     if (typeof value !== "string") return NOT_A_STRING;
     if (!isStorableText(value)) return NOT_STORABLE;
-    // It is stored in its normal form, which can be longer: in lower case, U+0130 becomes two characters.
-    const isShort = codePointLength(value) <= maxLength && codePointLength(normalEmail(value)) <= maxLength;
-    const isLong = codePointLength(value) >= minLength;
-    return isShort && isLong && EMAIL.test(value) && !UNSEEN.test(value) ? null : failure;
+    if (codePointLength(value) < minLength || codePointLength(value) > maxLength) return failure;
+    // It is stored in its normal form, which can be longer: one character can become 18.
+    const normal = normalEmail(value);
+    const isEmail = [value, normal].every((form) => EMAIL.test(form) && !UNSEEN.test(form));
+    return isEmail && codePointLength(normal) <= maxLength ? null : failure;
   };
 });
 

@@ -87,6 +87,27 @@ describe("an invitation", () => {
     );
   });
 
+  test.each([
+    ["\uff21\uff44\uff41@\uff45xample.com", "ada@example.com"],
+    ["\u{1d400}da@example.com", "ada@example.com"],
+    ["\ufb01n@example\u3002com\uff0e", "fin@example\u3002com."],
+    ["\u24d0\u00b2@\u2122.example", "a2@tm.example"],
+  ])("has %j in the form of its look-alike, by NFKC", (email, normal) => {
+    expect(normalEmail(email)).toBe(normal);
+    expect(isValid(CreateInvitation, { email, role: "viewer" })).toBe(true);
+  });
+
+  test("is not for an address whose normal form has another @, white space or too many characters", () => {
+    for (const email of [
+      "a\uff20b@c.example",
+      "a\u00b4b@c.example",
+      `a@${"\ufdfa".repeat(2)}`,
+      `a@b${"\u3300".repeat(120)}`,
+    ]) {
+      expect(isValid(CreateInvitation, { email, role: "viewer" })).toBe(false);
+    }
+  });
+
   const unseen = [
     "\u0007",
     "\u00a0",

@@ -8,7 +8,7 @@ import { ROLES } from "./roles.ts";
 const Id = Text({ minLength: 1, maxLength: 64 });
 const email = Email({
   description:
-    "The address is a name: the service sends no mail. Stored in lower case and composed (NFC). White space, and characters that are not seen, are refused.",
+    "The address is a name: the service sends no mail. Stored in lower case and in its compatibility form (NFKC), so that look-alikes such as fullwidth letters are one address. White space, and characters that are not seen, are refused.",
 });
 /** Of a response: what is stored may be older than a rule. */
 const storedEmail = Text({ minLength: email.minLength, maxLength: email.maxLength });

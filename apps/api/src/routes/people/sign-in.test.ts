@@ -106,6 +106,8 @@ describe("an invitation", () => {
     const [owner, victim] = [await seedPerson(api, "owner"), await seedPerson(api, "developer")];
     const body = { email: victim.email.toUpperCase(), role: "owner" };
     expectProblem(await owner.call("POST", "/api/v1/invitations", body), "already_member");
+    const fullwidth = { email: victim.email.replace("person", "\uff30\uff45\uff52son"), role: "owner" };
+    expectProblem(await owner.call("POST", "/api/v1/invitations", fullwidth), "already_member");
     // The address was invited before its person joined.
     const [first, second] = ["first", "second"].map((name) => `${name}@example.com`);
     const url = (await owner.call("POST", "/api/v1/invitations", { email: first, role: "viewer" })).body.url;

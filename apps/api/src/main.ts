@@ -145,9 +145,20 @@ const peerAddress = (servers: ReturnType<typeof serveAll>, request: Request): st
   return null;
 };
 
-/** Whether limits by client see only the proxy: the service speaks plain HTTP, so a proxy is in front of an https origin. */
-const countsClientsAsOne = ({ publicUrl, trustedProxyHops }: ApiConfig): boolean =>
-  publicUrl?.startsWith("https:") === true && trustedProxyHops === 0;
+/** Logs what the operator has to do before the service is safe and ready. */
+const warnAtStart = ({ publicUrl, trustedProxyHops }: ApiConfig, hasCurrentSchema: boolean, log: Logger): void => {
+  // The service speaks plain HTTP, so a proxy is in front of an https origin.
+  if (publicUrl?.startsWith("https:") && trustedProxyHops === 0) {
+    log.warn(
+      "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
+    );
+  }
+  if (!hasCurrentSchema) {
+    log.warn(
+      "database migrations are pending: /readyz returns 503 until `realtime-avatar migrate` (`bun run migrate`) is run",
+    );
+  }
+};
 
 /** Prints the first key on the first start, and a link to register a passkey on each start while there is no user. */
 const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise<void> => {
@@ -222,15 +233,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
   const databaseLocation = isEmbedded ? config.database.dataDirectory : "DATABASE_URL";
   log.info({ url, database: databaseLocation, metrics: metricsUrl ?? undefined }, "listening");
-  if (countsClientsAsOne(config)) {
-    log.warn(
-      "PUBLIC_URL is https and TRUSTED_PROXY_HOPS is 0: behind a proxy all clients share one limit, and one of them can keep the others from signing in. Set TRUSTED_PROXY_HOPS to the number of proxies",
-    );
-  }
-  if (!hasCurrentSchema)
-    log.warn(
-      "database migrations are pending: /readyz returns 503 until `realtime-avatar migrate` (`bun run migrate`) is run",
-    );
+  warnAtStart(config, hasCurrentSchema, log);
 
   // Last, so that no later failure of the start hides the key. On standard error, so that the key does not get into a log
   // that is collected from standard output.

@@ -1125,7 +1125,7 @@ export interface components {
       environment: "live" | "test";
       /** @description The key without its secret; safe to show. */
       redactedKey: string;
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes: (
         | "*"
         | "api_keys:write"
@@ -1180,7 +1180,7 @@ export interface components {
       environment: "live" | "test";
       /** @description The key without its secret; safe to show. */
       redactedKey: string;
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes: (
         | "*"
         | "api_keys:write"
@@ -1473,7 +1473,7 @@ export interface components {
        * @enum {string}
        */
       environment?: "live" | "test";
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes?: (
         | "*"
         | "api_keys:write"
@@ -1513,7 +1513,7 @@ export interface components {
       };
     };
     CreateInvitation: {
-      /** @description The address is a name: the service sends no mail. Stored in lower case and composed (NFC). White space, and characters that are not seen, are refused. */
+      /** @description The address is a name: the service sends no mail. Stored in lower case and in its compatibility form (NFKC), so that look-alikes such as fullwidth letters are one address. White space, and characters that are not seen, are refused. */
       email: string;
       /**
        * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
@@ -1941,7 +1941,7 @@ export interface components {
     UpdateApiKey: {
       /** @description Human-readable name. */
       name?: string;
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes?: (
         | "*"
         | "api_keys:write"

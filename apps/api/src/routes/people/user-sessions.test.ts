@@ -136,6 +136,20 @@ describe("on localhost without https", () => {
     const current = await app.handle(new Request(`${publicUrl}${CURRENT}`, { headers }));
     expect(current.status).toBe(200);
   });
+
+  test("a session that a page on another port has set counts alone (docs/people.md), not beside the person's own", async () => {
+    const publicUrl = "http://localhost:3123";
+    const app = createTestApp(api.database.db, { publicUrl: () => publicUrl });
+    const statusWith = async (...tokens: string[]): Promise<number> => {
+      const cookie = tokens.map((token) => `realtime-avatar-session-3123=${token}`).join("; ");
+      const headers = { ...pageHeaders(""), cookie, origin: publicUrl };
+      return (await app.handle(new Request(`${publicUrl}${CURRENT}`, { headers }))).status;
+    };
+    const [victim, attacker] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
+    expect(await statusWith(attacker.cookie)).toBe(200);
+    expect(await statusWith(attacker.cookie, victim.cookie)).toBe(401);
+    expect(await statusWith(victim.cookie, attacker.cookie)).toBe(401);
+  });
 });
 
 describe("a session ends", () => {

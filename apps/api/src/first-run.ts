@@ -55,7 +55,7 @@ Open the dashboard and register a passkey. The link works once, within 30 minute
 
 /** The message that shows the secret, which cannot be shown again. */
 export const firstKeyMessage = (secret: ApiKeySecret, baseUrl: string): string => `
-A tenant and its first API key were created. The key has every scope. It is shown only once:
+A tenant and its first API key were created. The key has every scope, \`usage:write\` included. It is shown only once:
 
   export API_KEY=${secret.reveal()}
 

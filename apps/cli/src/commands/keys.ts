@@ -148,7 +148,7 @@ export const addKeys = (program: Command): void => {
     .option("--environment <environment>", "live or test (default: test)")
     .option(
       "--scopes <scopes>",
-      "scopes, separated by commas (default: realtime:write,credits:read,avatars:read)",
+      "scopes, separated by commas; * is every scope except usage:write (default: realtime:write,credits:read,avatars:read)",
       (text) => text.split(",").map((scope) => scope.trim()),
     )
     .option("--spend-limit <micros>", "hard spend cap in credit micros (default: none)", parseInteger)

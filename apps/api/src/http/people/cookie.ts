@@ -13,7 +13,8 @@ export const ENVIRONMENT_HEADER = "realtime-avatar-environment";
 
 /**
  * The name of the cookie. With `__Host-` a browser takes it only over https, from this host, for every path, and no other
- * host can set it. Without https there is localhost alone, where the port keeps two services apart: cookies ignore ports.
+ * host can set it. Without https there is localhost alone, where the port in the name keeps two services apart: cookies ignore
+ * ports. So a service on another port receives this cookie, and can set one (docs/people.md).
  */
 const cookieName = (publicUrl: string, kind: "session" | "oidc" = "session"): string => {
   const { protocol, port } = new URL(publicUrl);

@@ -56,6 +56,15 @@ describe("a key and its life", () => {
   const create = (...args: string[]) => json("keys", "create", ...tenant(), "--name", "life", ...args);
   const credential = async (apiKey: string) => findCredential(tests.db, parseApiKey(apiKey)?.keyId ?? "");
 
+  test("with usage:write, alone and beside *, is created and rotated by the operator", async () => {
+    for (const scopes of ["usage:write", "*,usage:write"]) {
+      const key = await create("--environment", "live", "--scopes", scopes);
+      expect(key.scopes).toEqual(scopes.split(","));
+      const rotated = await json("keys", "rotate", key.id, ...tenant());
+      expect([rotated.id, rotated.scopes, rotated.apiKey === key.apiKey]).toEqual([key.id, key.scopes, false]);
+    }
+  });
+
   test("is listed and shown as the API shows it, to a program and to a person", async () => {
     const { apiKey, ...key } = await create("--environment", "live", "--expires-at", "2090-01-01T00:00:00Z");
     expect(await jsonProcess("keys", "show", key.id, ...tenant())).toEqual(key);

@@ -2,6 +2,7 @@
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import type Sharp from "sharp";
 import { type Refused, type Report, refused, type Task } from "../report.ts";
+import { reduceExif } from "./exif.ts";
 
 const { maxPixels, maxFrames, maxPublicSide } = ASSET_LIMITS.image;
 
@@ -36,7 +37,7 @@ export const notDecodable = refused("not_decodable", "The image cannot be decode
 /**
  * Reads the header of an image, so that a decompression bomb is refused before it is decoded. A refusal for another format
  * than `contentType`, for too many pixels or frames, and for each error or warning of the decoder. Width and height are those
- * of the upright image.
+ * of the upright image. Changes `bytes`: what libvips parses of their metadata is bounded from then on.
  */
 export const readHeader = async (
   sharp: typeof Sharp,
@@ -44,6 +45,7 @@ export const readHeader = async (
   contentType: ContentType<"image">,
 ): Promise<Refused | { kind: "header"; width: number; height: number }> => {
   if (bytes.length === 0) return notDecodable;
+  reduceExif(bytes, contentType);
   const header = await sharp(bytes, { failOn: "warning", limitInputPixels: false })
     .metadata()
     .catch(() => null);

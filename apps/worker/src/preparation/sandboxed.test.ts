@@ -119,7 +119,7 @@ describe("a child that fails", () => {
     async () => {
       const { children, outcome } = await countChildren(() => run("for (;;);"));
       const detail =
-        "The file could not be examined. The inspection took longer than 10 s of processor time. Use another file.";
+        "The file could not be examined. The inspection took too much processor time; the limit is 10 s. Use another file.";
       const check = { code: "decodable", verdict: "fail", measured: null, limit: null, detail };
       expect([children, outcome]).toEqual([1, { kind: "examined", checks: [check], files: null }] as never);
     },

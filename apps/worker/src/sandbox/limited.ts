@@ -163,7 +163,7 @@ type Ending = Pick<Ended, "exitCode" | "signalCode" | "stderr" | "cpuMs">;
 const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signalCode }: Ending): string => {
   switch (code) {
     case "timed_out":
-      return `The inspection took longer than ${limits.cpuSeconds} s of processor time.`;
+      return `The inspection took too much processor time; the limit is ${limits.cpuSeconds} s.`;
     case "stalled":
       return `The inspection took longer than ${limits.wallMs / 1000} s.`;
     case "out_of_memory":

@@ -227,21 +227,28 @@ describe("a child", () => {
         const command = () => ["${process.execPath}", "--no-env-file", "${PROBE}", "", "${behavior}"];
         await runInSandbox({ kind: "video", contentType: "video/mp4" }, { input: "${input}", outputs: [] }, { command });`;
       const worker = Bun.spawn([process.execPath, "--no-env-file", "-e", program]);
-      const children = (): string => readFileSync(`/proc/${worker.pid}/task/${worker.pid}/children`, "utf8").trim();
-      const isAsleep = (pid: string): boolean => {
-        const command = readFileSync(`/proc/${pid}/cmdline`, "utf8");
-        return (
-          command.startsWith(process.execPath) && command.includes(behavior) && !command.includes("become-a-program")
-        );
+      /** A file of /proc; empty once its process has ended. */
+      const textOf = (path: string): string => {
+        try {
+          return readFileSync(`/proc/${path}`, "utf8").trim();
+        } catch {
+          return "";
+        }
       };
-      // The first children find out what this machine offers.
-      let pid = children();
-      while (pid === "" || !isAsleep(pid)) {
+      /** The child, once it is the probe, and another user where it becomes one. The first children find out what is possible. */
+      const findChild = (): string | undefined =>
+        textOf(`${worker.pid}/task/${worker.pid}/children`)
+          .split(" ")
+          .find((pid) => {
+            const [name, , path] = textOf(`${pid}/cmdline`).split("\0");
+            const isProbe = name === process.execPath && path === PROBE;
+            return isProbe && (behavior === "sleep" || textOf(`${pid}/status`).includes(String(SANDBOX_ID)));
+          });
+      let pid = findChild();
+      while (pid === undefined) {
         await Bun.sleep(5);
-        pid = children();
+        pid = findChild();
       }
-      while (behavior === "userAndSleep" && !readFileSync(`/proc/${pid}/status`, "utf8").includes(String(SANDBOX_ID)))
-        await Bun.sleep(5);
       worker.kill("SIGKILL");
       await worker.exited;
       while (existsSync(`/proc/${pid}`)) await Bun.sleep(5);

@@ -11,12 +11,9 @@ import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic
 import { Value } from "@sinclair/typebox/value";
 import { childCommand } from "./command.ts";
 import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
-import { OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
+import { HEADER_CPU_SECONDS, OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
 
-/** Only the headers of videos and of audio files are read: one with 300,000 samples takes 1 s. */
-const HEADER_CPU_SECONDS = 5;
-
-/** The limits of a child with such a task. */
+/** The limits of a child with such a task. Only the headers of videos and of audio files are read. */
 export const limitsOf = (kind: TaskKind): SandboxLimits =>
   kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
 

@@ -19,7 +19,7 @@ const CONTAINERS = new Set(["moov", "trak", "mdia", "minf", "stbl", "moof", "tra
 const MAX_BOXES = 100_000;
 /** Samples that are listed one by one: more than an hour of video, or six of audio. */
 const MAX_LISTED = 2 ** 20;
-/** The reader looks at all samples of a chunk for each sample of a video. This many take it a second. */
+/** The reader looks at all samples of a chunk for each sample of a video. Two minutes of video in one chunk need 2 ** 26. */
 const MAX_VISITS = 2 ** 28;
 /** How many more than there are a table may count: some writers are careless. */
 const SLACK = 4096;

@@ -98,6 +98,6 @@ export const seconds = (text: string): number => Number(/^(\d+)s$/.exec(text)?.[
 /** How the sandbox runs a compiled worker, which confines itself once more, as it does without the confinement of the tests. */
 export const compiledChild = (worker: string, libraries: string) => {
   const program = { paths: [worker, libraries], listed: [], isForeign: false };
-  const launch = JSON.stringify({ program, descriptors: 5 });
+  const launch = JSON.stringify({ program, descriptors: 5, parent: process.pid });
   return { program, command: (task: string) => [worker, PROGRAM_ARGUMENT, launch, worker, CHILD_ARGUMENT, task] };
 };

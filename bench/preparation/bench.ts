@@ -208,6 +208,8 @@ const worker = await start([process.execPath, "apps/worker/dist/main.js"], join(
   DATABASE_URL: database.url,
   DATA_DIR: join(folder, "data"),
   JOBS: values.jobs,
+  // The measures of one tenant are those of the worker.
+  JOBS_PER_TENANT: values.jobs,
 });
 const world: World = { database, storage, photo: await readFile(values.photo), workerPid: worker.pid };
 const callers = await Promise.all(Array.from({ length: Number(values.tenants) }, () => seedCaller(database.db)));

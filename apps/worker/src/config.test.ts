@@ -7,9 +7,17 @@ const read = (variables: Record<string, string>) => readConfig({ DATA_DIR: "/dat
 
 test("has defaults, and reads each variable", () => {
   const disk = { kind: "disk", directory: "/data/assets", signingSecret: null };
-  expect(read({})).toMatchObject({ port: 3001, metricsPort: null, jobs: 2, jobsPerTenant: 2, storage: disk });
+  expect(read({})).toMatchObject({ port: 3001, metricsPort: null, jobs: 2, jobsPerTenant: 1, storage: disk });
   const variables = { WORKER_PORT: "0", WORKER_METRICS_PORT: "9100", JOBS: "64", JOBS_PER_TENANT: "1" };
   expect(read(variables)).toMatchObject({ port: 0, metricsPort: 9100, jobs: 64, jobsPerTenant: 1 });
+});
+
+test.each([
+  ["1", 1],
+  ["2", 1],
+  ["64", 63],
+])("JOBS=%s, without JOBS_PER_TENANT: one tenant has at most %d", (jobs, expected) => {
+  expect(read({ JOBS: jobs }).jobsPerTenant).toBe(expected);
 });
 
 test.each([

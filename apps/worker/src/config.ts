@@ -22,20 +22,22 @@ export type WorkerConfig = CommonConfig & {
 };
 
 /** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
-const readJobs = (variables: Variables, name: string): number =>
-  readVariable(variables, name, 2, "a whole number from 1 to 64", (text) =>
+const readJobs = (variables: Variables, name: string, fallback: number): number =>
+  readVariable(variables, name, fallback, "a whole number from 1 to 64", (text) =>
     /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 64 ? Number(text) : undefined,
   );
 
 /** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): WorkerConfig => {
   const common = readCommonConfig(variables);
+  const jobs = readJobs(variables, "JOBS", 2);
   return {
     ...common,
     port: readPort(variables, "WORKER_PORT", 3001),
     metricsPort: readMetricsPort(variables, "WORKER_METRICS_PORT"),
-    jobs: readJobs(variables, "JOBS"),
-    jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT"),
+    jobs,
+    // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
+    jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
   };
 };

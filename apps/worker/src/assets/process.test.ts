@@ -12,6 +12,7 @@ import { originOf } from "@realtime-avatar/testing/seeds";
 import { inspectorOf } from "../../test/support/inspector.ts";
 import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
 import { noise, openWorld, unexpected, type World } from "../../test/support/world.ts";
+import { MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
 import { JOB_TIMING } from "../jobs/run-job.ts";
 import { fetchRemote } from "../remote/fetch.ts";
@@ -209,23 +210,44 @@ describe("a decoder", () => {
     return { command, starts: () => started };
   };
 
-  test("that crashes once is started again", async () => {
+  /** Waits until the job of the asset is gone. */
+  const ended = async (asset: AssetRecord) => {
+    while ((await world.stateOf(asset)).attempts !== null) await Bun.sleep(10);
+    return world.stateOf(asset);
+  };
+
+  test("that crashes once: the next attempt makes the asset ready", async () => {
     const { command, starts } = crashing(1);
     const asset = await world.seedUpload(await noise());
-    start({ command });
-    expect(await settled(asset)).toMatchObject({ status: "ready" });
+    start({ command, retrySeconds: 0 });
+    expect(await ended(asset)).toMatchObject({ status: "ready" });
     expect([starts(), await world.filesOf(asset)]).toEqual([2, { original: true, public: true }]);
   });
 
-  test("that crashes twice fails the asset, and nothing else", async () => {
-    const { command, starts } = crashing(2);
+  test("that always crashes: the fault of the service, after all attempts, and of no other asset", async () => {
+    const { command, starts } = crashing(Number.POSITIVE_INFINITY);
     const [asset, video] = [await world.seedUpload(await noise()), await world.seedUpload(Buffer.from("x"))];
-    start({ command });
-    expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
-    expect(await settled(video)).toMatchObject({ status: "failed", errorCode: "unsupported_type" });
+    start({ command, retrySeconds: 0 });
+    expect(await ended(asset)).toMatchObject({ status: "failed", errorCode: "internal" });
+    expect(await ended(video)).toMatchObject({ status: "failed", errorCode: "unsupported_type" });
     await removed();
-    expect([starts(), await world.filesOf(asset)]).toEqual([2, { original: false, public: false }]);
+    expect(starts()).toBe(MAX_ATTEMPTS);
   });
+
+  test.skipIf(process.platform !== "linux")(
+    "that takes too much processor time: the fault of the file, after one child",
+    async () => {
+      let starts = 0;
+      const command = () => {
+        starts += 1;
+        return ["/bin/sh", "-c", "while :; do :; done"];
+      };
+      const asset = await world.seedUpload(await noise());
+      start({ command });
+      expect(await ended(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
+      expect(starts).toBe(1);
+    },
+  );
 });
 
 describe("meanwhile", () => {

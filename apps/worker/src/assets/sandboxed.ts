@@ -1,11 +1,10 @@
 /** Inspects the file of a job in the sandbox, and says what that means for the job. */
 import { join } from "node:path";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import { isTransient } from "../sandbox/limited.ts";
 import { runInSandbox } from "../sandbox/run.ts";
 import type { Inspect } from "./inspect.ts";
 
-/** A child that crashes, or passes a limit, is started once more: the machine may have been short of something. */
-const CHILDREN = 2;
 const PUBLIC_TYPE = "image/webp";
 /** How much of a crashed child's standard error is logged. */
 const MAX_STDERR_CHARACTERS = 500;
@@ -22,19 +21,16 @@ export const createInspect =
   async ({ magic, path, folder }, signal) => {
     const publicImage = magic.kind === "image" ? join(folder, "public") : null;
     const files = { input: path, outputs: publicImage === null ? [] : [publicImage] };
-    for (let child = 1; ; child++) {
-      const outcome = await runInSandbox(magic, files, { signal, folder, ...options });
-      if (outcome.kind === "accepted") {
-        const publicFile = publicImage === null ? null : { path: publicImage, contentType: PUBLIC_TYPE };
-        return { kind: "accepted", publicFile };
-      }
-      if (outcome.kind === "refused") return { kind: "failed", code: outcome.code, detail: outcome.detail };
-      const { code, detail } = outcome;
-      if (code === "canceled") return { kind: "retry", error: detail };
-      log.warn(
-        { code, detail, stderr: outcome.stderr.slice(-MAX_STDERR_CHARACTERS), child },
-        "an inspection has failed",
-      );
-      if (child === CHILDREN) return { kind: "failed", code: "inspection_failed", detail };
+    const outcome = await runInSandbox(magic, files, { signal, folder, ...options });
+    if (outcome.kind === "accepted") {
+      const publicFile = publicImage === null ? null : { path: publicImage, contentType: PUBLIC_TYPE };
+      return { kind: "accepted", publicFile };
     }
+    const { code, detail } = outcome;
+    if (outcome.kind === "refused") return { kind: "failed", code, detail };
+    if (code !== "canceled")
+      log.warn({ code, detail, stderr: outcome.stderr.slice(-MAX_STDERR_CHARACTERS) }, "an inspection has failed");
+    return isTransient(outcome)
+      ? { kind: "retry", error: detail }
+      : { kind: "failed", code: "inspection_failed", detail };
   };

@@ -2,10 +2,10 @@
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { type ConfinedOptions, type Failed, SANDBOX_LIMITS, type SandboxLimits } from "../sandbox/limited.ts";
 import type { Report, Task, TaskKind } from "../sandbox/report.ts";
-import { runInSandbox, type SandboxFiles } from "../sandbox/run.ts";
+import { limitsOf, runInSandbox, type SandboxFiles } from "../sandbox/run.ts";
 
-/** A child that crashes, or needs too much memory, is started once more: the machine may have been short of something. */
-const CHILDREN = 2;
+/** The processor time of all children of one source. A video whose three frames are all far from a key frame takes 9 s. */
+const SOURCE_CPU_SECONDS = 20;
 /** The least time of a child, also when the time of its source is over. */
 const MIN_MS = 1000;
 /** How much of a crashed child's standard error is logged. */
@@ -22,40 +22,49 @@ export type PerformOptions = {
 };
 
 export type Perform = {
-  /** Does a task in the sandbox, and once more where the child fails. */
+  /** Does a task in the sandbox. */
   task: <Kind extends TaskKind>(task: Task<Kind>, files: SandboxFiles) => Promise<Report<Kind> | Failed>;
-  /** The limits of the next child. */
-  limits: () => SandboxLimits;
+  /** The limits of the next child, of those that it has by itself. */
+  limits: (own: SandboxLimits) => SandboxLimits;
   /** Logs why a child has failed. */
-  log: (failed: Failed, child: number) => void;
+  log: (failed: Failed) => void;
   /** What every child gets. */
-  options: { signal: AbortSignal; folder: string; onEnd?: ConfinedOptions["onEnd"] };
+  options: { signal: AbortSignal; folder: string; onEnd: ConfinedOptions["onEnd"] };
 };
 
 /** Creates what runs the children of one source. `folder`: where a child's own folder is created. */
 export const createPerform = (options: PerformOptions, folder: string, signal: AbortSignal): Perform => {
   const { log, command, onEnd, sourceMs = SANDBOX_LIMITS.wallMs } = options;
   const start = performance.now();
-  const limits = (): SandboxLimits => {
+  let usedCpuMs = 0;
+  const limits = (own: SandboxLimits): SandboxLimits => {
     const leftMs = Math.round(sourceMs - (performance.now() - start));
-    return { ...SANDBOX_LIMITS, wallMs: Math.max(MIN_MS, leftMs) };
+    const leftCpuSeconds = Math.max(1, Math.ceil(SOURCE_CPU_SECONDS - usedCpuMs / 1000));
+    return {
+      ...own,
+      wallMs: Math.min(own.wallMs, Math.max(MIN_MS, leftMs)),
+      cpuSeconds: Math.min(own.cpuSeconds, leftCpuSeconds),
+    };
   };
-  const logFailed = ({ code, detail, stderr }: Failed, child: number): void =>
-    log.warn({ code, detail, stderr: stderr.slice(-MAX_STDERR_CHARACTERS), child }, "an examination has failed");
-  const childOptions = { signal, folder, onEnd };
+  const logFailed = ({ code, detail, stderr }: Failed): void =>
+    log.warn({ code, detail, stderr: stderr.slice(-MAX_STDERR_CHARACTERS) }, "an examination has failed");
+  const childOptions: Perform["options"] = {
+    signal,
+    folder,
+    onEnd: (usage) => {
+      usedCpuMs += usage.cpuMs;
+      onEnd?.(usage);
+    },
+  };
   return {
     limits,
     log: logFailed,
     options: childOptions,
     task: async (task, files) => {
-      for (let child = 1; ; child++) {
-        const all = { ...childOptions, limits: limits(), ...(command ? { command } : {}) };
-        const outcome = await runInSandbox(task, files, all);
-        if (outcome.kind !== "failed" || outcome.code === "canceled") return outcome;
-        logFailed(outcome, child);
-        // A file that takes too long would take too long again.
-        if (child === CHILDREN || outcome.code === "timed_out") return outcome;
-      }
+      const all = { ...childOptions, limits: limits(limitsOf(task.kind)), ...(command ? { command } : {}) };
+      const outcome = await runInSandbox(task, files, all);
+      if (outcome.kind === "failed" && outcome.code !== "canceled") logFailed(outcome);
+      return outcome;
     },
   };
 };

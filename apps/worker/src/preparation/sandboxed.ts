@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { findFfmpeg } from "../sandbox/frame.ts";
-import type { Failed } from "../sandbox/limited.ts";
+import { type Failed, isTransient } from "../sandbox/limited.ts";
 import type { Report, Task } from "../sandbox/report.ts";
 import { imageChecks, plainCheck, refusedChecks } from "./checks.ts";
 import type { ExamineSource, SourceExamination, SourceFile } from "./examine.ts";
@@ -20,10 +20,12 @@ const examined = (checks: Check[], files: DerivedFiles | null): SourceExaminatio
   files: checks.some(({ verdict }) => verdict === "fail") ? null : files,
 });
 
-const notExamined = ({ code, detail }: Failed): SourceExamination =>
-  code === "canceled"
+const notExamined = (failed: Failed): SourceExamination => {
+  const { detail } = failed;
+  return isTransient(failed)
     ? { kind: "retry", error: detail }
     : examined([plainCheck("decodable", "fail", `The file could not be examined. ${detail} Use another file.`)], null);
+};
 
 const examineImage = async (perform: Perform, { magic, path, folder }: SourceFile): Promise<SourceExamination> => {
   const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };

@@ -3,8 +3,8 @@ import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
-import { writeFrame } from "../sandbox/frame.ts";
-import type { Failed } from "../sandbox/limited.ts";
+import { FRAME_LIMITS, writeFrame } from "../sandbox/frame.ts";
+import { type Failed, isTransient } from "../sandbox/limited.ts";
 import type { Report } from "../sandbox/report.ts";
 import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
 import type { SourceFile } from "./examine.ts";
@@ -53,19 +53,19 @@ const examineFrame = async (parts: VideoParts, share: number): Promise<Frame | F
   const name = join(folder, `frame-${100 * share}`);
   const seconds = share * facts.seconds;
   const contentType = magic.contentType as ContentType<"video">;
-  const { wallMs } = perform.limits();
   const frame = { path, contentType, codec: facts.codec, seconds };
-  const written = await writeFrame(ffmpeg, frame, name, { ...perform.options, maxMs: wallMs });
+  const limits = perform.limits(FRAME_LIMITS);
+  const written = await writeFrame(ffmpeg, frame, name, { ...perform.options, limits });
   if (written.kind === "failed") {
-    if (written.code === "canceled") return written;
-    perform.log(written, 1);
-    return null;
+    if (written.code !== "canceled") perform.log(written);
+    return isTransient(written) ? written : null;
   }
+  if (written.kind === "not_decodable") return null;
   if ((await stat(name)).size === 0) return null;
   const files = { normalized: `${name}-normalized`, thumb: `${name}-thumb` };
   const task = { kind: "portrait", contentType: "image/png" } as const;
   const outcome = await perform.task(task, { input: name, outputs: [files.normalized, files.thumb] });
-  if (outcome.kind === "failed") return outcome.code === "canceled" ? outcome : null;
+  if (outcome.kind === "failed") return isTransient(outcome) ? outcome : null;
   if (outcome.kind === "refused") return null;
   const portrait = outcome as Portrait;
   const shorterSide = Math.min(portrait.width, portrait.height);

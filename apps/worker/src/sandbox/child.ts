@@ -6,6 +6,7 @@ import { fstatSync, readSync, writeSync } from "node:fs";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { inspectImage, restrict } from "./inspect/image.ts";
+import { hasBoundedTables, hasSampleTables } from "./inspect/sample-tables.ts";
 import type { Report, Task } from "./report.ts";
 import { loadSharp } from "./sharp.ts";
 import { filterSystemCalls } from "./system-calls.ts";
@@ -69,8 +70,12 @@ const measureAPortrait = async (task: Task<"portrait">): Promise<Report> => {
 };
 
 const inspectAMedium = async (task: Task<"video"> | Task<"audio">): Promise<Report> => {
-  const [{ inspectMedia }, { CustomSource }] = await Promise.all([import("./inspect/media.ts"), import("mediabunny")]);
+  const [{ inspectMedia, notReadable }, { CustomSource }] = await Promise.all([
+    import("./inspect/media.ts"),
+    import("mediabunny"),
+  ]);
   leaveRoot();
+  if (hasSampleTables(task.contentType) && !hasBoundedTables(readInput, inputSize(task))) return notReadable;
   const source = new CustomSource({ getSize: () => inputSize(task), read: readInput, prefetchProfile: "fileSystem" });
   return inspectMedia(source, task);
 };

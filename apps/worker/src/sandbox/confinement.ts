@@ -9,6 +9,7 @@ import { CHILD_VARIABLES, ownProgram, programCommand } from "./command.ts";
 import { landlockVersion } from "./landlock.ts";
 import type { Program } from "./program.ts";
 import { canFilterSystemCalls } from "./system-calls.ts";
+import { MAX_THREADS } from "./watch.ts";
 
 export type Confinement = {
   /**
@@ -34,8 +35,11 @@ export type ResourceLimits = {
 
 /** Bun needs 30 for itself. */
 const MAX_OPEN_FILES = 64;
-/** Bun and libvips start 7 to 12 threads. The limit counts all threads of the user, and several children have the same. */
-const MAX_THREADS = 256;
+/**
+ * The threads of all children together: the kernel counts those of a user, and all children of root have the same. There are at most
+ * 64 in a worker. A child that has more than its share is ended by `watch.ts`, so that no other one gets none.
+ */
+const MAX_THREADS_OF_USER = 64 * MAX_THREADS;
 
 const STANDARD_DESCRIPTORS = 3;
 
@@ -49,7 +53,7 @@ const limitsOf = ({ dataBytes, cpuSeconds, fileBytes }: ResourceLimits, hasOwnUs
   `--nofile=${MAX_OPEN_FILES}`,
   // A core dump would contain the file.
   "--core=0",
-  ...(hasOwnUser ? [`--nproc=${MAX_THREADS}`] : []),
+  ...(hasOwnUser ? [`--nproc=${MAX_THREADS_OF_USER}`] : []),
 ];
 
 /** What a command says that fails here; `null` when it succeeds. */
@@ -76,8 +80,9 @@ const createConfinement = ({ prlimit, namespaces }: Means, isRoot: boolean): Con
     // Each becomes the next one, so all of them are one process. The files are confined last: `unshare` writes to /proc.
     wrap: ([name, ...others], limits, { program = own, descriptors = 0 } = {}) => {
       const command = name === undefined ? [] : [Bun.which(name) ?? name, ...others];
-      const launch = { program, descriptors: STANDARD_DESCRIPTORS + descriptors };
-      return [prlimit, ...limitsOf(limits, hasOwnUser), ...(namespaces ?? []), ...programCommand(launch, command)];
+      const launch = { program, descriptors: STANDARD_DESCRIPTORS + descriptors, parent: process.pid };
+      // In a user namespace, the limit counts the threads of the namespace. Before it, it would count those of the worker's user.
+      return [...(namespaces ?? []), prlimit, ...limitsOf(limits, hasOwnUser), ...programCommand(launch, command)];
     },
     description: {
       limits: true,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import sharp from "sharp";
 import { video } from "./corpus/media.testing.ts";
-import { type FrameSource, findFfmpeg, writeFrame } from "./frame.ts";
+import { FRAME_LIMITS, type FrameSource, findFfmpeg, writeFrame } from "./frame.ts";
 import { confinementOfMachine } from "./limited.ts";
 import { canFilterSystemCalls } from "./system-calls.ts";
 import { SANDBOX_ID } from "./user.ts";
@@ -27,16 +27,16 @@ afterAll(() => rm(base, { recursive: true }));
 const SOURCE = { contentType: "video/mp4", codec: "avc", seconds: 0.5 } as const;
 
 /** The outcome of a program with a file, and what it has written; null where nothing is left of it. */
-const frame = async (program: string, bytes: Uint8Array, options: { maxMs?: number } & Partial<FrameSource> = {}) => {
-  const { maxMs, ...source } = options;
+const frame = async (program: string, bytes: Uint8Array, options: { wallMs?: number } & Partial<FrameSource> = {}) => {
+  const { wallMs = FRAME_LIMITS.wallMs, ...source } = options;
   count += 1;
   // As a job does it: others cannot enter the folder.
   const folder = join(base, String(count));
   await mkdir(folder, { mode: 0o700 });
   const [path, output] = [join(folder, "original"), join(folder, "frame")];
   await writeFile(path, bytes, { mode: 0o600 });
-  const limits = maxMs === undefined ? {} : { maxMs };
-  const outcome = await writeFrame(program, { ...SOURCE, ...source, path }, output, { folder, ...limits });
+  const limits = { ...FRAME_LIMITS, wallMs };
+  const outcome = await writeFrame(program, { ...SOURCE, ...source, path }, output, { folder, limits });
   return { outcome, written: existsSync(output) ? await readFile(output) : null };
 };
 
@@ -89,7 +89,7 @@ describe("the program", () => {
 
   test.skipIf(!canFilterSystemCalls())("can start no process", async () => {
     const { outcome } = await frame(await script("cat /proc/self/fd/0"), Buffer.from("the file"));
-    expect(outcome).toMatchObject({ kind: "failed", code: "crashed" });
+    expect(outcome).toEqual({ kind: "not_decodable" });
   });
 
   test("has a network of its own, without interfaces, where namespaces are free", async () => {
@@ -100,13 +100,20 @@ describe("the program", () => {
   });
 
   test.each([
-    ["fails", "exit 3", "crashed"],
-    ["does not end", "exec sleep 100", "timed_out"],
-    ["writes too much", "exec head -c 100000000 /dev/zero", "crashed"],
-    ["complains without end", "while :; do echo no >&2; done", "crashed"],
-  ])("that %s leaves nothing behind", async (_, text, code) => {
-    const { outcome, written } = await frame(await script(text), Buffer.from(""), { maxMs: 1500 });
-    expect([outcome, written]).toMatchObject([{ kind: "failed", code }, null]);
+    ["refuses the video", "exit 3", { kind: "not_decodable" }],
+    ["gets no thread", "echo Resource temporarily unavailable >&2; exit 3", { kind: "failed", code: "crashed" }],
+    ["crashes", "kill -SEGV $$", { kind: "failed", code: "crashed" }],
+    ["does not end", "exec sleep 100", { kind: "failed", code: "stalled" }],
+    ["writes too much", "exec head -c 100000000 /dev/zero", { kind: "not_decodable" }],
+    ["complains without end", "while :; do echo no >&2; done", { kind: "failed", code: "crashed" }],
+  ])("that %s leaves nothing behind", async (_, text, expected) => {
+    const { outcome, written } = await frame(await script(text), Buffer.from(""), { wallMs: 1500 });
+    expect([outcome, written]).toMatchObject([expected, null]);
+  });
+
+  test("that is not there: a fault of the machine, not of the video", async () => {
+    const { outcome } = await frame(join(base, "missing"), Buffer.from(""));
+    expect(outcome).toMatchObject({ kind: "failed", code: "crashed" });
   });
 });
 

@@ -6,6 +6,7 @@ import { chmod } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
+import { NOT_STARTED } from "./program.ts";
 import { withOpenFiles } from "./run.ts";
 
 const DEMUXERS: Record<ContentType<"video">, string> = {
@@ -17,7 +18,7 @@ const DEMUXERS: Record<ContentType<"video">, string> = {
 const DECODERS: Record<string, string> = { avc: "h264", vp9: "vp9" };
 
 /** The last frame before the next key frame, of a video of 1080p with 250 frames between them, takes 2 s of processor time. */
-const LIMITS: SandboxLimits = { ...SANDBOX_LIMITS, wallMs: 20_000, cpuSeconds: 10 };
+export const FRAME_LIMITS: SandboxLimits = { ...SANDBOX_LIMITS, wallMs: 20_000, cpuSeconds: 10 };
 
 /** Codecs divide frames into blocks, so the coded size is a little larger than the limit. */
 const MAX_PIXELS = Math.round(1.1 * ASSET_LIMITS.video.maxLongSide * ASSET_LIMITS.video.maxShortSide);
@@ -51,30 +52,35 @@ const argumentsOf = ({ contentType, codec, seconds }: FrameSource): string[] => 
   ];
 };
 
+export type FrameOutcome = { kind: "written" } | { kind: "not_decodable" } | Failed;
+
+/** What ffmpeg says where it gets no thread or no memory, and the programs before it where they fail. */
+const SHORTAGE = /Resource temporarily unavailable|Cannot allocate memory|^(?:prlimit|unshare): /m;
+
+/** Whether ffmpeg has ended by itself because of the video. */
+const isRefusal = ({ code, exitCode, stderr }: Failed): boolean =>
+  code === "crashed" && exitCode !== null && exitCode !== NOT_STARTED && !SHORTAGE.test(stderr);
+
 /**
  * Writes a frame to `output`, which must not exist. It exists after `written` only, and is empty where the video has no
- * frame there. `maxMs`: a shorter limit of time than its own.
+ * frame there. `not_decodable`: ffmpeg says so.
  */
 export const writeFrame = async (
   ffmpeg: string,
   source: FrameSource,
   output: string,
-  options: Omit<ConfinedOptions, "limits"> & { folder?: string; maxMs?: number } = {},
-): Promise<{ kind: "written" } | Failed> => {
-  const limits = { ...LIMITS, wallMs: Math.min(LIMITS.wallMs, options.maxMs ?? LIMITS.wallMs) };
+  options: ConfinedOptions & { folder?: string } = {},
+): Promise<FrameOutcome> => {
   // ffmpeg opens the descriptor as a path, as another user where the worker is root. No other can enter the file's folder.
   await chmod(source.path, 0o444);
   const files = { input: source.path, outputs: [output] };
-  return withOpenFiles<{ kind: "written" } | Failed>(
-    files,
-    options.folder ?? tmpdir(),
-    async ({ input, outputs, folder }) => {
-      const [file = "pipe" as const] = outputs;
-      const descriptors = { input, output: file, others: [], folder };
-      const program = { paths: [ffmpeg], listed: [], isForeign: true };
-      const ended = await runConfined([ffmpeg, ...argumentsOf(source)], descriptors, { ...options, limits, program });
-      if (ended.kind === "failed") return { result: ended, isKept: false };
-      return { result: { kind: "written" }, isKept: true };
-    },
-  );
+  return withOpenFiles<FrameOutcome>(files, options.folder ?? tmpdir(), async ({ input, outputs, folder }) => {
+    const [file = "pipe" as const] = outputs;
+    const descriptors = { input, output: file, others: [], folder };
+    const program = { paths: [ffmpeg], listed: [], isForeign: true };
+    const limited = { limits: FRAME_LIMITS, ...options, program };
+    const ended = await runConfined([ffmpeg, ...argumentsOf(source)], descriptors, limited);
+    if (ended.kind === "succeeded") return { result: { kind: "written" }, isKept: true };
+    return { result: isRefusal(ended) ? { kind: "not_decodable" } : ended, isKept: false };
+  });
 };

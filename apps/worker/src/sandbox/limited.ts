@@ -1,14 +1,15 @@
 /** Runs a command with limits of time, memory and output, and with what the operating system confines it with. */
 import { CHILD_VARIABLES } from "./command.ts";
 import { type Confinement, findConfinement } from "./confinement.ts";
-import { watchMemory } from "./memory.ts";
 import type { Program } from "./program.ts";
+import { MAX_THREADS, watchUsage } from "./watch.ts";
 
 const MIB = 1024 * 1024;
 
 export type SandboxLimits = {
-  /** From the start of the child to its end. */
+  /** From the start of the child to its end. A busy machine can be why it passes. */
   wallMs: number;
+  /** Of all its threads. What it uses, it uses for its file: far less than `wallMs`, so that it passes first. */
   cpuSeconds: number;
   /** Resident memory. */
   memoryBytes: number;
@@ -18,7 +19,7 @@ export type SandboxLimits = {
 
 export const SANDBOX_LIMITS: SandboxLimits = {
   wallMs: 30_000,
-  cpuSeconds: 30,
+  cpuSeconds: 10,
   memoryBytes: 1024 * MIB,
   fileBytes: 32 * MIB,
 };
@@ -32,12 +33,22 @@ const PIPE_MS = 2000;
 
 export type Failed = {
   kind: "failed";
-  code: "crashed" | "timed_out" | "out_of_memory" | "invalid_report" | "canceled";
+  /** `timed_out`: by processor time. `stalled`: by the clock. */
+  code: "crashed" | "timed_out" | "stalled" | "out_of_memory" | "too_many_threads" | "invalid_report" | "canceled";
   /** Which limit was passed, or how the child ended. */
   detail: string;
+  /** `null` after a signal. */
+  exitCode: number | null;
   /** The end of its standard error, for the log. It can contain bytes of the file, so it is never shown to a caller. */
   stderr: string;
 };
+
+/**
+ * Whether the machine can be why a child has failed: it had no thread or no memory left for it, ended it, or was too busy. Then
+ * the job is tried again, and its file is not said to be bad.
+ */
+export const isTransient = ({ code }: Failed): boolean =>
+  code === "crashed" || code === "stalled" || code === "canceled";
 
 export type ConfinedOptions = {
   limits?: SandboxLimits;
@@ -86,6 +97,7 @@ type Ended = {
   stderr: string;
   exitCode: number | null;
   signalCode: string | null;
+  cpuMs: number;
   failure: Failed["code"] | null;
 };
 
@@ -117,8 +129,8 @@ const runLimited = async (
     failure ??= code;
     killGroup(child.pid);
   };
-  const timer = setTimeout(() => end("timed_out"), limits.wallMs);
-  const watch = watchMemory(child.pid, limits.memoryBytes, () => end("out_of_memory"));
+  const timer = setTimeout(() => end("stalled"), limits.wallMs);
+  const watch = watchUsage(child.pid, limits.memoryBytes, end);
   const cancel = () => end("canceled");
   signal?.addEventListener("abort", cancel);
   if (signal?.aborted) cancel();
@@ -138,7 +150,7 @@ const runLimited = async (
     const cpuMs = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1000;
     onEnd?.({ peakBytes: watch.peakBytes(), cpuMs });
     const signalCode = child.signalCode === null ? null : String(child.signalCode);
-    return { output: text, stderr, exitCode: child.exitCode, signalCode, failure };
+    return { output: text, stderr, exitCode: child.exitCode, signalCode, cpuMs, failure };
   } finally {
     clearTimeout(timer);
     watch.stop();
@@ -146,14 +158,18 @@ const runLimited = async (
   }
 };
 
-type Ending = Pick<Ended, "exitCode" | "signalCode" | "stderr">;
+type Ending = Pick<Ended, "exitCode" | "signalCode" | "stderr" | "cpuMs">;
 
 const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signalCode }: Ending): string => {
   switch (code) {
     case "timed_out":
-      return `The inspection took longer than ${limits.wallMs / 1000} s, or ${limits.cpuSeconds} s of processor time.`;
+      return `The inspection took too much processor time; the limit is ${limits.cpuSeconds} s.`;
+    case "stalled":
+      return `The inspection took longer than ${limits.wallMs / 1000} s.`;
     case "out_of_memory":
       return `The inspection needed more than ${limits.memoryBytes / MIB} MiB of memory.`;
+    case "too_many_threads":
+      return `The inspection needed more than ${MAX_THREADS} threads.`;
     case "invalid_report":
       return "The inspection ended without a valid report.";
     case "canceled":
@@ -164,10 +180,14 @@ const detailOf = (code: Failed["code"], limits: SandboxLimits, { exitCode, signa
 };
 
 /** Why a child that was not killed here has failed; `null` if it has not. */
-const failureOf = ({ exitCode, signalCode, stderr }: Ending): Failed["code"] | null => {
-  if (signalCode === "SIGXCPU") return "timed_out";
+const failureOf = (
+  { exitCode, signalCode, stderr, cpuMs }: Ending,
+  { cpuSeconds }: SandboxLimits,
+): Failed["code"] | null => {
   if (exitCode === 0) return null;
-  return /out of memory/i.test(stderr) ? "out_of_memory" : "crashed";
+  // ffmpeg catches the signal, and ends with an exit code.
+  if (signalCode === "SIGXCPU" || cpuMs >= 1000 * cpuSeconds) return "timed_out";
+  return /out of memory|memory allocation of \d+ bytes failed/i.test(stderr) ? "out_of_memory" : "crashed";
 };
 
 /** Why an ended command has failed. `code` is what was found out about it; by default, what its ending shows. */
@@ -175,6 +195,7 @@ const failed = (code: Failed["code"], limits: SandboxLimits, ending: Ending): Fa
   kind: "failed",
   code,
   detail: detailOf(code, limits, ending),
+  exitCode: ending.exitCode,
   stderr: ending.stderr,
 });
 
@@ -192,7 +213,7 @@ export const runConfined = async (
   const resources = { dataBytes: memoryBytes - PROGRAM_BYTES, cpuSeconds, fileBytes };
   const kept = { program: options.program, descriptors: descriptors.others.length };
   const ended = await runLimited(confinement.wrap(command, resources, kept), descriptors, options);
-  const code = ended.failure ?? failureOf(ended);
+  const code = ended.failure ?? failureOf(ended, limits);
   if (code !== null) return failed(code, limits, ended);
   return { kind: "succeeded", output: ended.output, fail: (because) => failed(because, limits, ended) };
 };

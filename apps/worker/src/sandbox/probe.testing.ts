@@ -85,7 +85,31 @@ const BEHAVIORS: Record<string, () => unknown> = {
   spin: () => {
     for (;;);
   },
+  // As ffmpeg does.
+  spinAndCatch: () => {
+    const { symbols } = dlopen("libc.so.6", { signal: { args: ["int", "ptr"], returns: "ptr" } });
+    symbols.signal(24 /* SIGXCPU */, 1 as Pointer /* SIG_IGN */);
+    for (;;);
+  },
+  threads: () => {
+    const { symbols } = dlopen("libc.so.6", {
+      dlsym: { args: ["ptr", "cstring"], returns: "ptr" },
+      pthread_attr_init: { args: ["ptr"], returns: "int" },
+      pthread_attr_setstacksize: { args: ["ptr", "u64"], returns: "int" },
+      pthread_create: { args: ["ptr", "ptr", "ptr", "ptr"], returns: "int" },
+    });
+    const [thread, attributes] = [Buffer.alloc(8), Buffer.alloc(64)];
+    symbols.pthread_attr_init(attributes);
+    symbols.pthread_attr_setstacksize(attributes, 64 * 1024);
+    const pause = symbols.dlsym(null, Buffer.from("pause\0") as never);
+    for (let count = 0; count < Number(argument); count++) symbols.pthread_create(thread, attributes, pause, null);
+    setTimeout(() => {}, 1e9);
+  },
   sleep: () => setTimeout(() => {}, 1e9),
+  userAndSleep: () => {
+    leaveRoot();
+    setTimeout(() => {}, 1e9);
+  },
   crash: () => process.kill(process.pid, "SIGSEGV"),
   exit: () => process.exit(7),
   flood: () => {

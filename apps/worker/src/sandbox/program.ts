@@ -6,7 +6,7 @@ import { dlopen, ptr } from "bun:ffi";
 import { fstatSync } from "node:fs";
 import { confineFiles } from "./landlock.ts";
 import { filterSystemCalls } from "./system-calls.ts";
-import { leaveRoot } from "./user.ts";
+import { endWith, leaveRoot } from "./user.ts";
 
 export type Program = {
   /** The files and folders that it is read from. */
@@ -17,8 +17,8 @@ export type Program = {
   isForeign: boolean;
 };
 
-/** A program, and how many open files it keeps: descriptors 0 and up. */
-export type Launch = { program: Program; descriptors: number };
+/** A program, how many open files it keeps (descriptors 0 and up), and the process that starts it. */
+export type Launch = { program: Program; descriptors: number; parent: number };
 
 /** Programs and libraries of the system. */
 const SYSTEM = ["/usr", "/bin", "/lib", "/lib64"];
@@ -28,6 +28,9 @@ const SYSTEM_FILES = ["/etc/ld.so.cache", "/dev/zero", "/dev/random", "/dev/uran
 const OWN_FILES = ["maps", "cgroup", "limits", "stat", "statm", "status"].map((name) => `/proc/self/${name}`);
 const DEVICES = ["/dev/null"];
 const INPUT = 0;
+
+/** The exit code of a child that could not become its program. No program that it becomes has this one. */
+export const NOT_STARTED = 125;
 
 /** `char *const []`: pointers to texts that end with a zero byte, and a null pointer. */
 const textsOf = (texts: readonly string[]): { pointers: BigUint64Array; kept: Buffer[] } => {
@@ -50,13 +53,8 @@ const execute = (command: readonly string[], descriptors: number): never => {
   throw new Error("The program cannot be run.");
 };
 
-/**
- * Confines this process to the files of a program, and becomes it by `command`, a path and its arguments. `launch` is JSON. Its
- * folder and variables stay. Without a command it returns: then all of that is possible on this machine. Throws if it is
- * not, and if there is no such program.
- */
-export const becomeProgram = (launch: string, command: readonly string[]): void => {
-  const { program, descriptors } = JSON.parse(launch) as Launch;
+const become = ({ program, descriptors, parent }: Launch, command: readonly string[]): void => {
+  endWith(parent);
   const { paths, listed, isForeign } = program;
   confineFiles({
     programs: [...SYSTEM, ...paths],
@@ -72,4 +70,18 @@ export const becomeProgram = (launch: string, command: readonly string[]): void 
     leaveRoot();
   }
   if (command.length > 0) execute(command, descriptors);
+};
+
+/**
+ * Confines this process to the files of a program, and becomes it by `command`, a path and its arguments. `launch` is JSON. Its
+ * folder and variables stay. Without a command it returns: then all of that is possible on this machine. Ends with `NOT_STARTED`
+ * if it is not, and if there is no such program.
+ */
+export const becomeProgram = (launch: string, command: readonly string[]): void => {
+  try {
+    become(JSON.parse(launch) as Launch, command);
+  } catch (error) {
+    process.stderr.write(`error: ${(error as Error).message}\n`);
+    process.exit(NOT_STARTED);
+  }
 };

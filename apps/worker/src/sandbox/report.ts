@@ -11,6 +11,9 @@ export type Task<Kind extends TaskKind = TaskKind> = {
   contentType: ContentType<Kind extends AssetKind ? Kind : "image">;
 };
 
+/** The processor time for the header of a file. That of a film of two minutes takes 0.2 s. */
+export const HEADER_CPU_SECONDS = 5;
+
 /** How many files a child of each kind writes, with an `accepted` report. */
 export const OUTPUTS = { image: 1, video: 0, audio: 0, portrait: 2 } as const satisfies Record<TaskKind, number>;
 

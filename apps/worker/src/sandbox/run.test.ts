@@ -1,6 +1,6 @@
 /** The sandbox around children that misbehave. The inspections themselves are tested beside them. */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { chmod, readdir, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -9,10 +9,11 @@ import { bun } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { CHILD_ARGUMENT, childCommand, ownProgram } from "./command.ts";
 import { png } from "./corpus/images.testing.ts";
-import { confinementOfMachine, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
+import { confinementOfMachine, type Failed, isTransient, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
 import { runInSandbox } from "./run.ts";
 import { canFilterSystemCalls } from "./system-calls.ts";
 import { SANDBOX_ID } from "./user.ts";
+import { MAX_THREADS } from "./watch.ts";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(120_000);
@@ -69,13 +70,13 @@ describe("a child", () => {
     expect(cwd).toContain("realtime-avatar-sandbox-");
     expect(existsSync(cwd)).toBe(false);
     if (!isLinux) return;
-    expect(limits).toMatch(/Max cpu time +30 +31 /);
+    expect(limits).toMatch(/Max cpu time +10 +11 /);
     expect(limits).toMatch(/Max data size +939524096 +939524096 /);
     expect(limits).toMatch(/Max file size +33554432 +33554432 /);
     expect(limits).toMatch(/Max open files +64 +64 /);
     expect(limits).toMatch(/Max core file size +0 +0 /);
     const { threads } = (await confinementOfMachine()).description;
-    expect(/Max processes +256 +256 /.test(limits)).toBe(threads);
+    expect(limits.includes(`Max processes             ${64 * MAX_THREADS} `)).toBe(threads);
   });
 
   test.skipIf(!canFilterSystemCalls() || (isRoot && Bun.which("setpriv") === null))(
@@ -174,13 +175,85 @@ describe("a child", () => {
     if (isLinux) expect(outcome).toMatchObject({ kind: "failed", code: "out_of_memory" });
   });
 
-  test.each(["spin", "sleep"])("that does %s is killed after its time", async (behavior) => {
-    expect(await probe(behavior, { wallMs: 500 })).toMatchObject({ kind: "failed", code: "timed_out" });
+  test.each(["spin", "sleep"])(
+    "that does %s is killed after its time, which can be the machine's fault",
+    async (behavior) => {
+      const outcome = await probe(behavior, { wallMs: 500 });
+      expect(outcome).toMatchObject({ kind: "failed", code: "stalled" });
+      expect(isTransient(outcome as Failed)).toBe(true);
+    },
+  );
+
+  test.skipIf(!isLinux).each(["spin", "spinAndCatch"])(
+    "that does %s is killed by its processor time, which is the file's fault",
+    async (behavior) => {
+      const outcome = await probe(behavior, { cpuSeconds: 1 });
+      expect(outcome).toMatchObject({ kind: "failed", code: "timed_out" });
+      expect(isTransient(outcome as Failed)).toBe(false);
+    },
+  );
+
+  test.skipIf(!isLinux)("with more threads than its share is killed, and is not the machine's fault", async () => {
+    const outcome = await probe("threads", { argument: String(MAX_THREADS) });
+    expect(outcome).toMatchObject({ kind: "failed", code: "too_many_threads" });
+    expect(isTransient(outcome as Failed)).toBe(false);
   });
 
-  test.skipIf(!isLinux)("that spins is killed by its processor time", async () => {
-    expect(await probe("spin", { cpuSeconds: 1 })).toMatchObject({ kind: "failed", code: "timed_out" });
-  });
+  test.skipIf(!isLinux || (isRoot && Bun.which("setpriv") === null))(
+    "has its threads while its user has as many as 63 other children",
+    async () => {
+      const asUser = isRoot ? ["setpriv", `--reuid=${SANDBOX_ID}`, `--regid=${SANDBOX_ID}`, "--clear-groups"] : [];
+      const many = "i=0; while [ $i -lt 756 ]; do sleep 1000 & i=$((i+1)); done; echo started; wait";
+      const holder = Bun.spawn([...asUser, "sh", "-c", many], { stdout: "pipe", detached: true });
+      const picture = join(folder, "picture");
+      await writeFile(picture, await png());
+      try {
+        await holder.stdout.getReader().read();
+        const files = { input: picture, outputs: [publicImage()] };
+        const outcome = await runInSandbox({ kind: "image", contentType: "image/png" }, files);
+        expect(outcome).toMatchObject({ kind: "accepted" });
+      } finally {
+        process.kill(-holder.pid, "SIGKILL");
+        await Promise.all([holder.exited, rm(picture)]);
+      }
+    },
+  );
+
+  // Root's child changes its user, by which the kernel forgets with whom a process ends.
+  test.skipIf(!isLinux).each([...(isRoot ? ["userAndSleep"] : []), "sleep"])(
+    "that does %s ends with a worker that is killed",
+    async (behavior) => {
+      const program = `import { runInSandbox } from ${JSON.stringify(join(import.meta.dir, "run.ts"))};
+        const command = () => ["${process.execPath}", "--no-env-file", "${PROBE}", "", "${behavior}"];
+        await runInSandbox({ kind: "video", contentType: "video/mp4" }, { input: "${input}", outputs: [] }, { command });`;
+      const worker = Bun.spawn([process.execPath, "--no-env-file", "-e", program]);
+      /** A file of /proc; empty once its process has ended. */
+      const textOf = (path: string): string => {
+        try {
+          return readFileSync(`/proc/${path}`, "utf8").trim();
+        } catch {
+          return "";
+        }
+      };
+      /** The child, once it is the probe, and another user where it becomes one. The first children find out what is possible. */
+      const findChild = (): string | undefined =>
+        textOf(`${worker.pid}/task/${worker.pid}/children`)
+          .split(" ")
+          .find((pid) => {
+            const [name, , path] = textOf(`${pid}/cmdline`).split("\0");
+            const isProbe = name === process.execPath && path === PROBE;
+            return isProbe && (behavior === "sleep" || textOf(`${pid}/status`).includes(String(SANDBOX_ID)));
+          });
+      let pid = findChild();
+      while (pid === undefined) {
+        await Bun.sleep(5);
+        pid = findChild();
+      }
+      worker.kill("SIGKILL");
+      await worker.exited;
+      while (existsSync(`/proc/${pid}`)) await Bun.sleep(5);
+    },
+  );
 
   test("takes its descendants with it, and they cannot hold up the worker", async () => {
     const pid = await told("linger");

@@ -10,8 +10,12 @@ import { join } from "node:path";
 import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import { Value } from "@sinclair/typebox/value";
 import { childCommand } from "./command.ts";
-import { type ConfinedOptions, type Failed, runConfined } from "./limited.ts";
-import { OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
+import { type ConfinedOptions, type Failed, runConfined, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
+import { HEADER_CPU_SECONDS, OUTPUTS, REPORTS, type Report, type Task, type TaskKind } from "./report.ts";
+
+/** The limits of a child with such a task. Only the headers of videos and of audio files are read. */
+export const limitsOf = (kind: TaskKind): SandboxLimits =>
+  kind === "video" || kind === "audio" ? { ...SANDBOX_LIMITS, cpuSeconds: HEADER_CPU_SECONDS } : SANDBOX_LIMITS;
 
 export type SandboxFiles = {
   /** The file to open: a path. */
@@ -103,7 +107,8 @@ export const runInSandbox = async <Kind extends TaskKind>(
   if (files.outputs.length !== OUTPUTS[task.kind]) throw new Error(`A ${task.kind} has ${OUTPUTS[task.kind]} outputs.`);
   return withOpenFiles(files, parent, async ({ input, outputs, folder }) => {
     const descriptors = { input, output: "pipe", others: outputs, folder } as const;
-    const ended = await runConfined(command(JSON.stringify(task)), descriptors, options);
+    const limited = { limits: limitsOf(task.kind), ...options };
+    const ended = await runConfined(command(JSON.stringify(task)), descriptors, limited);
     if (ended.kind === "failed") return { result: ended, isKept: false };
     const report = parseReport(task.kind, ended.output);
     const isTrue = report !== null && (report.kind !== "accepted" || (await hasWritten(report, files.outputs)));

@@ -1,4 +1,5 @@
-/** The user of a child process. */
+/** The user of a child process, and the process that it ends with. */
+import { dlopen } from "bun:ffi";
 
 /**
  * The user and the group of a child of root: ids that no account has, so that its processes and files belong to it alone.
@@ -6,11 +7,39 @@
  */
 export const SANDBOX_ID = 65_531;
 
+const PR_SET_PDEATHSIG = 1;
+const SIGKILL = 9;
+
+/** Linux alone: other systems have a child that outlives a killed worker. */
+const loadLibc = () =>
+  process.platform === "linux"
+    ? dlopen("libc.so.6", {
+        prctl: { args: ["int", "u64", "u64", "u64", "u64"], returns: "int" },
+        getppid: { args: [], returns: "int" },
+      }).symbols
+    : null;
+
+/**
+ * Has the kernel kill this process when its parent ends, however that ends. It holds for the program that this process becomes, but
+ * not for another user. The signal comes when the thread that has started this process ends: the worker does that in its main one.
+ */
+export const endWith = (parent: number): void => {
+  const libc = loadLibc();
+  if (libc === null) return;
+  if (libc.prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) !== 0) throw new Error("A child cannot end with its parent.");
+  // The parent may have ended before the call.
+  if (libc.getppid() !== parent) process.kill(process.pid, "SIGKILL");
+};
+
 /** Gives up root for good, in all threads. Throws where that is not possible. */
 export const leaveRoot = (): void => {
   if (process.getuid?.() !== 0) return;
+  // This process still ends with its parent, so this is the parent.
+  const parent = loadLibc()?.getppid() ?? 0;
   process.setgroups?.([]);
   process.setgid?.(SANDBOX_ID);
   process.setuid?.(SANDBOX_ID);
   if (process.getuid() !== SANDBOX_ID || process.getgid?.() !== SANDBOX_ID) throw new Error("Cannot leave root.");
+  // The kernel forgets it when a process changes its user.
+  endWith(parent);
 };

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "bun:test";
+import { join } from "node:path";
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import sharp from "sharp";
 import * as images from "../corpus/images.testing.ts";
@@ -10,6 +11,22 @@ const inspect = (bytes: Buffer, contentType: ContentType<"image">) =>
   inspectImage(sharp, bytes, { kind: "image", contentType });
 
 const { maxPixels, maxPublicSide } = ASSET_LIMITS.image;
+
+test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
+  "a header that takes too much processor time ends the process, as the kernel does",
+  async () => {
+    const program = `import { readHeader } from ${JSON.stringify(join(import.meta.dir, "image.ts"))};
+      const spin = () => {
+        for (const end = Date.now() + 50; Date.now() < end; );
+        setTimeout(spin, 0);
+      };
+      await readHeader(() => ({ metadata: () => new Promise(spin) }), Buffer.from("x"), "image/jpeg");`;
+    const child = Bun.spawn([process.execPath, "--no-env-file", "-e", program]);
+    await child.exited;
+    expect(String(child.signalCode)).toBe("SIGXCPU");
+  },
+  120_000,
+);
 
 describe("inspectImage accepts", () => {
   test.each([

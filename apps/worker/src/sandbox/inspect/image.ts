@@ -1,7 +1,8 @@
 /** Inspects an image, and encodes a public copy of it without metadata. Runs in a child process. */
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import type Sharp from "sharp";
-import { type Refused, type Report, refused, type Task } from "../report.ts";
+import { HEADER_CPU_SECONDS, type Refused, type Report, refused, type Task } from "../report.ts";
+import { reduceExif } from "./exif.ts";
 
 const { maxPixels, maxFrames, maxPublicSide } = ASSET_LIMITS.image;
 
@@ -33,10 +34,20 @@ const pngFrames = (bytes: Buffer): number => {
 
 export const notDecodable = refused("not_decodable", "The image cannot be decoded: it is damaged or incomplete.");
 
+/** Ends this process, as the kernel does at the limit of its processor time, when a header takes too much of that. */
+const limitHeader = (): (() => void) => {
+  const before = process.cpuUsage();
+  const timer = setInterval(() => {
+    const { user, system } = process.cpuUsage(before);
+    if (user + system > 1e6 * HEADER_CPU_SECONDS) process.kill(process.pid, "SIGXCPU");
+  }, 100);
+  return () => clearInterval(timer);
+};
+
 /**
  * Reads the header of an image, so that a decompression bomb is refused before it is decoded. A refusal for another format
  * than `contentType`, for too many pixels or frames, and for each error or warning of the decoder. Width and height are those
- * of the upright image.
+ * of the upright image. Changes `bytes`: what libvips parses of their metadata is bounded from then on.
  */
 export const readHeader = async (
   sharp: typeof Sharp,
@@ -44,9 +55,12 @@ export const readHeader = async (
   contentType: ContentType<"image">,
 ): Promise<Refused | { kind: "header"; width: number; height: number }> => {
   if (bytes.length === 0) return notDecodable;
+  reduceExif(bytes, contentType);
+  const stop = limitHeader();
   const header = await sharp(bytes, { failOn: "warning", limitInputPixels: false })
     .metadata()
     .catch(() => null);
+  stop();
   if (!header) return notDecodable;
   if (`image/${header.format}` !== contentType) {
     return refused("content_type_mismatch", `The file is not of the type ${contentType}.`);

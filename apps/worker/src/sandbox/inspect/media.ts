@@ -30,7 +30,7 @@ const READERS: Record<ContentType<"video" | "audio">, InputFormat> = {
   "audio/flac": FLAC,
 };
 
-const notReadable = refused("not_decodable", "The file cannot be read: it is damaged or incomplete.");
+export const notReadable = refused("not_decodable", "The file cannot be read: it is damaged or incomplete.");
 
 const rounded = (value: number): number => Math.round(value * 1000) / 1000;
 

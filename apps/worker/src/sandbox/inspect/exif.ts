@@ -1,0 +1,95 @@
+/**
+ * The EXIF data of an image. libvips parses all of them although only the orientation is needed, and an entry may point to the
+ * directory that it is in: 500 such entries cost it more than 30 s. So the data are replaced by the orientation alone, before libvips
+ * sees them. They keep their place and their length, so nothing else of the file changes.
+ */
+import { crc32 } from "node:zlib";
+import type { ContentType } from "@realtime-avatar/domain/assets/limits";
+
+const ORIENTATION = 0x0112;
+const SHORT = 3;
+const PREFIX = Buffer.from("Exif\0\0", "latin1");
+
+/** The orientation in the first directory of TIFF data (TIFF 6.0); 1, which is upright, without one. */
+const orientationOf = (tiff: Buffer): number => {
+  const isLittle = tiff.toString("latin1", 0, 2) === "II";
+  const short = (at: number): number => (isLittle ? tiff.readUInt16LE(at) : tiff.readUInt16BE(at));
+  if (tiff.length < 8) return 1;
+  const directory = isLittle ? tiff.readUInt32LE(4) : tiff.readUInt32BE(4);
+  if (directory + 2 > tiff.length) return 1;
+  const count = short(directory);
+  for (let entry = 0, at = directory + 2; entry < count && at + 12 <= tiff.length; entry++, at += 12) {
+    if (short(at) === ORIENTATION && short(at + 2) === SHORT) return short(at + 8);
+  }
+  return 1;
+};
+
+/** TIFF data with an orientation alone. */
+const tiffOf = (orientation: number): Buffer => {
+  const tiff = Buffer.alloc(26);
+  tiff.write("II*\0", 0, "latin1");
+  tiff.writeUInt32LE(8, 4);
+  tiff.writeUInt16LE(1, 8);
+  tiff.writeUInt16LE(ORIENTATION, 10);
+  tiff.writeUInt16LE(SHORT, 12);
+  tiff.writeUInt32LE(1, 14);
+  tiff.writeUInt16LE(orientation, 18);
+  return tiff;
+};
+
+/** Replaces EXIF data, with or without their prefix. Data that are too short for an orientation have no room for a loop either. */
+const reduce = (exif: Buffer): void => {
+  const hasPrefix = exif.subarray(0, 4).equals(PREFIX.subarray(0, 4));
+  const tiff = tiffOf(orientationOf(hasPrefix ? exif.subarray(PREFIX.length) : exif));
+  const reduced = hasPrefix ? Buffer.concat([PREFIX, tiff]) : tiff;
+  if (exif.length < reduced.length) return;
+  exif.fill(0);
+  exif.set(reduced);
+};
+
+const [APP1, SOI, SOS, EOI] = [0xe1, 0xd8, 0xda, 0xd9];
+
+/** Segments as libjpeg finds them: it skips what is between them (ISO/IEC 10918-1, annex B). */
+const reduceJpeg = (bytes: Buffer): void => {
+  for (let at = 0; ; ) {
+    at = bytes.indexOf(0xff, at);
+    while (at >= 0 && bytes[at] === 0xff) at += 1;
+    const marker = at < 0 ? EOI : (bytes[at] ?? EOI);
+    if (marker === SOS || marker === EOI) return;
+    at += 1;
+    const hasNoLength = marker <= 1 || marker === SOI || (marker >= 0xd0 && marker <= 0xd7);
+    if (hasNoLength) continue;
+    if (at + 2 > bytes.length) return;
+    const end = at + bytes.readUInt16BE(at);
+    const content = bytes.subarray(at + 2, end);
+    if (marker === APP1 && content.toString("latin1", 0, 4) === "Exif") reduce(content);
+    at = Math.max(end, at + 2);
+  }
+};
+
+const reducePng = (bytes: Buffer): void => {
+  for (let at = 8; at + 12 <= bytes.length; at += 12 + bytes.readUInt32BE(at)) {
+    const end = at + 8 + bytes.readUInt32BE(at);
+    if (bytes.toString("latin1", at + 4, at + 8) !== "eXIf" || end + 4 > bytes.length) continue;
+    reduce(bytes.subarray(at + 8, end));
+    bytes.writeUInt32BE(crc32(bytes.subarray(at + 4, end)), end);
+  }
+};
+
+const reduceWebp = (bytes: Buffer): void => {
+  for (let at = 12; at + 8 <= bytes.length; ) {
+    const size = bytes.readUInt32LE(at + 4);
+    if (bytes.toString("latin1", at, at + 4) === "EXIF") reduce(bytes.subarray(at + 8, at + 8 + size));
+    // A chunk of an odd size is followed by a byte of padding.
+    at += 8 + size + (size % 2);
+  }
+};
+
+const REDUCE: Record<ContentType<"image">, (bytes: Buffer) => void> = {
+  "image/jpeg": reduceJpeg,
+  "image/png": reducePng,
+  "image/webp": reduceWebp,
+};
+
+/** Replaces the EXIF data of an image, in place, by its orientation alone. */
+export const reduceExif = (bytes: Buffer, contentType: ContentType<"image">): void => REDUCE[contentType](bytes);

@@ -1,0 +1,109 @@
+/** Files that are made to take long: one tenant has many, and another one's avatar does not wait for them. */
+import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { portraitPath } from "@realtime-avatar/testing/photos";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedCaller } from "@realtime-avatar/testing/seeds";
+import { createProcessAsset } from "../src/assets/process.ts";
+import { createInspect } from "../src/assets/sandboxed.ts";
+import { createTemporaryFolders } from "../src/assets/temporary.ts";
+import { readConfig } from "../src/config.ts";
+import { type JobLoop, startJobLoop } from "../src/jobs/loop.ts";
+import { JOB_TIMING } from "../src/jobs/run-job.ts";
+import { createPrepareAvatar } from "../src/preparation/prepare.ts";
+import { createExamineSource } from "../src/preparation/sandboxed.ts";
+import { fetchRemote } from "../src/remote/fetch.ts";
+import { hugeChunks, jpegWithExif, loopingExif } from "../src/sandbox/corpus/amplified.testing.ts";
+import { inspectorOf } from "./support/inspector.ts";
+import { openWorld, type World } from "./support/world.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(1_800_000);
+
+const isLong = process.env["LONG"] === "1";
+/** How many of such files the tenant has. */
+const FILES = isLong ? 30 : 4;
+/** How many avatars of the other tenant are timed. */
+const AVATARS = isLong ? 5 : 1;
+
+let world: World;
+let loop: JobLoop;
+let children = 0;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(async () => {
+  await loop.stop();
+  await world.close();
+});
+
+/** Starts a worker's job loop with the limits that it has by default, and with children as they ship. */
+const start = (): JobLoop => {
+  const { database, storage, log, temporary, data } = world;
+  const parts = { db: database.db, storage, log, random, temporary: createTemporaryFolders(temporary) };
+  const command = (task: string): string[] => {
+    children += 1;
+    return [...inspectorOf(), task];
+  };
+  const { jobs, jobsPerTenant } = readConfig({ DATA_DIR: data });
+  return startJobLoop({
+    ...parts,
+    handlers: {
+      process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect({ log, command }) }),
+      prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource({ log, command }) }),
+    },
+    metrics: null,
+    concurrency: jobs,
+    slotsPerTenant: jobsPerTenant,
+    timing: JOB_TIMING,
+  });
+};
+
+/** Waits until the avatar has been prepared. Returns the most jobs of a tenant that were seen to run at once meanwhile. */
+const prepared = async (avatar: AvatarRecord, tenantId: string): Promise<number> => {
+  let most = 0;
+  for (;;) {
+    const [row] = await world.database.db.client`
+      select count(*)::integer as running from jobs where tenant_id = ${tenantId} and lease is not null`;
+    most = Math.max(most, row?.["running"]);
+    const { status, error } = await world.currentOf(avatar);
+    if (status === "failed") throw new Error(String(error));
+    if (status === "ready") return most;
+    await Bun.sleep(5);
+  }
+};
+
+test(`a tenant with ${FILES} files that are made to take long: another one's avatar does not wait for them`, async () => {
+  const hostile = [await hugeChunks(), await jpegWithExif(loopingExif(4000))] as const;
+  const other = await seedCaller(world.database.db);
+  const portrait = await readFile(portraitPath());
+  const seedPortrait = async () => world.seedAvatar((await world.seedUpload(portrait, "image", other)).id, other);
+  loop = start();
+  /** How long new avatars of the other tenant take, one after another, in milliseconds. */
+  const time = async (): Promise<number[]> => {
+    const times: number[] = [];
+    while (times.length < AVATARS) {
+      const at = performance.now();
+      expect(await prepared(await seedPortrait(), world.caller.tenantId)).toBeLessThanOrEqual(1);
+      times.push(Math.round(performance.now() - at));
+    }
+    return times;
+  };
+  const usual = isLong ? await time() : [];
+  children = 0;
+  const seed = (_: unknown, index: number) =>
+    index % 2 === 0 ? world.seedUpload(hostile[0], "video") : world.seedUpload(hostile[1], "image");
+  const assets = await Promise.all(Array.from({ length: FILES }, seed));
+  const meanwhile = await time();
+  await world.untilDone();
+  for (const [index, asset] of assets.entries()) {
+    // What is wrong with the file was seen, or it was opened all the same: no limit of the sandbox had to end it.
+    expect(await world.stateOf(asset)).toMatchObject(
+      index % 2 === 0 ? { status: "failed", errorCode: "not_decodable" } : { status: "ready" },
+    );
+  }
+  // One for each asset, and two for each avatar.
+  expect(children).toBe(FILES + 2 * meanwhile.length);
+  if (isLong) process.stdout.write(`${JSON.stringify({ usual, meanwhile })}\n`);
+});

@@ -34,7 +34,7 @@ import { readSessionPage } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { ClosedObject, isValid } from "@realtime-avatar/domain/schema";
+import { ClosedObject } from "@realtime-avatar/domain/schema";
 import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
@@ -44,7 +44,7 @@ import { entityTag } from "../http/conditional.ts";
 import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
 import { keyOf } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { sendResource } from "../http/response.ts";
+import { matchesSchema, sendResource } from "../http/response.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -198,7 +198,7 @@ const planChange = <Details>(
     switch (outcome.kind) {
       case "written": {
         const figures = present(outcome);
-        if (!isValid(schema, figures)) throw new Error("a response does not match its schema");
+        if (!matchesSchema(schema, figures)) throw new Error("a response does not match its schema");
         return { kind: "written", figures, etag: entityTag(outcome.session) };
       }
       case "session_closed":

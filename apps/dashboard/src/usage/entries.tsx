@@ -21,7 +21,8 @@ const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
 };
 
 const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<string, string> }) => {
-  const { name, sign } = KINDS[entry.kind];
+  // A newer version may write a kind that this page does not know.
+  const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
   const { sessionId, apiKeyId } = entry;
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">

@@ -1,8 +1,9 @@
 /** The request and response schemas of assets. */
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TUnsafe, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { ASSET_ERROR_CODES, type AssetErrorCode } from "./errors.ts";
 import { ASSET_KINDS, ASSET_LIMITS } from "./limits.ts";
 import { ASSET_STATUSES } from "./status.ts";
 
@@ -70,8 +71,14 @@ export type CreateUpload = Static<typeof CreateUpload>;
 /** Completing an upload needs no fields. */
 export const CompleteUpload = ClosedObject({});
 
+const ERROR_CODE = Text({
+  minLength: 1,
+  maxLength: 64,
+  description: `One of: ${Object.values(ASSET_ERROR_CODES).flat().join(", ")}. Later versions may add others.`,
+});
 const AssetError = ClosedObject({
-  code: Text({ minLength: 1, maxLength: 64 }),
+  // Not an `enum`: during an upgrade, the older version reads what the newer one has written.
+  code: ERROR_CODE as TUnsafe<AssetErrorCode> & typeof ERROR_CODE,
   detail: Text({ minLength: 1, maxLength: 500, description: "What is wrong with the file, and what is required." }),
 });
 export type AssetError = Static<typeof AssetError>;

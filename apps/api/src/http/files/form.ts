@@ -1,7 +1,7 @@
 /** Forms with a file (`multipart/form-data`, RFC 7578), read as they arrive. */
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { type FieldError, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { type FieldError, type FieldErrorCode, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { shownName } from "@realtime-avatar/domain/schema";
 import busboy from "busboy";
 import type { BodyReader } from "./body-reader.ts";
@@ -42,7 +42,7 @@ export type FormHandlers = {
 const malformed = (detail: string): Problem => new Problem("malformed_request", detail);
 
 /** The error of a field of the form. The pointer is that of a JSON body with the same fields. */
-export const fieldError = (name: string, code: string, detail: string): FieldError => ({
+export const fieldError = (name: string, code: FieldErrorCode, detail: string): FieldError => ({
   pointer: `#/${encodeURIComponent(shownName(name).replaceAll("~", "~0").replaceAll("/", "~1"))}`,
   code,
   detail,

@@ -1993,13 +1993,14 @@ export interface components {
     /** @description The parts can be in any order. */
     UploadAsset: {
       /**
-       * @description The file. Its limits, by kind:
+       * Format: binary
+       * @description The file. Its `filename` becomes `originalFilename`, decoded as browsers encode it (`%22`, `%0D` and `%0A`; also `\"`), without control characters, line breaks and characters that change the direction of text, and cut to 240 characters. Slashes and backslashes are kept. Its limits, by kind:
        *
        *     - `image`: image/jpeg, image/png or image/webp; at most 16 MiB; at most 40 megapixels; 1 frame
        *     - `video`: video/mp4, video/quicktime or video/webm; at most 200 MiB; 1 to 120 s; at most 1920 × 1080 pixels in either orientation; at most 60 frames per second; H.264 or VP9
        *     - `audio`: audio/mpeg, audio/wav, audio/mp4, audio/aac, audio/ogg or audio/flac; at most 32 MiB; longer than 0 s
        */
-      file: string;
+      file: Blob;
       /**
        * @description Kind of the file.
        * @enum {string}

@@ -8301,6 +8301,13 @@ export interface operations {
       422: components["responses"]["ValidationFailedWithoutKey"];
       500: components["responses"]["InternalErrorWithoutKey"];
       503: components["responses"]["UnavailableWithoutKey"];
+      /** @description The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
     };
   };
   beginOidcIdentity: {

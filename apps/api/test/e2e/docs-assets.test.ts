@@ -34,7 +34,8 @@ describe("docs/assets.md", () => {
   });
 
   test("lists the codes of the `error` of an asset, as the OpenAPI document does", () => {
-    const rows = [...(text.split("## Codes of `error`")[1] ?? "").split("## ")[0].matchAll(/^\| .+? \| (`.+`) \|$/gm)];
+    const section = text.split("## Codes of `error`")[1]?.split("## ")[0] ?? "";
+    const rows = [...section.matchAll(/^\| .+? \| (`.+`) \|$/gm)];
     const groups = Object.values(ASSET_ERROR_CODES).map((codes) => codes.map((code) => `\`${code}\``).join(", "));
     expect(rows.map(([, cell]) => cell)).toEqual(groups);
     const [error] = Asset.properties.error.anyOf;

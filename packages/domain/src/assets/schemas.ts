@@ -12,8 +12,11 @@ const MAX_METADATA_BYTES = 32 * 1024;
 /** Maximum length of a URL that is fetched. */
 const MAX_URL_LENGTH = 2048;
 
-/** The form of a URL that is fetched. `remoteUrlErrors` tests it, and what a pattern cannot say. */
-export const REMOTE_URL_PATTERN = "^https://([A-Za-z0-9_-]+\\.)+[A-Za-z0-9_-]+\\.?(:443|:8443)?([/?#][!-~]*)?$";
+/**
+ * The form of a URL that is fetched. `remoteUrlErrors` tests it, and what a pattern cannot say. The last
+ * label begins with a letter: a host whose last label is a number is an IPv4 address (WHATWG URL).
+ */
+export const REMOTE_URL_PATTERN = "^https://([A-Za-z0-9_-]+\\.)+[A-Za-z][A-Za-z0-9_-]*\\.?(:443|:8443)?([/?#][!-~]*)?$";
 /** 16 bytes have exactly one form in base64: the unused bits of the last digit are zero. */
 export const MD5_PATTERN = "^[A-Za-z0-9+/]{21}[AQgw]==$";
 

@@ -289,7 +289,7 @@ describe("a role with the rights of the service", () => {
       if (job === null) throw new Error("no job");
       expect(await renewJob(db, job, 60)).toBe(true);
       expect(await startAsset(db, job)).not.toBeNull();
-      const result = { kind: "failed", code: "x", detail: "y" } as const;
+      const result = { kind: "failed", code: "empty", detail: "y" } as const;
       const failure = { error: "x", delaySeconds: 0, maxAttempts: 5 };
       if (at === 0) expect(await finishAsset(db, job, result, operatorOrigin())).toBe("finished");
       else expect(await retryJob(db, job, failure, operatorOrigin())).toBe("retried");

@@ -9,7 +9,7 @@ import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { isId } from "@realtime-avatar/domain/id";
-import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { type FieldErrorCode, notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { allowedFrom, invalidTransition } from "@realtime-avatar/domain/transitions";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { Dependencies } from "../dependencies.ts";
@@ -54,7 +54,10 @@ const readStart = async (storage: Storage, key: string): Promise<{ head: Uint8Ar
 };
 
 /** What is wrong with the copy of an upload: the code and the detail; or its content type. */
-const inspect = (asset: AssetRecord, { head, sizeBytes }: { head: Uint8Array; sizeBytes: number }) => {
+const inspect = (
+  asset: AssetRecord,
+  { head, sizeBytes }: { head: Uint8Array; sizeBytes: number },
+): { code: FieldErrorCode; detail: string } | { contentType: string } => {
   if (sizeBytes !== asset.reservedBytes) {
     return { code: "wrong_size", detail: `The file must have ${asset.reservedBytes} bytes, as was declared.` };
   }

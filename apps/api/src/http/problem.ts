@@ -2,7 +2,14 @@
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
-import { LIMITED_BY, PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
+import {
+  FIELD_ERROR_CODES,
+  type FieldErrorCode,
+  LIMITED_BY,
+  PROBLEMS,
+  Problem,
+  type ProblemCode,
+} from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { type TProperties, Type } from "@sinclair/typebox";
@@ -76,9 +83,10 @@ const fieldError = {
   pointer: Type.Optional(Type.String({ description: "A JSON Pointer into the body, in fragment form." })),
   parameter: Type.Optional(Type.String({ description: "The name of a query parameter." })),
   header: Type.Optional(Type.String({ description: "The name of a header." })),
-  code: Type.String(),
   detail: Type.String(),
 };
+const { grant, ...others } = FIELD_ERROR_CODES;
+const code = (codes: readonly FieldErrorCode[]) => OneOf([...new Set(codes)], { description: "What is wrong." });
 const strict = { additionalProperties: false };
 const bounds = { minItems: 1, maxItems: MAX_ERRORS };
 const allowed = Type.Unknown({ description: "What the calling key may grant; null when it may grant nothing." });
@@ -96,8 +104,12 @@ const limitedBy = Type.Union(
 
 /** The members that only some problems have. */
 const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
-  validation_failed: { errors: Type.Array(Type.Object(fieldError, strict), bounds) },
-  grant_exceeds_caller: { errors: Type.Array(Type.Object({ ...fieldError, allowed }, strict), bounds) },
+  validation_failed: {
+    errors: Type.Array(Type.Object({ ...fieldError, code: code(Object.values(others).flat()) }, strict), bounds),
+  },
+  grant_exceeds_caller: {
+    errors: Type.Array(Type.Object({ ...fieldError, code: code(grant), allowed }, strict), bounds),
+  },
   spend_limit_exceeded: { requiredCreditMicros, limitedBy },
   insufficient_credits: { requiredCreditMicros },
   insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },

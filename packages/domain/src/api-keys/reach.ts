@@ -3,7 +3,7 @@
  * revocation.
  */
 import { managedEnvironments } from "../environment.ts";
-import { type FieldError, notFound } from "../problem.ts";
+import { type FieldError, type FieldErrorCode, notFound } from "../problem.ts";
 import { invalidTransition } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import { effectiveLimits, type Grant, type Grantor, refusalsOf, refuseGrant } from "./grant.ts";
@@ -22,7 +22,12 @@ export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): Api
 const MANAGEMENT_REFUSED = "The calling key is not allowed to manage this key.";
 
 /** A refusal because of the lineage of the key rather than one of its fields. */
-const lineageRefusal = (code: string, detail: string): FieldError => ({ pointer: "#", code, detail, allowed: null });
+const lineageRefusal = (code: FieldErrorCode, detail: string): FieldError => ({
+  pointer: "#",
+  code,
+  detail,
+  allowed: null,
+});
 const IS_ANCESTOR = lineageRefusal("is_ancestor", "This key is an ancestor of the calling key.");
 const NOT_DESCENDANT = lineageRefusal("not_descendant", "Must be a descendant of the calling key.");
 

@@ -286,7 +286,7 @@ describe("fetchRemote", () => {
     const path = join(folder, "existing");
     await writeFile(path, "x");
     const url = `https://files.example.com:${server.port}/file`;
-    await expect(fetchRemote(url, { path, maxBytes: 1, network: server.network })).rejects.toThrow("EEXIST");
+    await expect(fetchRemote(url, { path, maxBytes: MAX_BYTES, network: server.network })).rejects.toThrow("EEXIST");
     expect((await stat(path)).size).toBe(1);
     await rm(path);
   });

@@ -2727,7 +2727,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -3493,7 +3493,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3509,7 +3509,7 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];

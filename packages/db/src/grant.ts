@@ -22,7 +22,7 @@ const RIGHTS = [
   `select, insert, update (status, content_type, size_bytes, sha256, public_type, reserved_bytes, error_code, error_detail,
     version, updated_at) on public.assets`,
   "select, insert, update (assets, bytes) on public.asset_meters",
-  "select, insert, update (run_at, leased_until, lease, attempts, last_error), delete on public.jobs",
+  "select, insert, update (run_at, leased_until, lease, attempts, lost_leases, last_error), delete on public.jobs",
   "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",
   "select, insert on public.audit_events, public.credit_entries",
   // Not `granted`: only the operator gives credits.

@@ -23,6 +23,7 @@ import people from "../migrations/0015_people.sql" with { type: "text" };
 import userIdentities from "../migrations/0016_user_identities.sql" with { type: "text" };
 import oneInvitation from "../migrations/0017_one_invitation.sql" with { type: "text" };
 import normalAddresses from "../migrations/0019_normal_addresses.sql" with { type: "text" };
+import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -52,6 +53,7 @@ const TEXTS = [
   userIdentities,
   oneInvitation,
   normalAddresses,
+  claimsOfDeadWorkers,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

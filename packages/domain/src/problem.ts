@@ -226,7 +226,7 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
+      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
   },
   internal_error: {

@@ -484,6 +484,7 @@ export type ClaimJobInput = {
   leaseSeconds: number | null;
   slots: number | null;
   kinds: readonly string[] | null;
+  isIdle: boolean | null;
 };
 export type ClaimJobRow = {
   tenantId: string | null;
@@ -494,11 +495,12 @@ export type ClaimJobRow = {
   generation: number | null;
   runAt: Date | null;
   attempts: number | null;
+  runsAlone: boolean | null;
 };
 export const claimJob = databaseFunction<ClaimJobInput, ClaimJobRow>(
   "claim_job",
-  { lease: null, leaseSeconds: null, slots: null, kinds: null },
-  '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts"',
+  { lease: null, leaseSeconds: null, slots: null, kinds: null, isIdle: null },
+  '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts", runs_alone as "runsAlone"',
 );
 
 export type CompleteAssetInput = {

@@ -28,6 +28,7 @@ import preparationJobs from "../migrations/0014_preparation_jobs.sql" with { typ
 import people from "../migrations/0015_people.sql" with { type: "text" };
 import userIdentities from "../migrations/0016_user_identities.sql" with { type: "text" };
 import oneInvitation from "../migrations/0017_one_invitation.sql" with { type: "text" };
+import sessionLimits from "../migrations/0018_session_limits.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import type { Db } from "./connection/pool.ts";
 import type { ConnectionOptions } from "./connection/server/connection.ts";
@@ -55,6 +56,7 @@ const TEXTS = [
   people,
   userIdentities,
   oneInvitation,
+  sessionLimits,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

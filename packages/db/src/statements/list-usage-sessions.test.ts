@@ -149,8 +149,9 @@ describe("headroom", () => {
     expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
     const id = await open(await callerOf(grandchild.secret.keyId), {});
     const account = 90_000_000;
-    expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, hasOverdue: false });
-    expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, hasOverdue: false });
+    const noneReached = { reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false };
+    expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
+    expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
     expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
     // A live cap does not count in test, and test credits are others.
     expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });

@@ -8,7 +8,18 @@ import { DEFAULT_MAX_CONCURRENT_SESSIONS, SessionLimit } from "@realtime-avatar/
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
-import { bigint, boolean, check, index, integer, json, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  json,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 import { bytewise, isId, oneOf, time } from "./columns.ts";
 import { tenants } from "./schema.ts";
 

@@ -3,7 +3,11 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Origin } from "@realtime-avatar/db/statements/audit-events";
 import type { Caller } from "@realtime-avatar/db/statements/callers";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
-import { countOpenSessions, findUsageSession, listUsageSessions } from "@realtime-avatar/db/statements/list-usage-sessions";
+import {
+  countOpenSessions,
+  findUsageSession,
+  listUsageSessions,
+} from "@realtime-avatar/db/statements/list-usage-sessions";
 import {
   openUsageSession,
   releaseSession,

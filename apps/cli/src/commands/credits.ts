@@ -10,8 +10,8 @@ import {
 } from "@realtime-avatar/db/statements/credits";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import {
-  CREDIT_ENTRY_LIST,
   ChangeSessionLimit,
+  CREDIT_ENTRY_LIST,
   type CreditBalance,
   type CreditEntry,
   MoveCredits,

@@ -1,6 +1,7 @@
 /** Reads of usage sessions: one by its id, lists, and sums. */
-import { MAX_SESSIONS_OF_SUMMARY, type UsageSession, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
+
 import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
+import { MAX_SESSIONS_OF_SUMMARY, type UsageSession, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
 import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { type ApiKeyId, firstIdAt, type SessionId, type TenantId } from "@realtime-avatar/domain/id";

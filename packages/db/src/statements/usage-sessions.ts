@@ -126,7 +126,11 @@ type ReportOutcome = SessionOutcome<object>;
 /** `hasEnded`: whether this release has ended the session, and not an earlier one. */
 type ReleaseOutcome = SessionOutcome<{ hasEnded: boolean }>;
 
-const sessionOutcomeOf = <Details>(row: ReportUsageRow, claim: Claim | null, details: Details): SessionOutcome<Details> => {
+const sessionOutcomeOf = <Details>(
+  row: ReportUsageRow,
+  claim: Claim | null,
+  details: Details,
+): SessionOutcome<Details> => {
   const { kind, bodyHash, etag, figures, ...session } = row;
   switch (kind) {
     case "replayed":

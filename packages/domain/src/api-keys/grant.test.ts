@@ -126,10 +126,19 @@ describe("attenuate", () => {
 
 describe("effective limits", () => {
   test("are the tightest of the lineage; for spending and open sessions, only of the same environment", () => {
-    const root = record({ spendLimitCreditMicros: 50, maxConcurrentSessions: 9, expiresAt: new Date("2030-01-01T00:00:00.000Z") });
+    const root = record({
+      spendLimitCreditMicros: 50,
+      maxConcurrentSessions: 9,
+      expiresAt: new Date("2030-01-01T00:00:00.000Z"),
+    });
     const child = (from: ApiKeyRecord, requested: Partial<CreateApiKey>) =>
       issue({ name: "child", ...requested }, from).record;
-    const live = child(root, { environment: "live", spendLimitCreditMicros: 40, maxConcurrentSessions: 7, scopes: ["*"] });
+    const live = child(root, {
+      environment: "live",
+      spendLimitCreditMicros: 40,
+      maxConcurrentSessions: 7,
+      scopes: ["*"],
+    });
     expect(presentApiKey(live)).toMatchObject({
       spendLimitCreditMicros: 40,
       effectiveSpendLimitCreditMicros: 40,

@@ -32,7 +32,9 @@ export const lineages = Array.from({ length: MAX_LINEAGE + 1 }, (_, length) =>
 );
 const scopes = fc.uniqueArray(fc.constantFrom(...SCOPES), { minLength: 1 });
 export const cap = fc.option(fc.oneof(fc.nat({ max: 5 }), fc.maxSafeNat()));
-export const sessionLimit = fc.option(fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 2 ** 31 - 1 })));
+export const sessionLimit = fc.option(
+  fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 2 ** 31 - 1 })),
+);
 export const expiry = fc.option(
   fc.date({ min: new Date("2027-01-01"), max: new Date("2027-01-03"), noInvalidDate: true }),
 );

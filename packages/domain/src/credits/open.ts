@@ -153,9 +153,10 @@ export const concurrencyLimitReached = (
     ...counts,
     pendingSessions: 0,
   };
-  return new Problem(
-    "concurrency_limit_reached",
-    `${OWNER_OF_LIMIT[limitedBy]} the maximum number of open sessions.`,
-    { limitedBy, maxConcurrentSessions: limit, ...live, retryable: true },
-  );
+  return new Problem("concurrency_limit_reached", `${OWNER_OF_LIMIT[limitedBy]} the maximum number of open sessions.`, {
+    limitedBy,
+    maxConcurrentSessions: limit,
+    ...live,
+    retryable: true,
+  });
 };

@@ -215,7 +215,7 @@ export class CreditWorld {
     const record = this.records[at % this.records.length] as ApiKeyRecord;
     const key = this.model.key(record.id);
     if (key.isRevoked) return;
-    const target = { ...record, version: key.version, spendLimitCreditMicros: cap };
+    const target = { ...record, version: key.version, spendLimitCreditMicros: cap, maxConcurrentSessions: key.maxSessions };
     await this.#update(target, { ...target });
     key.cap = cap;
     key.version++;
@@ -265,7 +265,9 @@ export class CreditWorld {
           { environment: "live", ...of.live },
           { environment: "test", ...of.test },
         ],
-        [...keys.values()].sort(byId).map(({ id, settled, reserved, openSessions }) => ({ id, settled, reserved, openSessions })),
+        [...keys.values()]
+          .sort(byId)
+          .map(({ id, settled, reserved, openSessions }) => ({ id, settled, reserved, openSessions })),
         expected
           .map(({ kind, environment, amount, sessionId, reportedBy, closedBy }) =>
             [kind, environment, amount, sessionId, reportedBy, closedBy].filter((part) => part !== null).join(" "),

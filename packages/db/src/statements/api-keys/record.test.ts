@@ -74,7 +74,11 @@ test("the inherited limits are the tightest of all ancestors; a spend cap and a 
   const limits = async (record: ApiKeyRecord) => (await findApiKey(db, tenantId, record.id))?.inheritedLimits;
   const { parent, child, grandchild } = await seedLine();
   const { record: ofTest } = await seedKey(db, tenantId, { environment: "test" }, grandchild);
-  expect(await limits(grandchild)).toEqual({ spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null });
+  expect(await limits(grandchild)).toEqual({
+    spendLimitCreditMicros: null,
+    maxConcurrentSessions: null,
+    expiresAt: null,
+  });
   await db.client`
     update api_keys set spend_limit_credit_micros = 5, max_concurrent_sessions = 7, expires_at = '2099-01-02' where id = ${parent.id}`;
   await db.client`

@@ -215,7 +215,12 @@ export class CreditWorld {
     const record = this.records[at % this.records.length] as ApiKeyRecord;
     const key = this.model.key(record.id);
     if (key.isRevoked) return;
-    const target = { ...record, version: key.version, spendLimitCreditMicros: cap, maxConcurrentSessions: key.maxSessions };
+    const target = {
+      ...record,
+      version: key.version,
+      spendLimitCreditMicros: cap,
+      maxConcurrentSessions: key.maxSessions,
+    };
     await this.#update(target, { ...target });
     key.cap = cap;
     key.version++;

@@ -56,7 +56,7 @@ cross join lateral (
       and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (inputs."tenantId" collate "C", '-infinity')
       and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (inputs."tenantId" collate "C", 'infinity')
     order by usage_sessions.tenant_id, usage_sessions.expires_at
-    limit 100000
+    limit (select 100000::bigint)
   ) usage_sessions
   where usage_sessions.environment = inputs.environment
     and inputs.id = any(usage_sessions.lineage)
@@ -1342,10 +1342,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and exists (
-  select from api_keys own
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1397,10 +1396,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and exists (
-  select from api_keys own
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1418,10 +1416,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and exists (
-  select from api_keys own
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1439,10 +1436,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and exists (
-  select from api_keys own
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1494,10 +1490,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and credit_entries.kind = inputs.kind and exists (
-  select from api_keys own
+      where true and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1515,10 +1510,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and credit_entries.api_key_id = inputs."apiKeyId" and exists (
-  select from api_keys own
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1536,10 +1530,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and credit_entries.kind = inputs.kind and exists (
-  select from api_keys own
+      where true and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
@@ -1574,10 +1567,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-      where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind and exists (
-  select from api_keys own
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
   where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
-    and (own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage))
 )
       order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
     ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items

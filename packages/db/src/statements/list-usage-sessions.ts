@@ -226,7 +226,7 @@ const selectCounts = batchStatement<OpenSessionCounts, Omit<SessionLookUp, "id">
           and ${LEASE} >= (${inputColumn("tenantId")} collate "C", '-infinity')
           and ${LEASE} <= (${inputColumn("tenantId")} collate "C", 'infinity')
         order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
-        limit ${sql.raw(`${MAX_OPEN_READ}`)}
+        limit (select ${sql.raw(`${MAX_OPEN_READ}`)}::bigint)
       ) usage_sessions
       where ${usageSessions.environment} = ${inputColumn("environment")}
         and ${inputColumn("id")} = any(${usageSessions.lineage})

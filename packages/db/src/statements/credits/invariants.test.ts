@@ -112,7 +112,8 @@ describe("drift", () => {
   });
 
   test("of a count of open sessions is found, and of a session that is not counted as it is", async () => {
-    const one = (table: string, where: string) => `update ${table} set open_sessions = open_sessions + 1 where ${where}`;
+    const one = (table: string, where: string) =>
+      `update ${table} set open_sessions = open_sessions + 1 where ${where}`;
     const account = `tenant_id = '${tenantId}' and environment = 'live'`;
     expect(await findingsAfter(one("credit_accounts", account))).toEqual(["account_sessions live openSessions 1 2"]);
     expect(await findingsAfter(one("api_key_meters", `api_key_id = '${childId}'`))).toEqual([
@@ -126,7 +127,9 @@ describe("drift", () => {
   test("of who ended a session is found: another than in its entries, or no key of the tenant", async () => {
     const closed = await findingsAfter(`update usage_sessions set closed_by = '${rootId}' where id = '${charged}'`);
     expect(closed).toEqual(Array(2).fill(`session_closer ${charged} closedBy ${rootId} ${childId}`));
-    const reported = await findingsAfter(`update credit_entries set reported_by = null where session_id = '${charged}'`);
+    const reported = await findingsAfter(
+      `update credit_entries set reported_by = null where session_id = '${charged}'`,
+    );
     expect(reported).toEqual(Array(2).fill(`session_closer ${charged} reportedBy ${rootId} `));
     const stranger = await findingsAfter(`update usage_sessions set reported_by = 'key_x' where id = '${open}'`);
     expect(stranger).toEqual([`session_closer ${open} reportedBy a key of the tenant key_x`]);

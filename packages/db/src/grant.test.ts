@@ -99,6 +99,11 @@ afterAll(async () => {
   await database.close();
 });
 
+/** An entry of the operator, for a tenant that exists. */
+const insertEntry = (kind: string): string => `
+  insert into credit_entries (tenant_id, id, environment, kind, amount, request_id, created_at)
+  select tenant_id, 'ent_01h455vb4pex5vsknk084sn02q', 'live', '${kind}', 1, 'r', now() from credit_accounts limit 1`;
+
 const codeOf = (statement: string): Promise<unknown> =>
   plain.unsafe(statement).then(
     () => null,
@@ -354,6 +359,10 @@ describe("a role with the rights of the service", () => {
 
   test.each([
     "update audit_events set request_id = 'x'",
+    ...["grant", "void", "adjust"].map(insertEntry),
+    "update credit_accounts set settled = settled - 1 where settled > 0",
+    "update api_key_meters set settled = settled - 1 where settled > 0",
+    "update credit_accounts set max_concurrent_sessions = 5",
     "update credit_entries set amount = 0",
     "delete from credit_entries",
     "truncate credit_entries",

@@ -22,6 +22,7 @@ import preparationJobs from "../migrations/0014_preparation_jobs.sql" with { typ
 import people from "../migrations/0015_people.sql" with { type: "text" };
 import userIdentities from "../migrations/0016_user_identities.sql" with { type: "text" };
 import oneInvitation from "../migrations/0017_one_invitation.sql" with { type: "text" };
+import sessionLimits from "../migrations/0018_session_limits.sql" with { type: "text" };
 import normalAddresses from "../migrations/0019_normal_addresses.sql" with { type: "text" };
 import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
@@ -52,6 +53,7 @@ const TEXTS = [
   people,
   userIdentities,
   oneInvitation,
+  sessionLimits,
   normalAddresses,
   claimsOfDeadWorkers,
 ];

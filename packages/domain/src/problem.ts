@@ -229,6 +229,14 @@ export const PROBLEMS = {
       "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
   },
+  concurrency_limit_reached: {
+    status: 429,
+    title: "Too many sessions are open",
+    meaning:
+      "As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held.",
+    remedy:
+      "End open sessions, or wait until some have ended. A key with `api_keys:write` or an owner raises the limit of a key, the operator that of the tenant.",
+  },
   internal_error: {
     status: 500,
     title: "Internal error",
@@ -305,7 +313,8 @@ export type FieldError = {
 };
 
 export const LIMITED_BY = ["self", "ancestor"] as const;
-export type LimitedBy = (typeof LIMITED_BY)[number];
+/** Whose limit of open sessions refuses a session. */
+export const SESSION_LIMITED_BY = [...LIMITED_BY, "tenant"] as const;
 
 export type ProblemExtras = {
   errors?: readonly FieldError[];
@@ -319,8 +328,14 @@ export type ProblemExtras = {
   allowedStatuses?: readonly string[];
   /** What the request has to hold at least, in credit micros. */
   requiredCreditMicros?: number;
-  /** Whose spend cap refuses the request: that of the calling key, or of an ancestor of it. */
-  limitedBy?: LimitedBy;
+  /** Whose spend cap or limit of open sessions refuses the request: that of the calling key, of an ancestor, or of the tenant. */
+  limitedBy?: (typeof SESSION_LIMITED_BY)[number];
+  /** The limit of open sessions, and, when it is that of the calling key, how many are open. */
+  maxConcurrentSessions?: number;
+  liveSessions?: number;
+  activeSessions?: number;
+  connectingSessions?: number;
+  pendingSessions?: number;
   retryable?: boolean;
   /** Path of the created or changed resource: the header `Location`. */
   location?: string;

@@ -9,8 +9,9 @@ import {
   PROBLEMS,
   Problem,
   type ProblemCode,
+  SESSION_LIMITED_BY,
 } from "@realtime-avatar/domain/problem";
-import { MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
+import { Count, MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { type TProperties, Type } from "@sinclair/typebox";
 import type { ResponseHead } from "./response.ts";
@@ -58,6 +59,7 @@ export const writeProblem = (problem: Problem, requestId: string, set: ResponseH
   const { retryAfterSeconds, hangUp, location, retryable = false } = problem.extras;
   const { errors, requiredScope, grantedScopes, currentStatus, allowedStatuses } = problem.extras;
   const { requiredCreditMicros, limitedBy, requiredRole, role } = problem.extras;
+  const { maxConcurrentSessions, liveSessions, activeSessions, connectingSessions, pendingSessions } = problem.extras;
   const { headers } = set;
   set.status = status;
   headers["content-type"] = "application/problem+json";
@@ -69,7 +71,8 @@ export const writeProblem = (problem: Problem, requestId: string, set: ResponseH
   if (location !== undefined) headers["location"] = location;
   const common = { type: `/problems/${code}`, title: PROBLEMS[code].title, status, detail, code, requestId, retryable };
   const others = { errors, requiredScope, grantedScopes, currentStatus, allowedStatuses };
-  return JSON.stringify({ ...common, ...others, requiredRole, role, requiredCreditMicros, limitedBy });
+  const sessions = { maxConcurrentSessions, liveSessions, activeSessions, connectingSessions, pendingSessions };
+  return JSON.stringify({ ...common, ...others, requiredRole, role, requiredCreditMicros, limitedBy, ...sessions });
 };
 
 /** A problem as a `Response`, for a request that the application could not handle. */
@@ -97,6 +100,7 @@ const requiredCreditMicros = Type.Integer({
   maximum: Number.MAX_SAFE_INTEGER,
   description: "What the request has to hold at least, in credit micros.",
 });
+const SessionCount = (description: string) => Type.Optional(Count({ description }));
 const limitedBy = Type.Union(
   LIMITED_BY.map((whose) => Type.Literal(whose)),
   { description: "Whose spend cap it is: that of the calling key, or of an ancestor of it." },
@@ -112,6 +116,16 @@ const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
   },
   spend_limit_exceeded: { requiredCreditMicros, limitedBy },
   insufficient_credits: { requiredCreditMicros },
+  concurrency_limit_reached: {
+    limitedBy: OneOf(SESSION_LIMITED_BY, {
+      description: "Whose limit it is: that of the calling key, of an ancestor of it, or of the tenant.",
+    }),
+    maxConcurrentSessions: Count({ minimum: 1, description: "The limit." }),
+    liveSessions: SessionCount("Open sessions that count against the limit; only of the calling key's own limit."),
+    activeSessions: SessionCount("Those of them that were started."),
+    connectingSessions: SessionCount("Those of them that were not started yet."),
+    pendingSessions: SessionCount("Sessions that wait in a queue: none."),
+  },
   insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },
   insufficient_role: {
     requiredRole: Nullable(OneOf(ROLES), { description: "The least role; null: the operation is only for API keys." }),

@@ -6,7 +6,7 @@ import { managedEnvironments } from "../environment.ts";
 import { type FieldError, type FieldErrorCode, notFound } from "../problem.ts";
 import { invalidTransition } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
-import { effectiveLimits, type Grant, type Grantor, refusalsOf, refuseGrant } from "./grant.ts";
+import { effectiveLimits, type Grant, type Grantor, limitsOf, refusalsOf, refuseGrant } from "./grant.ts";
 import type { UpdateApiKey } from "./schemas.ts";
 import { API_KEY_TRANSITIONS } from "./status.ts";
 
@@ -80,13 +80,7 @@ export const checkWidening = (
   after: ApiKeyRecord,
   request: UpdateApiKey,
 ): void => {
-  const effective = effectiveLimits(target);
-  const requested = {
-    ...after,
-    spendLimitCreditMicros:
-      request.spendLimitCreditMicros === undefined ? effective.spendLimitCreditMicros : after.spendLimitCreditMicros,
-    expiresAt: request.expiresAt === undefined ? effective.expiresAt : after.expiresAt,
-  };
+  const requested = { ...after, ...limitsOf(request, effectiveLimits(target)) };
   const refusals = refusalsOf(effectiveGrant(caller), requested);
   // A key that widens itself exceeds itself: the refusals of the fields are enough.
   if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));

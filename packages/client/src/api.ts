@@ -1125,7 +1125,7 @@ export interface components {
       environment: "live" | "test";
       /** @description The key without its secret; safe to show. */
       redactedKey: string;
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes: (
         | "*"
         | "api_keys:write"
@@ -1184,7 +1184,7 @@ export interface components {
       environment: "live" | "test";
       /** @description The key without its secret; safe to show. */
       redactedKey: string;
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes: (
         | "*"
         | "api_keys:write"
@@ -1245,6 +1245,7 @@ export interface components {
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
+        /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
         /** @description What is wrong with the file, and what is required. */
         detail: string;
@@ -1286,6 +1287,7 @@ export interface components {
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
+        /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
         /** @description What is wrong with the file, and what is required. */
         detail: string;
@@ -1482,7 +1484,7 @@ export interface components {
        * @enum {string}
        */
       environment?: "live" | "test";
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes?: (
         | "*"
         | "api_keys:write"
@@ -1524,7 +1526,7 @@ export interface components {
       };
     };
     CreateInvitation: {
-      /** @description The address is a name: the service sends no mail. Stored in lower case and composed (NFC). White space, and characters that are not seen, are refused. */
+      /** @description The address is a name: the service sends no mail. Stored in lower case and in its compatibility form (NFKC), so that look-alikes such as fullwidth letters are one address. White space, and characters that are not seen, are refused. */
       email: string;
       /**
        * @description `viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.
@@ -1962,7 +1964,7 @@ export interface components {
     UpdateApiKey: {
       /** @description Human-readable name. */
       name?: string;
-      /** @description The operations that the key may perform. `*` includes every scope; no other scope implies another. Duplicates are stored once. */
+      /** @description The operations that the key may perform. `*` includes every scope except `usage:write`; no other scope implies another. Duplicates are stored once. */
       scopes?: (
         | "*"
         | "api_keys:write"
@@ -2014,13 +2016,14 @@ export interface components {
     /** @description The parts can be in any order. */
     UploadAsset: {
       /**
-       * @description The file. Its limits, by kind:
+       * Format: binary
+       * @description The file. Its `filename` becomes `originalFilename`, decoded as browsers encode it (`%22`, `%0D` and `%0A`; also `\"`), without control characters, line breaks and characters that change the direction of text, and cut to 240 characters. Slashes and backslashes are kept. Its limits, by kind:
        *
        *     - `image`: image/jpeg, image/png or image/webp; at most 16 MiB; at most 40 megapixels; 1 frame
        *     - `video`: video/mp4, video/quicktime or video/webm; at most 200 MiB; 1 to 120 s; at most 1920 × 1080 pixels in either orientation; at most 60 frames per second; H.264 or VP9
        *     - `audio`: audio/mpeg, audio/wav, audio/mp4, audio/aac, audio/ogg or audio/flac; at most 32 MiB; longer than 0 s
        */
-      file: string;
+      file: Blob;
       /**
        * @description Kind of the file.
        * @enum {string}
@@ -2343,8 +2346,12 @@ export interface components {
         parameter?: string;
         /** @description The name of a header. */
         header?: string;
-        code: string;
         detail: string;
+        /**
+         * @description What is wrong.
+         * @enum {string}
+         */
+        code: "exceeds_caller" | "lineage_too_deep" | "is_ancestor" | "not_descendant";
         /** @description What the calling key may grant; null when it may grant nothing. */
         allowed: unknown;
       }[];
@@ -2784,7 +2791,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -2968,8 +2975,42 @@ export interface components {
         parameter?: string;
         /** @description The name of a header. */
         header?: string;
-        code: string;
         detail: string;
+        /**
+         * @description What is wrong.
+         * @enum {string}
+         */
+        code:
+          | "wrong_type"
+          | "required"
+          | "unknown_field"
+          | "repeated_field"
+          | "too_short"
+          | "too_long"
+          | "too_few"
+          | "too_many"
+          | "too_large"
+          | "out_of_range"
+          | "not_allowed"
+          | "malformed"
+          | "invalid_text"
+          | "invalid_name"
+          | "invalid_email"
+          | "invalid_date_time"
+          | "not_in_future"
+          | "too_short_for_own_key"
+          | "unsupported_url"
+          | "unsupported_file"
+          | "asset_kind_mismatch"
+          | "wrong_size"
+          | "asset_not_found"
+          | "asset_not_usable"
+          | "unknown_parameter"
+          | "repeated_parameter"
+          | "invalid_cursor"
+          | "empty_window"
+          | "window_too_long"
+          | "not_as_signed";
       }[];
     };
   };
@@ -3519,7 +3560,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3536,7 +3577,7 @@ export interface components {
       };
     };
     /**
-     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again.
+     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.
      *
      *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held.
      */
@@ -3557,7 +3598,7 @@ export interface components {
           | components["schemas"]["ConcurrencyLimitReachedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -8380,6 +8421,13 @@ export interface operations {
       422: components["responses"]["ValidationFailedWithoutKey"];
       500: components["responses"]["InternalErrorWithoutKey"];
       503: components["responses"]["UnavailableWithoutKey"];
+      /** @description The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
     };
   };
   beginOidcIdentity: {

@@ -1,6 +1,7 @@
 /** The tenants, keys and sessions that the benchmark of credits loads. */
+
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { seedTenant } from "@realtime-avatar/testing/seeds";

@@ -1,9 +1,9 @@
 /** The first key of an empty database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
-import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
-import { listTenants } from "@realtime-avatar/db/statements/tenants";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";

@@ -1,6 +1,6 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
+import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey } from "@realtime-avatar/testing/seeds";

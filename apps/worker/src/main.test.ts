@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";

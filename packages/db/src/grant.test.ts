@@ -25,13 +25,11 @@ import {
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import type postgres from "postgres";
-import { databaseFailure } from "./connection/errors.ts";
-import { connect, type Db } from "./connection/pool.ts";
-import { grantService } from "./grant.ts";
-import { isMigrated } from "./migrate.ts";
-import { recordUses } from "./statements/api-key-usage.ts";
-import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "./statements/api-keys.ts";
-import { listAssets } from "./statements/assets/list.ts";
+import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "./api-keys/api-keys.ts";
+import { type Caller, confirmFirstUse, sweepCredentials } from "./api-keys/callers.ts";
+import { listApiKeys } from "./api-keys/list.ts";
+import { sweepPendingChanges } from "./api-keys/pending-changes.ts";
+import { recordUses } from "./api-keys/usage.ts";
 import {
   completeAsset,
   deleteAsset,
@@ -40,28 +38,22 @@ import {
   findPublicAsset,
   hasAssetRoom,
   insertAsset,
-} from "./statements/assets.ts";
-import { listAuditEvents } from "./statements/audit-events.ts";
-import { listAvatars } from "./statements/avatars/list.ts";
-import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./statements/avatars.ts";
-import { type Caller, confirmFirstUse, sweepCredentials } from "./statements/callers.ts";
-import { findCreditDrift } from "./statements/credits/invariants.ts";
-import { closeOverdueSessions, listOverdueTenants } from "./statements/credits/overdue-sessions.ts";
-import { findCreditBalance, listCreditEntries } from "./statements/credits.ts";
-import { type Claim, findStoredResponse, sweepIdempotencyKeys } from "./statements/idempotency-keys.ts";
-import {
-  claimJob,
-  failAbandonedUploads,
-  finishAsset,
-  jobStats,
-  renewJob,
-  retryJob,
-  startAsset,
-} from "./statements/jobs.ts";
-import { listApiKeys } from "./statements/list-api-keys.ts";
-import { sweepPendingChanges } from "./statements/pending-changes.ts";
-import { findPreview, finishPreparation, knownPreparations, startPreparation } from "./statements/preparations.ts";
-import { releaseSession, reportUsage } from "./statements/usage-sessions.ts";
+} from "./assets/assets.ts";
+import { listAssets } from "./assets/list.ts";
+import { listAuditEvents } from "./audit/audit-events.ts";
+import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars/avatars.ts";
+import { listAvatars } from "./avatars/list.ts";
+import { findPreview, finishPreparation, knownPreparations, startPreparation } from "./avatars/preparations.ts";
+import { databaseFailure } from "./connection/errors.ts";
+import { connect, type Db } from "./connection/pool.ts";
+import { findCreditBalance, listCreditEntries } from "./credits/credits.ts";
+import { findCreditDrift } from "./credits/invariants.ts";
+import { closeOverdueSessions, listOverdueTenants } from "./credits/overdue-sessions.ts";
+import { releaseSession, reportUsage } from "./credits/usage-sessions.ts";
+import { grantService } from "./grant.ts";
+import { type Claim, findStoredResponse, sweepIdempotencyKeys } from "./idempotency/idempotency-keys.ts";
+import { claimJob, failAbandonedUploads, finishAsset, jobStats, renewJob, retryJob, startAsset } from "./jobs/jobs.ts";
+import { isMigrated } from "./migrate.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

@@ -7,7 +7,7 @@ import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/databa
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { isMigrated, migrate } from "./migrate.ts";
-import { insertInvitation } from "./statements/people/invitations.ts";
+import { insertInvitation } from "./people/invitations.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

@@ -5,17 +5,17 @@ import { newId } from "@realtime-avatar/domain/id";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { Glob } from "bun";
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
-import * as assetsSchema from "./assets-schema.ts";
-import * as creditsSchema from "./credits-schema.ts";
-import * as peopleSchema from "./people-schema.ts";
-import * as schema from "./schema.ts";
-import { insertAvatar } from "./statements/avatars.ts";
-import { findCredential } from "./statements/callers.ts";
+import { findCredential } from "./api-keys/callers.ts";
+import { insertAvatar } from "./avatars/avatars.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
+
+const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
+const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
 let database: TestDatabase;
 
@@ -114,9 +114,7 @@ describe("the constraints", () => {
   test("are those that schema.ts declares", async () => {
     const found = await database.db.client<{ name: string }[]>`
       select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`;
-    const tables = Object.values({ ...schema, ...creditsSchema, ...assetsSchema, ...peopleSchema }).filter((table) =>
-      is(table, PgTable),
-    );
+    const tables = TABLES.filter((table) => is(table, PgTable));
     const declared = tables.flatMap((table) => getTableConfig(table).checks.map(({ name }) => name));
     expect(found.map(({ name }) => name).sort()).toEqual(declared.sort());
     expect(declared.length).toBeGreaterThan(25);

@@ -1,7 +1,7 @@
 /** The sweeper on a real database: fair, bounded, logged when it fails, and stopped between two statements. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
-import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";

@@ -1,6 +1,6 @@
 /** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
+import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { openResponse } from "@realtime-avatar/domain/idempotency";

@@ -1,7 +1,7 @@
 /** The life of a key's secrets: rotations that overlap, lost responses, thieves, and what may still be reported. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/statements/callers";
+import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/api-keys/callers";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import type { ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { readdir, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { existingAssets } from "@realtime-avatar/db/statements/assets";
+import { existingAssets } from "@realtime-avatar/db/assets/assets";
 import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { openStorage } from "@realtime-avatar/storage/open";
 import type { Storage } from "@realtime-avatar/storage/storage";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { releaseSession, reportUsage } from "@realtime-avatar/db/statements/usage-sessions";
+import { releaseSession, reportUsage } from "@realtime-avatar/db/credits/usage-sessions";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { releaseSession } from "@realtime-avatar/db/statements/usage-sessions";
+import { releaseSession } from "@realtime-avatar/db/credits/usage-sessions";
 import { isId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";

@@ -1,6 +1,6 @@
 /** `users`: invited, listed and removed by the operator. */
 import { describe, expect, test } from "bun:test";
-import { findInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { findInvitation } from "@realtime-avatar/db/people/invitations";
 import { newId } from "@realtime-avatar/domain/id";
 import { parseToken } from "@realtime-avatar/domain/people/tokens";
 import { random } from "@realtime-avatar/testing/random-bytes";

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { deleteAsset, findAsset } from "@realtime-avatar/db/statements/assets";
+import { deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";

@@ -1,7 +1,7 @@
 /** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
-import { finishAsset, startAsset } from "@realtime-avatar/db/statements/jobs";
+import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
+import { finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";

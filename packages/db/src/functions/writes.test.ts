@@ -7,11 +7,18 @@ import { newId } from "@realtime-avatar/domain/id";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  createApiKeys,
+  createAvatars,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+  updateAvatar,
+} from "../../generated/functions.ts";
+import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { auditEvent } from "../audit/audit-events.ts";
+import { avatarRow } from "../avatars/record.ts";
 import type { Runner } from "../connection/batch.ts";
-import { auditEvent } from "../statements/audit-events.ts";
-import { avatarRow } from "../statements/avatars/record.ts";
-import { type Caller, findCredential } from "../statements/callers.ts";
-import { createApiKeys, createAvatars, revokeApiKey, rotateApiKey, updateApiKey, updateAvatar } from "./generated.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
 // No test asserts a time: a slow disk must not fail one.

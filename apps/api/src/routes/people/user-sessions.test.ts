@@ -1,9 +1,9 @@
 /** Sessions of people: when the cookie counts, how a session ends, and what an attacker would try. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { sweepChallenges } from "@realtime-avatar/db/statements/people/passkeys";
-import { sweepPeopleSeen } from "@realtime-avatar/db/statements/people/seen";
-import { sweepUserSessions } from "@realtime-avatar/db/statements/people/user-sessions";
+import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
+import { sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
+import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
 import {
   type Answer,
   createTestApp,

@@ -18,12 +18,12 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import { insertAsset } from "../../statements/assets.ts";
-import { auditEvent } from "../../statements/audit-events.ts";
-import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "../../statements/avatars.ts";
-import type { Caller, PersonCaller } from "../../statements/callers.ts";
-import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../../statements/jobs.ts";
-import { finishPreparation, startPreparation } from "../../statements/preparations.ts";
+import type { Caller, PersonCaller } from "../../api-keys/callers.ts";
+import { insertAsset } from "../../assets/assets.ts";
+import { auditEvent } from "../../audit/audit-events.ts";
+import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "../../avatars/avatars.ts";
+import { finishPreparation, startPreparation } from "../../avatars/preparations.ts";
+import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../../jobs/jobs.ts";
 import { functionsSchema } from "../schema.ts";
 import beforePreparations from "./before_preparations.sql" with { type: "text" };
 

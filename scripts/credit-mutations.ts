@@ -29,7 +29,7 @@ for (const name of names) {
   const files =
     name in PEOPLE_MUTATIONS
       ? ["people/rechecks"]
-      : ["session-limits", "credit-waits", "credit-histories", "credit-races"];
+      : ["credits/session-limits", "credits/waits", "credits/histories", "credits/races"];
   for (const file of files) {
     const child = Bun.spawn([process.execPath, "test", "--bail", `./packages/db/src/${file}.test.ts`], {
       cwd: new URL("..", import.meta.url).pathname,

@@ -42,7 +42,7 @@ const preparedOf = async ({ tenantId }: Caller, until: AvatarRecord | null = nul
   return row?.["prepared"];
 };
 
-test("tenants with a few jobs each are served in turns with one that has very many", async () => {
+test("tenants with few jobs, beside a flood: served in turns", async () => {
   const flood = await seedTester();
   await seedMany(flood, FLOOD);
   const others = await Promise.all([seedTester(), seedTester(), seedTester()]);
@@ -54,7 +54,7 @@ test("tenants with a few jobs each are served in turns with one that has very ma
   expect(Math.max(...counts)).toBeLessThanOrEqual(2 * FEW);
 });
 
-test("a tenant whose jobs come one at a time waits for a few of the flood, each time", async () => {
+test("a tenant, one job at a time beside a flood: waits for a few of it", async () => {
   const [flood, other] = [await seedTester(), await seedTester()];
   await seedMany(flood, FLOOD);
   tests.start();

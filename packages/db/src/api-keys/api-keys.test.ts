@@ -62,7 +62,7 @@ const lastEvent = async ({ id }: ApiKeyRecord) => {
 };
 
 describe("insertApiKey", () => {
-  test("in a batch writes each key with its own credential", async () => {
+  test("a batch of keys, inserted: each with its own credential", async () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const issued = Array.from({ length: 30 }, (_, index) => {
       const caller = index % 2 ? one : two;
@@ -89,7 +89,7 @@ describe("insertApiKey", () => {
     }
   });
 
-  test("counts the keys of the caller's tenant only, and not those that have ended", async () => {
+  test("a quota of keys, others in another tenant or ended: counts neither", async () => {
     const [caller, other] = [await seedCaller(db), await seedCaller(db)];
     for (let count = 0; count < 5; count++) await seedKey(db, other.tenantId);
     const create = () => {
@@ -106,14 +106,14 @@ describe("insertApiKey", () => {
 });
 
 describe("insertRootApiKey", () => {
-  test("writes a key that authenticates, with an event without an actor", async () => {
+  test("a root key, inserted: authenticates, with an event without an actor", async () => {
     const { record, secret } = issue();
     expect(await insertRootApiKey(db, record, secret, operatorOrigin())).toBe(true);
     expect((await callerOf(db, secret.keyId)).id).toBe(record.id);
     expect(await lastEvent(record)).toEqual({ action: "api_key.created", changed_fields: [], actor_id: null });
   });
 
-  test("writes nothing in an unknown tenant", async () => {
+  test("a root key, of an unknown tenant: not written", async () => {
     const { record, secret } = issue();
     const unknown = { ...record, tenantId: newId("ten", new Date(), random) };
     expect(await insertRootApiKey(db, unknown, secret, operatorOrigin())).toBe(false);
@@ -121,7 +121,7 @@ describe("insertRootApiKey", () => {
   });
 });
 
-test("insertFirstApiKey writes for one of several processes, and never where there is a tenant", async () => {
+test("a first key, several processes at once or a tenant present: one, or none", async () => {
   const empty = await testDatabase();
   const attempt = () => {
     const createdAt = new Date();
@@ -137,7 +137,7 @@ test("insertFirstApiKey writes for one of several processes, and never where the
   await empty.close();
 });
 
-test("findApiKey finds a key in any status, and none of another tenant", async () => {
+test("findApiKey, in any status and for another tenant: the key, and null", async () => {
   const { record } = await seedKey(db, tenantId);
   expect(await findApiKey(db, tenantId, record.id)).toEqual(record);
   await revokeApiKey(db, record, { version: null }, null, operatorOrigin());
@@ -151,7 +151,7 @@ describe("updateApiKey", () => {
     return updateApiKey(to, update, caller, originOf(caller));
   };
 
-  test("changes every field, and writes the event", async () => {
+  test("a change, of every field: written with its event", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     const changes = {
@@ -166,7 +166,7 @@ describe("updateApiKey", () => {
     expect(await lastEvent(target)).toEqual({ action: "api_key.updated", changed_fields, actor_id: caller.id });
   });
 
-  test("writes nothing when the target or the caller has changed", async () => {
+  test("a change, its target or caller changed meanwhile: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     expect(await update(target, { name: "first" }, caller)).toEqual({ kind: "written" });
@@ -177,7 +177,7 @@ describe("updateApiKey", () => {
     expect((await current(target)).name).toBe("first");
   });
 
-  test("writes nothing when the new expiry has passed", async () => {
+  test("a change, its new expiry passed: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId);
     const attempt = (expiresInMs: number) => update(target, { expiresAt: new Date(Date.now() + expiresInMs) }, caller);
@@ -185,7 +185,7 @@ describe("updateApiKey", () => {
     expect(await attempt(60_000)).toEqual({ kind: "written" });
   });
 
-  test("of several at once, one is written; two keys that change each other do not deadlock", async () => {
+  test("changes, at once or of each other: one written, no deadlock", async () => {
     const [one, two] = [await seedCaller(db, tenantId), await seedCaller(db, tenantId)];
     const { record: target } = await seedKey(db, tenantId, {}, one);
     const outcomes = await Promise.all([1, 2, 3, 4].map((name) => update(target, { name: `${name}` }, one)));
@@ -195,7 +195,7 @@ describe("updateApiKey", () => {
   });
 });
 
-test("a change locks keys in the order of their ids: an older target before its caller", async () => {
+test("a change, its target older than its caller: locks the target first", async () => {
   const { record: target } = await seedKey(db, tenantId);
   const caller = await seedCaller(db, tenantId);
   expect(target.id < caller.id).toBe(true);
@@ -227,7 +227,7 @@ describe("rotateApiKey", () => {
     return { older, newer: rotation.record.keyId, target: await current(older) };
   };
 
-  test("without an overlap ends the old secret when it commits, to the millisecond", async () => {
+  test("a rotation, without overlap: the old secret ends at the commit, to the millisecond", async () => {
     const only = session(database.url);
     for (let round = 0; round < 20; round++) {
       const { record, secret } = await seedKey(db, tenantId);
@@ -241,7 +241,7 @@ describe("rotateApiKey", () => {
     await only.close();
   });
 
-  test("with an overlap keeps both secrets valid, and writes the event", async () => {
+  test("a rotation, with an overlap: both secrets valid, with its event", async () => {
     const { older, newer, target } = await seedOverlap();
     expect(target).toMatchObject({ keyId: newer, version: 2 });
     expect(await validOf(older.keyId, newer)).toEqual([true, true]);
@@ -249,7 +249,7 @@ describe("rotateApiKey", () => {
     expect(await lastEvent(target)).toEqual({ action: "api_key.rotated", changed_fields, actor_id: older.id });
   });
 
-  test("during an overlap, by the key with its newest secret, has to wait", async () => {
+  test("a rotation in an overlap, by the newest secret: has to wait", async () => {
     const { older, newer, target } = await seedOverlap();
     const { rotation, outcome } = rotate(target, 3600, await callerOf(db, newer));
     const result = await outcome;
@@ -259,7 +259,7 @@ describe("rotateApiKey", () => {
     expect(await validOf(older.keyId, newer, rotation.record.keyId)).toEqual([true, true, false]);
   });
 
-  test("during an overlap, by its older secret, replaces a newest secret that was never used", async () => {
+  test("a rotation in an overlap, by the older secret, newest unused: replaces the newest", async () => {
     const { older, newer, target } = await seedOverlap();
     const retiredAt = () => db.client`select retired_at from api_key_credentials where key_id = ${older.keyId}`;
     const before = await retiredAt();
@@ -270,7 +270,7 @@ describe("rotateApiKey", () => {
     expect(await retiredAt()).toEqual(before);
   });
 
-  test("during an overlap, by its older secret, has to wait when the newest secret was used", async () => {
+  test("a rotation in an overlap, by the older secret, newest used: has to wait", async () => {
     const { older, newer, target } = await seedOverlap();
     await db.client`update api_key_credentials set is_unused = false where key_id = ${newer}`;
     const { outcome } = rotate(target, 60, await callerOf(db, older.keyId));
@@ -278,20 +278,20 @@ describe("rotateApiKey", () => {
     expect(await validOf(older.keyId, newer)).toEqual([true, true]);
   });
 
-  test("during an overlap, by the operator, ends the older secret now and starts a new overlap", async () => {
+  test("a rotation in an overlap, by the operator: ends the older secret, starts a new overlap", async () => {
     const { older, newer, target } = await seedOverlap();
     const { rotation, outcome } = rotate(target, 3600, null);
     expect(await outcome).toEqual({ kind: "written" });
     expect(await validOf(older.keyId, newer, rotation.record.keyId)).toEqual([false, true, true]);
   });
 
-  test("of several at once, one is written", async () => {
+  test("rotations, four at once: one written", async () => {
     const caller = await seedCaller(db, tenantId);
     const outcomes = await Promise.all([1, 2, 3, 4].map(() => rotate(caller, 3600, caller).outcome));
     expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["stale", "stale", "stale", "written"]);
   });
 
-  test("with a claim that an earlier rotation stored is replayed", async () => {
+  test("a rotation, its claim stored by an earlier one: replayed", async () => {
     const parent = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, parent);
     const claim = claimOf("rotation", "first");
@@ -303,7 +303,7 @@ describe("rotateApiKey", () => {
     expect(await findCredential(db, again.rotation.record.keyId)).toBeNull();
   });
 
-  test("writes nothing when the target is revoked while it waits", async () => {
+  test("a rotation, its target revoked while it waits: not written", async () => {
     const { record: target } = await seedKey(db, tenantId);
     const other = session(database.url);
     await other.client`begin`;
@@ -320,7 +320,7 @@ describe("rotateApiKey", () => {
 describe("revokeApiKey", () => {
   const ANY = { version: null };
 
-  test("revokes the key and its descendants, and returns the key as it is then", async () => {
+  test("a revocation, of a key with descendants: all end, and the key is returned as it is then", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId, {}, caller);
     const { record: child } = await seedKey(db, tenantId, {}, target);
@@ -334,7 +334,7 @@ describe("revokeApiKey", () => {
     });
   });
 
-  test("leaves a key that has ended as it is", async () => {
+  test("a revocation, of an ended key: unchanged", async () => {
     const { record: target } = await seedKey(db, tenantId);
     await revokeApiKey(db, target, ANY, null, operatorOrigin());
     const revoked = await current(target);
@@ -342,7 +342,7 @@ describe("revokeApiKey", () => {
     expect(await current(target)).toEqual(revoked);
   });
 
-  test("writes nothing when the target has another version than expected, or the caller is revoked", async () => {
+  test("a revocation, another version or a revoked caller: not written", async () => {
     const caller = await seedCaller(db, tenantId);
     const { record: target } = await seedKey(db, tenantId);
     expect(await revokeApiKey(db, target, { version: 2 }, caller, originOf(caller))).toEqual({ kind: "stale" });
@@ -351,7 +351,7 @@ describe("revokeApiKey", () => {
     expect((await current(target)).status).toBe("active");
   });
 
-  test("by the holder of a secret is allowed for that secret while it is not retired", async () => {
+  test("a revocation, by the holder of a secret: only while that is not retired", async () => {
     const { record: target, secret } = await seedKey(db, tenantId);
     const reporter = { credentialKeyId: secret.keyId };
     await db.client`
@@ -366,7 +366,7 @@ describe("revokeApiKey", () => {
     expect(await lastEvent(target)).toMatchObject({ action: "api_key.reported_leaked" });
   });
 
-  test("two keys that revoke each other do not deadlock, and one of them stays valid", async () => {
+  test("two keys, revoking each other: no deadlock, one stays valid", async () => {
     for (let round = 0; round < 10; round++) {
       const [one, two] = [await seedCaller(db, tenantId), await seedCaller(db, tenantId)];
       const outcomes = await Promise.all([

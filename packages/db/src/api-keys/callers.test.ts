@@ -45,11 +45,11 @@ beforeAll(async () => {
 });
 
 describe("findCredential", () => {
-  test("finds nothing under an unknown handle", async () => {
+  test("a look-up, of an unknown handle: null", async () => {
     expect(await findCredential(db, "unknownunknown00")).toBeNull();
   });
 
-  test("finds the key as it was written, with the database's time", async () => {
+  test("a look-up, of a key: as written, with the database's time", async () => {
     const { parent, grandchild, child } = await seedLine(tenantId);
     const request = { name: "x", expiresAt: "2099-01-01T00:00:00.123Z", spendLimitCreditMicros: 9007199254740991 };
     const { record, secret } = await seedKey(db, tenantId, request, grandchild.record);
@@ -87,7 +87,7 @@ describe("findCredential", () => {
     expect(row).toEqual({ recent: true });
   });
 
-  test("finds the target only in the tenant of the credential", async () => {
+  test("a look-up, with a target: found in the credential's tenant only", async () => {
     const [caller, sibling] = [await seedCaller(db, tenantId), await seedCaller(db, tenantId)];
     const stranger = await seedCaller(db);
     const targetOf = async (id: Caller["id"]) => (await findCredential(db, caller.keyId, id))?.target?.id ?? null;
@@ -96,7 +96,7 @@ describe("findCredential", () => {
     expect(await targetOf(stranger.id)).toBeNull();
   });
 
-  test("finds each credential of a batch, or none", async () => {
+  test("look-ups, in one batch: each its credential, or null", async () => {
     const callers = await Promise.all([1, 2, 3].map(() => seedCaller(db)));
     const lookUps = Array.from({ length: 60 }, (_, index) => callers[index % 4]);
     const found = await Promise.all(
@@ -111,7 +111,7 @@ describe("findCredential", () => {
     }
   });
 
-  test("shows whether the credential is retired, apart from the status of its key", async () => {
+  test("a look-up, of a retired credential: retired, apart from the key's status", async () => {
     const { secret } = await seedKey(db, tenantId);
     await retire(secret.keyId, "1 hour");
     expect(await findCredential(db, secret.keyId)).toMatchObject({ retired: false, caller: { status: "active" } });
@@ -127,7 +127,7 @@ describe("confirmFirstUse", () => {
     return secret.keyId;
   };
 
-  test("records the first use, for one of several requests at once", async () => {
+  test("a first use, eight requests at once: recorded for one", async () => {
     const keyId = await seedUnused();
     const confirmed = await Promise.all(Array.from({ length: 8 }, () => confirmFirstUse(db, keyId)));
     expect(confirmed.filter(Boolean)).toHaveLength(1);
@@ -135,7 +135,7 @@ describe("confirmFirstUse", () => {
     expect(await confirmFirstUse(db, keyId)).toBe(false);
   });
 
-  test("writes nothing when the credential is retired", async () => {
+  test("a first use, of a retired credential: not written", async () => {
     const keyId = await seedUnused();
     await retire(keyId, "1 hour");
     expect(await findCredential(db, keyId)).toMatchObject({ isUnused: true });
@@ -144,7 +144,7 @@ describe("confirmFirstUse", () => {
     expect(await findCredential(db, keyId)).toMatchObject({ isUnused: true });
   });
 
-  test("writes nothing when it waits for a rotation that retires the credential", async () => {
+  test("a first use, waiting for a rotation that retires it: not written", async () => {
     const keyId = await seedUnused();
     const rotation = session(database.url);
     await rotation.client`begin`;
@@ -157,7 +157,7 @@ describe("confirmFirstUse", () => {
   });
 });
 
-test("sweepCredentials deletes credentials that were retired at least seven days ago", async () => {
+test("sweepCredentials, with several retirements: deletes those of seven days ago", async () => {
   const keyIds = await Promise.all(Array.from({ length: 4 }, async () => (await seedKey(db, tenantId)).secret.keyId));
   const [old = "", recent = "", future = "", valid = ""] = keyIds;
   await retire(old, "-7 days -1 second");
@@ -169,7 +169,7 @@ test("sweepCredentials deletes credentials that were retired at least seven days
   expect(valid).not.toBe("");
 });
 
-describe("a write checks its caller again", () => {
+describe("the check of the caller within a write", () => {
   const write = (caller: Caller, to = db): Promise<InsertAvatarOutcome> =>
     insertAvatar(to, avatarOf(caller), null, caller, originOf(caller));
   const writtenBy = async ({ id }: Caller): Promise<number> =>
@@ -188,14 +188,14 @@ describe("a write checks its caller again", () => {
     ],
   ];
 
-  test("and writes while it is valid", async () => {
+  test("a write, its caller valid: written", async () => {
     const { grandchild } = await seedLine(tenantId);
     const caller = await callerOf(db, grandchild.secret.keyId);
     expect(await write(caller)).toEqual({ kind: "written" });
     expect(await writtenBy(caller)).toBe(1);
   });
 
-  test.each(changes)("and writes nothing after %s", async (_, change) => {
+  test.each(changes)("a write, after %s: not written", async (_, change) => {
     const line = await seedLine(tenantId);
     const caller = await callerOf(db, line.grandchild.secret.keyId);
     await change(line);
@@ -207,7 +207,7 @@ describe("a write checks its caller again", () => {
     expect(await writtenBy(caller)).toBe(0);
   });
 
-  test("and writes after a change of the parent's name", async () => {
+  test("a write, after a change of the parent's name: written", async () => {
     const { parent, grandchild } = await seedLine(tenantId);
     const caller = await callerOf(db, grandchild.secret.keyId);
     await db.client`update api_keys set name = 'renamed', version = version + 1 where id = ${parent.record.id}`;
@@ -220,7 +220,7 @@ describe("a write checks its caller again", () => {
     ["the retirement of its credential", ({ grandchild }, to) => retire(grandchild.secret.keyId, "-1 second", to)],
   ];
 
-  test.each(changesUnderWay)("a write that waits for %s to commit writes nothing", async (_, change) => {
+  test.each(changesUnderWay)("a write, waiting for %s to commit: not written", async (_, change) => {
     const line = await seedLine(tenantId);
     const caller = await callerOf(db, line.grandchild.secret.keyId);
     const other = session(database.url);
@@ -237,7 +237,7 @@ describe("a write checks its caller again", () => {
   test.each([
     ["its key expires", "api_keys", "expires_at"],
     ["its credential retires", "api_key_credentials", "retired_at"],
-  ])("a write that waits for a lock while %s writes nothing", async (_, table, column) => {
+  ])("a write, waiting for a lock while %s: not written", async (_, table, column) => {
     const { grandchild } = await seedLine(tenantId);
     const where = table === "api_keys" ? `id = '${grandchild.record.id}'` : `key_id = '${grandchild.secret.keyId}'`;
     const at = "date_trunc('milliseconds', clock_timestamp() + interval '400 milliseconds')";
@@ -257,7 +257,7 @@ describe("a write checks its caller again", () => {
     await holder.close();
   });
 
-  test("a revocation waits for a write that came first", async () => {
+  test("a revocation, a write holding its lock: waits for it", async () => {
     const { grandchild } = await seedLine(tenantId);
     const caller = await callerOf(db, grandchild.secret.keyId);
     const writer = session(database.url);

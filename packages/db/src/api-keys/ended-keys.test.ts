@@ -35,7 +35,7 @@ const create = (caller: Caller, maxActiveKeys: number) => {
 };
 
 describe("markEndedKeys", () => {
-  test("marks revoked and expired keys and their descendants, and nothing else", async () => {
+  test("the mark, of revoked and expired keys: they and their descendants, nothing else", async () => {
     const tenantId = await seedTenant(db);
     const keys = await Promise.all([1, 2, 3].map(async () => (await seedKey(db, tenantId)).record));
     const [revoked, expired, valid] = keys;
@@ -54,7 +54,7 @@ describe("markEndedKeys", () => {
     expect(await markEndedKeys(db, tenantId)).toBe(false);
   });
 
-  test("marks for several tenants at once, and says for each whether there were any", async () => {
+  test("the mark, for four tenants at once: says for each whether keys had ended", async () => {
     const tenants = await Promise.all([1, 2, 3, 4].map(() => seedTenant(db)));
     for (const [index, tenantId] of tenants.entries()) {
       const { record } = await seedKey(db, tenantId);
@@ -68,7 +68,7 @@ describe("markEndedKeys", () => {
     ]);
   });
 
-  test("skips keys that another transaction has locked", async () => {
+  test("the mark, a key locked: skips it", async () => {
     const tenantId = await seedTenant(db);
     const [one, two] = [await seedKey(db, tenantId), await seedKey(db, tenantId)];
     await db.client`update api_keys set revoked_at = now() where tenant_id = ${tenantId}`;
@@ -82,8 +82,8 @@ describe("markEndedKeys", () => {
   });
 });
 
-describe("a create in a tenant that has reached its quota", () => {
-  test("succeeds in one call when more keys have ended than one round marks", async () => {
+describe("a create at the quota", () => {
+  test("a create, more keys ended than one round marks: written in one call", async () => {
     const caller = await seedCaller(db);
     const ended = await seedCaller(db, caller.tenantId);
     // One round marks 20,000 keys, and the quota is full until the last of three rounds.
@@ -95,7 +95,7 @@ describe("a create in a tenant that has reached its quota", () => {
     expect(await unmarked(caller.tenantId)).toBe(2);
   });
 
-  test("is refused while no key has ended", async () => {
+  test("a create, no key ended: over quota", async () => {
     const caller = await seedCaller(db);
     await addKeys(caller, 2);
     expect(await create(caller, 3)).toEqual({ kind: "over_quota" });

@@ -49,27 +49,27 @@ const names = async (environments: readonly Environment[], filters: Filters = {}
 const BOTH = ["live", "test"] as const;
 
 describe("listApiKeys", () => {
-  test("has every key of the tenant in these environments, newest first", async () => {
+  test("a list, of a tenant and environments: every key, newest first", async () => {
     const all = ["below expired", "expired", "below revoked", "revoked", "test", "live"];
     expect(await names(BOTH)).toEqual(all);
     expect(await names(["test"])).toEqual(["below expired", "expired", "below revoked", "test"]);
     expect(await names(BOTH, { environment: "live" })).toEqual(["revoked", "live"]);
   });
 
-  test("filters by the status that follows from the whole lineage", async () => {
+  test("a list, filtered by status: that of the whole lineage", async () => {
     expect(await names(BOTH, { status: "active" })).toEqual(["test", "live"]);
     expect(await names(BOTH, { status: "revoked" })).toEqual(["below revoked", "revoked"]);
     expect(await names(BOTH, { status: "expired" })).toEqual(["below expired", "expired"]);
     expect(await names(BOTH, { status: "revoked", environment: "test" })).toEqual(["below revoked"]);
   });
 
-  test("is empty, without a statement, for an environment that the caller cannot see", async () => {
+  test("a list, of an invisible environment: empty without a statement", async () => {
     const unused = { ...db, batch: () => Promise.reject(new Error("a statement was sent")) };
     const page = { filters: { environment: "live" }, before: null, limit: 10 } as const;
     expect(await listApiKeys(unused, tenantId, ["test"], page)).toEqual({ items: "", next: null });
   });
 
-  test("continues below the last key of a page", async () => {
+  test("a list, its second page: continues below the last key", async () => {
     const page = (before: ApiKeyId | null) => listApiKeys(db, tenantId, BOTH, { filters: {}, before, limit: 4 });
     const first = await page(null);
     expect(first.next).toBe(ids["revoked"] ?? "");

@@ -42,7 +42,7 @@ const untilWithdrawn = async (record: ApiKeyRecord): Promise<void> => {
 };
 const rowsOf = ({ id }: ApiKeyRecord) => db.client`select from api_key_pending_changes where api_key_id = ${id}`;
 
-test("a pending change counts for the key and its descendants, for one second", async () => {
+test("a pending change, of a key: counts for it and its descendants for one second", async () => {
   const { record: parent } = await seedKey(db, tenantId);
   const { record: child } = await seedKey(db, tenantId, {}, parent);
   const { record: grandchild } = await seedKey(db, tenantId, {}, child);
@@ -60,7 +60,7 @@ test("a pending change counts for the key and its descendants, for one second", 
   expect(await pending()).toEqual([false, false, false]);
 });
 
-test("a pending change counts for the session, for its user and for the people of its tenant", async () => {
+test("a pending change, of people: counts for the session, its user and the tenant's people", async () => {
   const of = (name: string) => ({
     user: `usr_${name.padStart(26, "0")}`,
     session: `uss_${name.padStart(26, "0")}`,
@@ -93,7 +93,7 @@ test("a pending change counts for the session, for its user and for the people o
 });
 
 describe("delayWhilePending", () => {
-  test("repeats the look-up until no change is pending, and returns the last result", async () => {
+  test("a look-up, a change pending: repeated until none is", async () => {
     let lookUps = 0;
     expect(
       await delayWhilePending(
@@ -104,7 +104,7 @@ describe("delayWhilePending", () => {
     expect(lookUps).toBe(4);
   });
 
-  test("gives up after a bounded number of look-ups", async () => {
+  test("a look-up, a change always pending: given up after a bounded number", async () => {
     let lookUps = 0;
     expect(
       await delayWhilePending(
@@ -116,7 +116,7 @@ describe("delayWhilePending", () => {
 });
 
 describe("announceWhileWaiting", () => {
-  test("announces a change that waits, and withdraws the announcement at its end", async () => {
+  test("a change, waiting: announced, and withdrawn at its end", async () => {
     const { record } = await seedKey(db, tenantId);
     const change = async (): Promise<string> => {
       while ((await rowsOf(record)).length === 0) await Bun.sleep(5);
@@ -126,7 +126,7 @@ describe("announceWhileWaiting", () => {
     await untilWithdrawn(record);
   });
 
-  test("withdraws the announcement of a change that fails, and throws its error", async () => {
+  test("a change, failing while announced: withdrawn, its error thrown", async () => {
     const { record } = await seedKey(db, tenantId);
     const change = async (): Promise<never> => {
       while ((await rowsOf(record)).length === 0) await Bun.sleep(5);
@@ -136,7 +136,7 @@ describe("announceWhileWaiting", () => {
     await untilWithdrawn(record);
   });
 
-  test("announces nothing for a change that does not wait", async () => {
+  test("a change, not waiting: not announced", async () => {
     const { record } = await seedKey(db, tenantId);
     let statements = 0;
     const counting = {
@@ -150,7 +150,7 @@ describe("announceWhileWaiting", () => {
     expect(statements).toBe(0);
   });
 
-  test("completes the change although its withdrawal never returns", async () => {
+  test("a change, its withdrawal never returning: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     const sent: string[] = [];
     const stuck: TestDb = {
@@ -169,7 +169,7 @@ describe("announceWhileWaiting", () => {
     while (sent.at(-1) !== "withdraw_pending_change") await Bun.sleep(5);
   });
 
-  test("completes the change although announcements fail", async () => {
+  test("a change, its announcements failing: completed", async () => {
     const { record } = await seedKey(db, tenantId);
     let failures = 0;
     const failing = {
@@ -187,7 +187,7 @@ describe("announceWhileWaiting", () => {
   });
 });
 
-test("sweepPendingChanges deletes rows that are at least a minute old", async () => {
+test("sweepPendingChanges, with rows of several ages: deletes those of a minute or more", async () => {
   const { record: old } = await seedKey(db, tenantId);
   const { record: recent } = await seedKey(db, tenantId);
   await insertRow(old, "61 seconds");

@@ -38,13 +38,13 @@ const statuses = ({ parent, child, grandchild }: Awaited<ReturnType<typeof seedL
   Promise.all([parent, child, grandchild].map(async ({ id }) => (await findApiKey(db, tenantId, id))?.status));
 
 describe("the status of a key", () => {
-  test("is revoked for every descendant of a revoked key, and for no ancestor", async () => {
+  test("a descendant, its ancestor revoked: revoked; an ancestor: not", async () => {
     const line = await seedLine();
     await revoke(line.child);
     expect(await statuses(line)).toEqual(["active", "revoked", "revoked"]);
   });
 
-  test("is expired for every descendant of an expired key; revoked wins over expired", async () => {
+  test("a descendant, its ancestor expired: expired; revoked too: revoked", async () => {
     const line = await seedLine();
     await expire(line.parent);
     expect(await statuses(line)).toEqual(["expired", "expired", "expired"]);
@@ -52,7 +52,7 @@ describe("the status of a key", () => {
     expect(await statuses(line)).toEqual(["expired", "revoked", "revoked"]);
   });
 
-  test("is expired at the moment of the expiry, by the database's clock", async () => {
+  test("a key, at the moment of its expiry: expired by the database's clock", async () => {
     const { record } = await seedKey(db, tenantId);
     const statusAt = async (expiresAt: string) => {
       await db.client.unsafe(`update api_keys set expires_at = ${expiresAt} where id = '${record.id}'`);
@@ -62,7 +62,7 @@ describe("the status of a key", () => {
     expect(await statusAt("now() + interval '1 hour'")).toBe("active");
   });
 
-  test("a key whose ancestor is missing is revoked", async () => {
+  test("a key, its ancestor missing: revoked", async () => {
     const { parent, child, grandchild } = await seedLine();
     await db.client`delete from api_keys where id = ${child.id}`;
     expect((await findApiKey(db, tenantId, grandchild.id))?.status).toBe("revoked");

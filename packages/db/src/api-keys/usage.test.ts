@@ -25,8 +25,8 @@ beforeAll(async () => {
 const seed = async () => (await seedKey(db, tenantId)).record.id;
 const minute = (value: number) => new Date(Date.UTC(2026, 0, 1, 0, value));
 
-describe("recordUses", () => {
-  test("keeps the latest use of each key, in any order of the calls", async () => {
+describe("the recorded uses", () => {
+  test("uses, recorded in any order: the latest of each key is kept", async () => {
     const [one, two, unused] = [await seed(), await seed(), await seed()];
     const lastUses = () =>
       Promise.all([one, two, unused].map(async (id) => (await findApiKey(db, tenantId, id))?.lastUsedAt));
@@ -37,7 +37,7 @@ describe("recordUses", () => {
     expect(await lastUses()).toEqual([minute(3), minute(2), null]);
   });
 
-  test("does not deadlock when replicas record the same keys in opposite orders", async () => {
+  test("uses, recorded by replicas in opposite orders: no deadlock", async () => {
     const uses = await Promise.all(
       Array.from({ length: 50 }, async () => ({ tenantId, id: await seed(), usedAt: minute(0) })),
     );

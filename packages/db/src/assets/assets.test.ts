@@ -78,8 +78,8 @@ const eventsOf = async ({ id }: { id: string }) =>
 const claimsOf = async ({ tenantId }: Caller) =>
   (await db.client`select 1 from idempotency_keys where tenant_id = ${tenantId}`).length;
 
-describe("a create", () => {
-  test("writes the asset with its job, its audit event and what the quota counts", async () => {
+describe("the creation of an asset", () => {
+  test("a creation, of an asset with a job: asset, job, event and counters", async () => {
     const caller = await seedCaller(db);
     const asset = { ...assetOf(caller), originalFilename: "a.png", metadata: { a: 1 } };
     const job = jobOf(asset);
@@ -90,7 +90,7 @@ describe("a create", () => {
     expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 1000 });
   });
 
-  test("writes no job for an upload that is waited for, and every field of an import", async () => {
+  test("a creation, of an awaited upload: no job; of an import: every field", async () => {
     const caller = await seedCaller(db);
     const now = new Date();
     const id = newId("ast", now, random);
@@ -101,7 +101,7 @@ describe("a create", () => {
     expect(await jobsOf(asset)).toEqual([]);
   });
 
-  test("writes nothing for a caller that has changed", async () => {
+  test("a creation, its caller changed: nothing written", async () => {
     const caller = await seedCaller(db);
     const asset = assetOf(caller);
     expect(await create({ ...caller, version: caller.version + 1 }, asset, { claim: claimOf("a") })).toEqual({
@@ -114,7 +114,7 @@ describe("a create", () => {
     ]);
   });
 
-  test("is done once for an Idempotency-Key", async () => {
+  test("a creation, repeated with its Idempotency-Key: replayed", async () => {
     const caller = await seedCaller(db);
     const [first, second] = [assetOf(caller), assetOf(caller)];
     expect(await create(caller, first, { claim: claimOf("a", "first") })).toEqual({ kind: "written" });
@@ -124,7 +124,7 @@ describe("a create", () => {
     expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 1000 });
   });
 
-  test("finds each asset of a batch, and none of another tenant or environment", async () => {
+  test("assets, read in a batch: each found, none of another tenant or environment", async () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const assets = await Promise.all([one, two, one].map(({ tenantId }) => seedAsset(db, tenantId)));
     const found = await Promise.all(
@@ -143,7 +143,7 @@ describe("a create", () => {
 });
 
 describe("the quota", () => {
-  test("allows exactly as many assets and bytes, and keeps no claim of a refused create", async () => {
+  test("the quota, exactly reached: allowed; beyond: refused, no claim kept", async () => {
     const caller = await seedCaller(db);
     const quota = { maxAssets: 2, maxBytes: 3000 };
     const over = { kind: "over_quota" } as const;
@@ -167,7 +167,7 @@ describe("the quota", () => {
     expect(await create(caller, sized(2000), { quota })).toEqual({ kind: "written" });
   });
 
-  test("is of each tenant and environment", async () => {
+  test("the quota, of two tenants and environments: counted apart", async () => {
     const caller = await seedCaller(db);
     const { secret } = await seedKey(db, caller.tenantId, { environment: "test", scopes: ["*"] });
     const quota = { maxAssets: 1, maxBytes: 1000 };
@@ -177,7 +177,7 @@ describe("the quota", () => {
     }
   });
 
-  test("is never passed by creates at the same time", async () => {
+  test("the quota, 20 creations at once: not passed", async () => {
     for (const [maxAssets, maxBytes] of [
       [7, 1e9],
       [100, 7999],
@@ -204,7 +204,7 @@ describe("the quota", () => {
 });
 
 describe("the completion of an upload", () => {
-  test("records the file once, with its job", async () => {
+  test("a completion, of an awaited upload: the file once, with its job", async () => {
     const caller = await seedCaller(db);
     const asset = upload(caller);
     await create(caller, asset, { hasJob: false });
@@ -225,7 +225,7 @@ describe("the completion of an upload", () => {
     expect((await eventsOf(asset)).map(({ action }) => action)).toEqual(["asset.created", "asset.uploaded"]);
   });
 
-  test("is replayed, and keeps a claim only when it has written", async () => {
+  test("a completion, repeated with its claim: replayed, and a claim is kept only for a write", async () => {
     const caller = await seedCaller(db);
     const [asset, imported] = [upload(caller), remote(caller)];
     await create(caller, asset, { hasJob: false });
@@ -242,7 +242,7 @@ describe("the completion of an upload", () => {
     expect(await jobsOf(asset)).toHaveLength(1);
   });
 
-  test("finds no asset of another tenant or environment", async () => {
+  test("a completion and a deletion, by another tenant or environment: not found", async () => {
     const [caller, other] = [await seedCaller(db), await seedCaller(db)];
     const asset = upload(caller);
     await create(caller, asset, { hasJob: false });
@@ -255,7 +255,7 @@ describe("the completion of an upload", () => {
   });
 
   test.each(ASSET_STATUSES.filter((status) => status !== "pending_upload"))(
-    "changes nothing of one that is %s",
+    "a completion, of an asset that is %s: nothing changed",
     async (status) => {
       const caller = await seedCaller(db);
       const asset = await seedAsset(db, caller.tenantId, "live", "image", status);
@@ -265,25 +265,28 @@ describe("the completion of an upload", () => {
   );
 });
 
-describe("a deletion", () => {
-  test.each(DELETABLE_ASSET_STATUSES)("of one that is %s", async (status) => {
-    const caller = await seedCaller(db);
-    const asset = await seedAsset(db, caller.tenantId, "live", "image", status);
-    const other = await seedAsset(db, caller.tenantId);
-    const job = jobOf(asset);
-    await db.client`insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+describe("the deletion of an asset", () => {
+  test.each(DELETABLE_ASSET_STATUSES)(
+    "a deletion, of an asset that is %s: its job, counters and event follow",
+    async (status) => {
+      const caller = await seedCaller(db);
+      const asset = await seedAsset(db, caller.tenantId, "live", "image", status);
+      const other = await seedAsset(db, caller.tenantId);
+      const job = jobOf(asset);
+      await db.client`insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
       values (${job.tenantId}, ${job.id}, 'live', ${job.kind}, ${asset.id}, 1, now() - interval '1 second', now())`;
-    const outcome = await remove(caller, asset);
-    expect(outcome).toMatchObject({ kind: "written", asset: { status: "deleted", error: null, version: 2 } });
-    expect(await remove(caller, asset)).toEqual({ ...outcome, kind: "unchanged" } as never);
-    expect([await jobsOf(asset), await meterOf(caller)]).toEqual([[], { assets: 1, bytes: 1000 }]);
-    expect(await eventsOf(asset)).toEqual([{ action: "asset.deleted", actor_id: caller.id }]);
-    expect(await existingAssets(db, [asset, other])).toEqual([
-      { tenantId: other.tenantId, id: other.id, status: "ready" },
-    ]);
-  });
+      const outcome = await remove(caller, asset);
+      expect(outcome).toMatchObject({ kind: "written", asset: { status: "deleted", error: null, version: 2 } });
+      expect(await remove(caller, asset)).toEqual({ ...outcome, kind: "unchanged" } as never);
+      expect([await jobsOf(asset), await meterOf(caller)]).toEqual([[], { assets: 1, bytes: 1000 }]);
+      expect(await eventsOf(asset)).toEqual([{ action: "asset.deleted", actor_id: caller.id }]);
+      expect(await existingAssets(db, [asset, other])).toEqual([
+        { tenantId: other.tenantId, id: other.id, status: "ready" },
+      ]);
+    },
+  );
 
-  test("accepts the expected version alone", async () => {
+  test("a deletion, with expected versions: only those", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId);
     expect(await remove(caller, asset, { versions: ["2"] })).toEqual({ kind: "unchanged", asset });
@@ -292,7 +295,7 @@ describe("a deletion", () => {
     expect(await remove(caller, assetOf(caller))).toEqual({ kind: "not_found" });
   });
 
-  test("is refused while an avatar that is not deleted refers to the asset", async () => {
+  test("a deletion, an avatar referring to the asset: refused until that is deleted", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId);
     const avatar = await seedAvatar(db, caller, { sourceAssetId: asset.id });
@@ -306,7 +309,7 @@ describe("a deletion", () => {
   });
 });
 
-test("a public file is found by its token while the asset is ready", async () => {
+test("a public file, looked up by its token: found while the asset is ready", async () => {
   const caller = await seedCaller(db);
   const [asset, video] = [await seedAsset(db, caller.tenantId), await seedAsset(db, caller.tenantId, "live", "video")];
   await db.client`update assets set public_type = 'image/webp' where id = ${asset.id}`;
@@ -318,7 +321,7 @@ test("a public file is found by its token while the asset is ready", async () =>
   expect(await findPublicAsset(db, asset.publicToken)).toBeNull();
 });
 
-describe("an avatar", () => {
+describe("an avatar and its source", () => {
   const outcomeOf = async (caller: Caller, sourceAssetId: string, claim: Claim | null = null) => {
     const avatar = avatarOf(caller, { sourceAssetId });
     return (await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller), claim)).kind;
@@ -343,7 +346,7 @@ describe("an avatar", () => {
     return ids;
   };
 
-  test("is created from a usable asset of its kind, tenant and environment, alone and in batches", async () => {
+  test("an avatar, created from each kind of source, alone and in batches: only a usable one", async () => {
     const caller = await seedCaller(db);
     const all = await cases(caller);
     for (const [id, outcome] of all) expect([id, await outcomeOf(caller, id)]).toEqual([id, outcome]);
@@ -363,7 +366,7 @@ describe("an avatar", () => {
     expect(jobs).toHaveLength(8);
   });
 
-  test("that was refused can be created with the same Idempotency-Key, and is replayed then", async () => {
+  test("an avatar, refused and repeated with its Idempotency-Key: created, then replayed", async () => {
     const caller = await seedCaller(db);
     const [wrong, right] = [newId("ast", new Date(), random), (await seedAsset(db, caller.tenantId)).id];
     expect(await outcomeOf(caller, wrong, claimOf("a"))).toBe("asset_not_found");
@@ -374,7 +377,7 @@ describe("an avatar", () => {
     expect(await outcomeOf(caller, wrong, claimOf("a"))).toBe("replayed");
   });
 
-  test("gets another source under the same conditions, and any can be cleared", async () => {
+  test("an avatar, with another source: only a usable one; null clears it", async () => {
     const caller = await seedCaller(db);
     for (const [sourceAssetId, outcome] of await cases(caller)) {
       const avatar = await seedAvatar(db, caller);
@@ -394,7 +397,7 @@ describe("an avatar", () => {
     }
   });
 
-  test("that is missing, or in another status or version, is said before its source is", async () => {
+  test("an avatar, missing or in another status: said before its source is checked", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const change = (id: typeof avatar.id, versions: string[] | null) =>

@@ -40,7 +40,7 @@ const check = (page: WrittenPage, shown: readonly AssetRecord[]): void => {
   expect(validate(AssetPage, { data: itemsOf(page), nextCursor: null })).toEqual([]);
 };
 
-test("the JSON of assets equals that of their records, for any content, status and kind", async () => {
+test("the list's JSON, of random assets: that of their records, and its pages end", async () => {
   const caller = await seedCaller(db);
   const all: AssetRecord[] = [];
   for (let at = 0; at < 60; at++) {

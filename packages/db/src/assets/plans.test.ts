@@ -284,7 +284,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
   ],
 ];
 
-test.each(cases)("%s reads no whole table", async (_, work, indexes) => {
+test.each(cases)("the statement for %s, explained: reads no whole table", async (_, work, indexes) => {
   const all = await plansOf(work);
   expect(all.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
   const plan = all.join("\n\n");
@@ -294,7 +294,7 @@ test.each(cases)("%s reads no whole table", async (_, work, indexes) => {
   }
 });
 
-test("a page of assets is read in the order of its index, without a sort", async () => {
+test("a page of assets, explained: the order of its index, no sort", async () => {
   for (const filters of [{}, { status: "ready" }] as const) {
     const [plan = ""] = await plansOf(() =>
       listAssets(db, caller, { filters, before: null, limit: 50 }, "https://example.com"),

@@ -78,7 +78,7 @@ const letExpire = async ({ tenantId, lease }: ClaimedJob) => {
 /** Of each of five tenants. With LONG=1, 3,000 jobs in all. */
 const JOBS = process.env["LONG"] === "1" ? 600 : 150;
 
-test("jobs, of which some are abandoned, finished late or twice: none is lost, none is done twice", async () => {
+test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));
   for (const caller of callers) await seedJobs(caller, JOBS);
   const next = numbers(16);
@@ -151,7 +151,7 @@ test("jobs, of which some are abandoned, finished late or twice: none is lost, n
   expect({ ...left }).toEqual(expected);
 });
 
-test("no more jobs of a tenant run than it has slots, however many claim at once", async () => {
+test("jobs of a tenant, many claims at once: no more run than it has slots", async () => {
   const caller = await seedCaller(db);
   await seedJobs(caller, 100);
   for (let round = 0; round < 10; round++) {
@@ -171,7 +171,7 @@ test("no more jobs of a tenant run than it has slots, however many claim at once
   }
 });
 
-test("an asset is deleted, or an avatar refers to it, and never both", async () => {
+test("an asset, deleted and referred to at once: one of both", async () => {
   const caller = await seedCaller(db);
   const seen = new Set<string>();
   for (let round = 0; round < 200; round++) {
@@ -199,7 +199,7 @@ test("an asset is deleted, or an avatar refers to it, and never both", async () 
   expect([...seen].sort()).toEqual(expect.arrayContaining(["asset_not_usable", "in_use", "written"]));
 });
 
-test("what the quota counts is what there is, after every kind of write at once", async () => {
+test("the quota's counters, after every kind of write at once: what is stored", async () => {
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
   const next = numbers(7);
   const worker = async (name: number) => {

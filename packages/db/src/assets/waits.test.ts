@@ -101,8 +101,8 @@ const markDeleted = async (client: Client, asset: AssetRecord) => {
 const isFree = async (table: "assets" | "jobs" | "asset_meters", column: "id" | "tenant_id", value: string) =>
   (await db.client.unsafe(`select from ${table} where ${column} = '${value}' for update skip locked`)).length === 1;
 
-describe("a create or a change of an avatar", () => {
-  test("that waits for a deletion of its source is refused, and keeps no claim", async () => {
+describe("an avatar that waits for its source", () => {
+  test("an avatar, its source deleted in the wait: refused, no claim kept", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => markDeleted(client, asset),
@@ -120,7 +120,7 @@ describe("a create or a change of an avatar", () => {
     expect(changed).toEqual({ kind: "asset_not_usable" });
   });
 
-  test("waits for a deletion that is rolled back, and is written", async () => {
+  test("an avatar, the deletion of its source rolled back: written", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => lockForDelete(client, asset),
@@ -129,7 +129,7 @@ describe("a create or a change of an avatar", () => {
     expect(outcome).toEqual({ kind: "written" });
   });
 
-  test("is stale when its caller has expired during the wait", async () => {
+  test("an avatar, its caller expired in the wait: stale", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     await expireSoon(caller);
@@ -143,7 +143,7 @@ describe("a create or a change of an avatar", () => {
     expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
-  test("locks the sources of a batch in their order", async () => {
+  test("a batch of avatars, its sources: locked in their order", async () => {
     const { caller, asset: first } = await seed();
     const second = await seedAsset(db, caller.tenantId);
     const together = inOneBatch(db);
@@ -158,7 +158,7 @@ describe("a create or a change of an avatar", () => {
     expect(outcomes).toEqual([{ kind: "written" }, { kind: "written" }]);
   });
 
-  test("locks its source before the avatar", async () => {
+  test("a change of an avatar, its source locked: waits without the avatar's lock", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     await whileWaiting(
@@ -170,7 +170,7 @@ describe("a create or a change of an avatar", () => {
     );
   });
 
-  test("neither waits for the worker, nor makes it wait", async () => {
+  test("an avatar, beside a worker on its source: neither waits for the other", async () => {
     const { caller, asset } = await seedJob();
     const job = (await claim("a")) as ClaimedJob;
     const worked = await besides(
@@ -186,8 +186,8 @@ describe("a create or a change of an avatar", () => {
   });
 });
 
-describe("a deletion", () => {
-  test("that waits for an avatar that begins to refer to the asset is refused", async () => {
+describe("a deletion that waits", () => {
+  test("a deletion, an avatar referring to the asset in the wait: refused", async () => {
     const { caller, asset } = await seed();
     const { id } = await seedAvatar(db, caller);
     const outcome = await whileWaiting(
@@ -200,7 +200,7 @@ describe("a deletion", () => {
     expect(outcome).toEqual({ kind: "in_use" });
   });
 
-  test("that waits for another one finds the asset deleted", async () => {
+  test("a deletion, another deletion in the wait: finds the asset deleted", async () => {
     const { caller, asset } = await seed();
     const outcome = await whileWaiting(
       (client) => markDeleted(client, asset),
@@ -209,7 +209,7 @@ describe("a deletion", () => {
     expect(outcome).toMatchObject({ kind: "unchanged", asset: { status: "deleted" } });
   });
 
-  test("is stale when its caller has expired during the wait, as is a completion", async () => {
+  test("a deletion and a completion, the caller expired in the wait: stale", async () => {
     const caller = await seedCaller(db);
     const asset = await seedAsset(db, caller.tenantId, "live", "image", "pending_upload");
     await expireSoon(caller);
@@ -224,7 +224,7 @@ describe("a deletion", () => {
     expect(await findAsset(db, caller, asset.id)).toEqual(asset);
   });
 
-  test("and the end of a job lock the asset before the job", async () => {
+  test("a deletion and the end of a job, at once: lock the asset before the job", async () => {
     const { caller, asset } = await seedJob();
     const job = (await claim("b")) as ClaimedJob;
     const free: boolean[] = [];
@@ -243,8 +243,8 @@ describe("a deletion", () => {
   });
 });
 
-describe("a create of an asset", () => {
-  test("that waits for the meter finds the quota reached", async () => {
+describe("the creation of an asset that waits", () => {
+  test("a creation, the quota reached in the wait: over quota, no claim kept", async () => {
     const { caller } = await seed();
     const asset = assetOf(caller);
     const outcome = await whileWaiting(
@@ -255,7 +255,7 @@ describe("a create of an asset", () => {
     expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
-  test("that waits for the first meter of its tenant counts beside the other", async () => {
+  test("a creation, the tenant's first meter written in the wait: counts beside it", async () => {
     const caller = await seedCaller(db);
     const asset = assetOf(caller);
     const outcome = await whileWaiting(
@@ -265,7 +265,7 @@ describe("a create of an asset", () => {
     expect(outcome).toEqual({ kind: "over_quota" });
   });
 
-  test("is stale when its caller has expired during the wait", async () => {
+  test("a creation, its caller expired in the wait: stale", async () => {
     const { caller } = await seed();
     const asset = assetOf(caller);
     await expireSoon(caller);
@@ -281,8 +281,8 @@ describe("a create of an asset", () => {
   });
 });
 
-describe("a claim of a job", () => {
-  test("waits for no job and no slot that another one has locked", async () => {
+describe("the claim of a job", () => {
+  test("a claim, jobs or slots locked: waits for none", async () => {
     const { caller } = await seedJob();
     const { tenantId } = caller;
     const none = await besides(
@@ -302,7 +302,7 @@ describe("a claim of a job", () => {
     expect(await claim("f")).not.toBeNull();
   });
 
-  test("that waits for the first slots of its tenant takes one of the others", async () => {
+  test("a claim, the tenant's first slots written in the wait: takes another", async () => {
     const { caller } = await seedJob();
     const job = await whileWaiting(
       async (client) => {

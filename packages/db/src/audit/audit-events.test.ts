@@ -58,7 +58,7 @@ const list = async (environment: Environment, filters: Filters = {}) => {
   return itemsOf<AuditEvent>(page).map(({ action, targetId }) => `${action} ${targetId}`);
 };
 
-test("auditEvent names the actor and its credential, or neither for the operator", () => {
+test("auditEvent, of a key and of the operator: the actor with its credential, or neither", () => {
   const target = { tenantId, environment: "test", id: "key_x" } as const;
   const origin = originOf(caller);
   const event = auditEvent("api_key.updated", target, origin, ["name"]);
@@ -78,7 +78,7 @@ test("auditEvent names the actor and its credential, or neither for the operator
 });
 
 describe("listAuditEvents", () => {
-  test("shows a live key the events in live, and those of keys in test", async () => {
+  test("a list, for a live key: events in live, and of keys in test", async () => {
     expect(await list("live")).toEqual([
       "avatar.deleted ava_live",
       "api_key.revoked key_live",
@@ -87,7 +87,7 @@ describe("listAuditEvents", () => {
     ]);
   });
 
-  test("shows a test key only the events in test", async () => {
+  test("a list, for a test key: events in test only", async () => {
     expect(await list("test")).toEqual(["api_key.created key_test", "avatar.created ava_test"]);
     expect(await list("test", { targetId: "key_live" })).toEqual([]);
   });
@@ -100,11 +100,11 @@ describe("listAuditEvents", () => {
     [{ targetId: "ava_test" }, []],
     [{ action: "api_key.rotated" }, []],
   ];
-  test.each(filters)("filters by %j", async (filter, expected) => {
+  test.each(filters)("a list, filtered by %j: the matching events", async (filter, expected) => {
     expect(await list("live", filter)).toEqual(expected);
   });
 
-  test("filters by the credential of the actor, together with each other filter", async () => {
+  test("a list, filtered by credential and another filter: both hold", async () => {
     const by = { actorKeyId: caller.credentialKeyId };
     expect(await list("live", by)).toHaveLength(3);
     expect(await list("live", { ...by, targetId: "ava_live" })).toHaveLength(2);
@@ -113,7 +113,7 @@ describe("listAuditEvents", () => {
     expect(Object.keys(AUDIT_EVENT_LIST.filters.properties).sort()).toEqual(["action", "actorKeyId", "targetId"]);
   });
 
-  test("continues below the last event of a page", async () => {
+  test("a list, its second page: continues below the last event", async () => {
     const page = (before: AuditEventId | null) =>
       listAuditEvents(db, { tenantId, environment: "live" }, { filters: {}, before, limit: 3 });
     const first = await page(null);

@@ -38,7 +38,7 @@ const eventsOf = (avatar: AvatarRecord) => db.client`
   select action, changed_fields, actor_id, created_at from audit_events where target_id = ${avatar.id} order by id`;
 
 describe("findAvatar", () => {
-  test("returns the avatar as it was written", async () => {
+  test("an avatar, found: as written", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller, {
       sourceAssetId: (await seedAsset(db, caller.tenantId)).id,
@@ -48,7 +48,7 @@ describe("findAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
-  test("finds each avatar of a batch, and none of another tenant or environment", async () => {
+  test("avatars, found in a batch: each, none of another tenant or environment", async () => {
     const [one, two] = [await seedCaller(db), await seedCaller(db)];
     const avatars = await Promise.all(
       Array.from({ length: 6 }, (_, index) => seedAvatar(db, index % 2 ? one : two, { metadata: { index } })),
@@ -65,7 +65,7 @@ describe("findAvatar", () => {
 });
 
 describe("updateAvatar", () => {
-  test("changes every field, and names the changed fields in their order", async () => {
+  test("a change, of every field: names the changed fields in their order", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     // In another order than that of the event.
@@ -99,7 +99,7 @@ describe("updateAvatar", () => {
     });
   });
 
-  test("names only the fields whose values differ, and can clear a field", async () => {
+  test("a change, some values equal or null: names only the fields that differ", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller, {
       sourceAssetId: (await seedAsset(db, caller.tenantId)).id,
@@ -111,7 +111,7 @@ describe("updateAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ sourceAssetId: null, version: 2 });
   });
 
-  test("records a deletion as such", async () => {
+  test("a change to deleted, recorded: as avatar.deleted", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     expect(await update(avatar, { status: "deleted" }, caller)).toMatchObject({ avatar: { status: "deleted" } });
@@ -121,7 +121,7 @@ describe("updateAvatar", () => {
   test.each([
     ["another version", { versions: ["2", "3"], statuses: ["draft"] }],
     ["another status", { versions: ["1"], statuses: ["ready", "failed"] }],
-  ] as const)("writes nothing when the avatar has %s, and returns it", async (_, provided) => {
+  ] as const)("a change, the avatar with %s: not written, the avatar is returned", async (_, provided) => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const accepted = { ...provided, jobId: newJobId() };
@@ -130,7 +130,7 @@ describe("updateAvatar", () => {
     expect(await eventsOf(avatar)).toHaveLength(1);
   });
 
-  test("finds no avatar of another tenant or environment, and none of an unknown id", async () => {
+  test("a change, of another tenant, environment or an unknown id: not found", async () => {
     const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
     const avatar = await seedAvatar(db, caller);
     const notFound = { kind: "not_found" } as const;
@@ -140,7 +140,7 @@ describe("updateAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
-  test("writes nothing when the caller was revoked", async () => {
+  test("a change, its caller revoked: not written", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     await db.client`update api_keys set revoked_at = now() where id = ${caller.id}`;
@@ -148,7 +148,7 @@ describe("updateAvatar", () => {
     expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
   });
 
-  test("of several at once with one version, one is written", async () => {
+  test("changes, eight at once with one version: one written", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const provided = { ...inStatus("draft"), versions: ["1"] };
@@ -161,7 +161,7 @@ describe("updateAvatar", () => {
     expect(outcomes.filter(({ kind }) => kind === "unchanged")).toHaveLength(7);
   });
 
-  test("that waits for another change is compared with what that one wrote", async () => {
+  test("a change, waiting for another: compared with what that one wrote", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
     const other = session(database.url);
@@ -179,7 +179,7 @@ describe("updateAvatar", () => {
   });
 });
 
-test("listAvatars shows the newest of the owner, filters by status and kind, and hides deleted ones", async () => {
+test("listAvatars, filtered by status and kind: the owner's newest, without deleted ones", async () => {
   const caller = await seedCaller(db);
   const other = await seedCaller(db);
   await seedAvatar(db, other);

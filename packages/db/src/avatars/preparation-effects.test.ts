@@ -68,7 +68,7 @@ const all = (Object.keys(CHANGE_EFFECTS) as PreparationChange[]).flatMap((change
   ]),
 );
 
-test.each(all)("%s of an avatar that is %s: %s", async (change, status, effect) => {
+test.each(all)("the change %s, of an avatar that is %s: %s", async (change, status, effect) => {
   const avatar = await seed(status);
   const jobs = await jobsOf(avatar);
   const jobId = newJobId();
@@ -111,27 +111,33 @@ test.each(all)("%s of an avatar that is %s: %s", async (change, status, effect) 
   expect(fields).toEqual(names.filter((name) => now[name] !== avatar[name]));
 });
 
-describe("nothing starts", () => {
-  test.each(AVATAR_STATUSES)("when the value of an avatar that is %s does not differ", async (status) => {
-    const avatar = await seed(status);
-    const jobs = await jobsOf(avatar);
-    const { kind } = await update(avatar, { sourceAssetId: served, modelId: avatar.modelId, displayName: "y" });
-    expect(kind).toBe(status === "deleted" ? "unchanged" : "written");
-    expect(await jobsOf(avatar)).toEqual(jobs);
-    expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ status, generation: avatar.generation });
-  });
+describe("a change that starts no preparation", () => {
+  test.each(AVATAR_STATUSES)(
+    "a change, values of an avatar that is %s unchanged: no preparation starts",
+    async (status) => {
+      const avatar = await seed(status);
+      const jobs = await jobsOf(avatar);
+      const { kind } = await update(avatar, { sourceAssetId: served, modelId: avatar.modelId, displayName: "y" });
+      expect(kind).toBe(status === "deleted" ? "unchanged" : "written");
+      expect(await jobsOf(avatar)).toEqual(jobs);
+      expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ status, generation: avatar.generation });
+    },
+  );
 
-  test.each(["draft", "ready", "failed", "disabled"] as const)("without a source: %s", async (status) => {
-    const avatar = await seed(status);
-    await update(avatar, { sourceAssetId: null });
-    await update(avatar, { modelId: "other" });
-    const now = (await findAvatar(db, caller, avatar.id)) as AvatarRecord;
-    expect(now).toMatchObject({ status, modelId: "other", sourceAssetId: null, generation: avatar.generation });
-    expect(await prepare(now)).toEqual({ kind: "no_source", avatar: now });
-    expect([await findAvatar(db, caller, avatar.id), await jobsOf(avatar)]).toEqual([now, []]);
-  });
+  test.each(["draft", "ready", "failed", "disabled"] as const)(
+    "a change, without a source in status %s: no preparation starts",
+    async (status) => {
+      const avatar = await seed(status);
+      await update(avatar, { sourceAssetId: null });
+      await update(avatar, { modelId: "other" });
+      const now = (await findAvatar(db, caller, avatar.id)) as AvatarRecord;
+      expect(now).toMatchObject({ status, modelId: "other", sourceAssetId: null, generation: avatar.generation });
+      expect(await prepare(now)).toEqual({ kind: "no_source", avatar: now });
+      expect([await findAvatar(db, caller, avatar.id), await jobsOf(avatar)]).toEqual([now, []]);
+    },
+  );
 
-  test("when another version is to be prepared, or there is no avatar", async () => {
+  test("a preparation, of another version or a missing avatar: does not start", async () => {
     const avatar = await seed("failed");
     expect(await prepare({ ...avatar, version: avatar.version + 1 })).toEqual({ kind: "unchanged", avatar });
     expect(await prepare({ ...avatar, id: "ava_01h455vb4pex5vsknk084sn02q" })).toEqual({ kind: "not_found" });
@@ -154,7 +160,7 @@ describe("the swap of a source", () => {
   };
 
   test.each(["ready", "disabled"] as const)(
-    "of an avatar that is %s: the old one is served until the new one is ready",
+    "a swap, of an avatar that is %s: the old source is served until the new one is ready",
     async (status) => {
       const avatar = await seed(status);
       await update(avatar, { sourceAssetId: other });
@@ -170,7 +176,7 @@ describe("the swap of a source", () => {
     },
   );
 
-  test("is replaced by another one, whose job is the only one", async () => {
+  test("a swap, replaced by another: its job is the only one", async () => {
     const avatar = await seed("ready");
     const third = (await seedAsset(db, caller.tenantId)).id;
     await update(avatar, { sourceAssetId: other });
@@ -194,7 +200,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ sourceAssetId: third, cacheVersion: 2 });
   });
 
-  test("is taken back by null, and a late job changes nothing", async () => {
+  test("a swap, taken back by null: a late job changes nothing", async () => {
     const avatar = await seed("ready");
     await update(avatar, { sourceAssetId: other });
     const late = await holdPreparation(db, avatar, "late");
@@ -206,7 +212,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ ...expected, cacheVersion: 1 } as never);
   });
 
-  test("is taken back by the source that is served, which is prepared again for the latest model", async () => {
+  test("a swap, taken back by the served source: that is prepared again for the latest model", async () => {
     const avatar = await seed("ready");
     await update(avatar, { modelId: "other" });
     await update(avatar, { sourceAssetId: other });
@@ -221,7 +227,7 @@ describe("the swap of a source", () => {
     expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ ...expected, cacheVersion: 2 } as never);
   });
 
-  test("to the served source does not end its preparation for another model", async () => {
+  test("the served source, set again during its preparation for a model: the preparation goes on", async () => {
     const avatar = await seed("ready");
     await update(avatar, { modelId: "other" });
     await update(avatar, { sourceAssetId: served, modelId: "other" });
@@ -231,7 +237,7 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toEqual([]);
   });
 
-  test("with another model, back to the served source: it is prepared for the model", async () => {
+  test("a swap, back to the served source with another model: prepared for the model", async () => {
     const avatar = await seed("ready");
     await update(avatar, { sourceAssetId: other });
     await update(avatar, { sourceAssetId: served, modelId: "other" });
@@ -239,7 +245,7 @@ describe("the swap of a source", () => {
     expect(await jobsOf(avatar)).toMatchObject([{ generation: 3 }]);
   });
 
-  test("keeps its asset from being deleted, until it is taken back", async () => {
+  test("a swap, its asset deleted: refused until the swap is taken back", async () => {
     const avatar = await seed("ready");
     const asset = await seedAsset(db, caller.tenantId);
     const remove = async () => (await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).kind;

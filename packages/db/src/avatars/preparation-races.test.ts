@@ -68,7 +68,7 @@ const checkAvatar = async (caller: Caller, avatar: AvatarRecord): Promise<void> 
   if (now.status !== "ready" && now.status !== "disabled") expect(now.pendingSourceAssetId).toBeNull();
 };
 
-test("two ends of a preparation and a deletion: the avatar is deleted, and at most one has ended it before", async () => {
+test("two ends of a preparation and a deletion, at once: deleted, at most one end before", async () => {
   const caller = await seedCaller(db);
   const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
   const seen = new Set<string>();
@@ -96,7 +96,7 @@ test("two ends of a preparation and a deletion: the avatar is deleted, and at mo
   expect(seen.size).toBeGreaterThanOrEqual(2);
 });
 
-test("the end of a preparation and a change of the source: the avatar shows what was prepared", async () => {
+test("the end of a preparation and a new source, at once: shows what was prepared", async () => {
   const caller = await seedCaller(db);
   const [first, second] = [await seedAsset(db, caller.tenantId), await seedAsset(db, caller.tenantId)];
   const seen = new Set<string>();
@@ -126,7 +126,7 @@ test("the end of a preparation and a change of the source: the avatar shows what
   expect(seen.size).toBeGreaterThanOrEqual(4);
 });
 
-test("several that prepare at once: one is written, and there is one job", async () => {
+test("several requests to prepare, at once: one written, one job", async () => {
   const caller = await seedCaller(db);
   const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
   for (let round = 0; round < ROUNDS; round++) {
@@ -143,7 +143,7 @@ test("several that prepare at once: one is written, and there is one job", async
   }
 });
 
-test("an asset is deleted, or an avatar serves it, prepares it, or is to serve it, and never both", async () => {
+test("an asset, deleted and served or prepared at once: one of both", async () => {
   const caller = await seedCaller(db);
   const first = await seedAsset(db, caller.tenantId);
   const seen = new Set<string>();
@@ -169,7 +169,7 @@ test("an asset is deleted, or an avatar serves it, prepares it, or is to serve i
   expect([...seen].sort()).toEqual(["asset_not_usable", "in_use", "written"]);
 });
 
-test("workers, changes and deletions at random: every avatar comes to rest, served or not", async () => {
+test("workers, changes and deletions, at random: every avatar comes to rest", async () => {
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
   const sources = new Map<string, string[]>();
   for (const { tenantId } of callers) {
@@ -247,7 +247,7 @@ test("workers, changes and deletions at random: every avatar comes to rest, serv
   }
 });
 
-test("the end of a preparation, a change and a retry lock the avatar before its job", async () => {
+test("the end of a preparation, a change and a retry: lock the avatar before its job", async () => {
   const caller = await seedCaller(db);
   const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
   const holder = session(database.url);

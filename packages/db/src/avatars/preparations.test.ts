@@ -72,7 +72,7 @@ const eventsOf = async ({ id }: AvatarRecord) =>
   }));
 
 describe("a preparation", () => {
-  test("starts with the avatar and its asset, and ends with a served avatar", async () => {
+  test("a preparation, started and finished: a served avatar", async () => {
     const { asset, avatar } = await seed();
     const job = await claimed();
     expect(job).toMatchObject({ kind: "prepare_avatar", targetId: avatar.id, generation: 1, attempts: 1 });
@@ -93,7 +93,7 @@ describe("a preparation", () => {
     expect(await startPreparation(db, job)).toEqual({ kind: "gone" });
   });
 
-  test("fails a new avatar, which can be prepared again", async () => {
+  test("a preparation, failing for a new avatar: failed, and can be prepared again", async () => {
     const { avatar } = await seed();
     expect(await finish(await claimed(), FAILED_RESULT)).toBe("finished");
     const { kind: _, ...said } = FAILED_RESULT;
@@ -106,22 +106,25 @@ describe("a preparation", () => {
     expect(await find(avatar)).toMatchObject({ status: "ready", error: null, generation: 2, cacheVersion: 1 });
   });
 
-  test.each(["ready", "disabled"] as const)("that fails leaves one that is %s with what it serves", async (status) => {
-    const { asset } = await seed();
-    await db.client`delete from jobs`;
-    const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId: asset.id });
-    const other = await seedAsset(db, caller.tenantId);
-    const change = { sourceAssetId: other.id };
-    await updateAvatar(db, avatar.id, change, inStatus(status), caller, originOf(caller));
-    const job = await claimed();
-    expect(await startPreparation(db, job)).toMatchObject({ sourceAssetId: other.id, asset: other });
-    expect(await finish(job, FAILED_RESULT)).toBe("finished");
-    const { kind: _, ...said } = FAILED_RESULT;
-    const now = await find(avatar);
-    expect(now).toEqual({ ...avatar, ...said, generation: 2, version: avatar.version + 2, updatedAt: now.updatedAt });
-  });
+  test.each(["ready", "disabled"] as const)(
+    "a preparation, failing for one that is %s: it keeps what it serves",
+    async (status) => {
+      const { asset } = await seed();
+      await db.client`delete from jobs`;
+      const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId: asset.id });
+      const other = await seedAsset(db, caller.tenantId);
+      const change = { sourceAssetId: other.id };
+      await updateAvatar(db, avatar.id, change, inStatus(status), caller, originOf(caller));
+      const job = await claimed();
+      expect(await startPreparation(db, job)).toMatchObject({ sourceAssetId: other.id, asset: other });
+      expect(await finish(job, FAILED_RESULT)).toBe("finished");
+      const { kind: _, ...said } = FAILED_RESULT;
+      const now = await find(avatar);
+      expect(now).toEqual({ ...avatar, ...said, generation: 2, version: avatar.version + 2, updatedAt: now.updatedAt });
+    },
+  );
 
-  test("keeps the text of its checks", async () => {
+  test("the checks of a preparation, with unusual text and numbers: stored as they are", async () => {
     const { avatar } = await seed();
     const measured = [0.1, -0.5, 1e21, 5e-324, null];
     const detail = `{"a",\\ 'é' 😀 ${"x".repeat(480)}`;
@@ -135,7 +138,7 @@ describe("a preparation", () => {
   });
 });
 
-describe("a job of a preparation that comes too late", () => {
+describe("a job that comes too late", () => {
   const ends: [string, (job: ClaimedJob) => Promise<unknown>, unknown][] = [
     ["starting", (job) => startPreparation(db, job), { kind: "gone" }],
     ["finishing", (job) => finish(job), "lost"],
@@ -144,7 +147,7 @@ describe("a job of a preparation that comes too late", () => {
     ["giving up", (job) => retry(job, 1), "lost"],
     ["being handed back", (job) => retry(job, null), "lost"],
   ];
-  test.each(ends)("changes nothing of a deleted avatar by %s, and frees its slot", async (_, end, outcome) => {
+  test.each(ends)("a late job of a deleted avatar, %s: no effect, its slot is freed", async (_, end, outcome) => {
     const { avatar } = await seed();
     const job = await claimed();
     await remove(avatar);
@@ -156,7 +159,7 @@ describe("a job of a preparation that comes too late", () => {
     expect([await find(avatar), await jobsLeft(), await takenSlots()]).toEqual([deleted, 0, 0]);
   });
 
-  test.each(ends)("changes nothing of a newer generation by %s", async (_, end, outcome) => {
+  test.each(ends)("a late job of an older generation, %s: no effect", async (_, end, outcome) => {
     const { avatar } = await seed();
     const job = await claimed();
     await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("preprocessing"), caller, originOf(caller));
@@ -167,7 +170,7 @@ describe("a job of a preparation that comes too late", () => {
     expect(await finish(await claimed())).toBe("finished");
   });
 
-  test.each(ends)("changes nothing after another worker has claimed it by %s", async (_, end, outcome) => {
+  test.each(ends)("a late job claimed by another worker, %s: no effect", async (_, end, outcome) => {
     const { avatar } = await seed();
     const job = await claimed();
     await db.client`update jobs set leased_until = now() - interval '1 second'`;
@@ -181,7 +184,7 @@ describe("a job of a preparation that comes too late", () => {
   test.each([
     ["deleted", "status = 'deleted'"],
     ["of another generation", "generation = 7"],
-  ])("is removed although a replica of another version has left it: %s", async (_, change) => {
+  ])("a job, left by a replica of another version, its avatar %s: removed", async (_, change) => {
     const { avatar } = await seed();
     await db.client.unsafe(`update avatars set ${change} where id = '${avatar.id}'`);
     const now = await find(avatar);
@@ -195,9 +198,9 @@ describe("a job of a preparation that comes too late", () => {
   });
 });
 
-describe("an asset", () => {
+describe("the asset of a preparation", () => {
   test.each(["pending_upload", "uploaded", "processing"] as const)(
-    "that is %s is waited for, and waiting is no attempt",
+    "an asset, %s: waited for, without using an attempt",
     async (status) => {
       const { asset, avatar } = await seed({}, status);
       const job = await claimed();
@@ -224,7 +227,7 @@ describe("an asset", () => {
     },
   );
 
-  test("that has failed fails the avatar, with its detail", async () => {
+  test("an asset, failed: the avatar fails with its detail", async () => {
     const { asset, avatar } = await seed({}, "processing");
     await db.client`
       update assets set status = 'failed', error_code = 'not_decodable', error_detail = 'The file is cut off.' where id = ${asset.id}`;
@@ -232,16 +235,19 @@ describe("an asset", () => {
     expect(await startPreparation(db, await claimed())).toEqual({ kind: "asset_failed", avatar, detail });
   });
 
-  test.each(["deleted", "missing", "of another environment"])("that is %s does not exist", async (which) => {
-    const { asset, avatar } = await seed();
-    if (which === "deleted") await db.client`update assets set status = 'deleted' where id = ${asset.id}`;
-    else if (which === "missing") await db.client`delete from assets where id = ${asset.id}`;
-    else await db.client`update assets set environment = 'test' where id = ${asset.id}`;
-    const started = { kind: "started", avatar, sourceAssetId: asset.id, asset: null } as const;
-    expect(await startPreparation(db, await claimed())).toEqual(started);
-  });
+  test.each(["deleted", "missing", "of another environment"])(
+    "an asset, %s: does not exist for the preparation",
+    async (which) => {
+      const { asset, avatar } = await seed();
+      if (which === "deleted") await db.client`update assets set status = 'deleted' where id = ${asset.id}`;
+      else if (which === "missing") await db.client`delete from assets where id = ${asset.id}`;
+      else await db.client`update assets set environment = 'test' where id = ${asset.id}`;
+      const started = { kind: "started", avatar, sourceAssetId: asset.id, asset: null } as const;
+      expect(await startPreparation(db, await claimed())).toEqual(started);
+    },
+  );
 
-  test("that a replica of another version has taken away fails the avatar", async () => {
+  test("an asset, taken away by a replica of another version: the avatar fails", async () => {
     const { avatar } = await seed();
     await db.client`update avatars set source_asset_id = null where id = ${avatar.id}`;
     expect(await startPreparation(db, await claimed())).toMatchObject({
@@ -258,7 +264,7 @@ describe("a test asset", () => {
     return callerOf(db, secret.keyId);
   };
 
-  test("can be the source of an image and of a video in test, in a create and in a change", async () => {
+  test("a test asset, for image and video in test: prepared", async () => {
     const by = await testCaller();
     for (const sourceKind of ["image", "video"] as const) {
       const avatar = await seedAvatar(db, by, { sourceAssetId: SOURCE, sourceKind });
@@ -273,7 +279,7 @@ describe("a test asset", () => {
     }
   });
 
-  test.each([SOURCE, "ast_testing", "ast_test"])("%s is not found in live", async (sourceAssetId) => {
+  test.each([SOURCE, "ast_testing", "ast_test"])("a test asset's id, %s in live: not found", async (sourceAssetId) => {
     const avatar = avatarOf(caller, { sourceAssetId });
     const outcome = await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller));
     expect(outcome).toEqual({ kind: "asset_not_found" });
@@ -283,16 +289,19 @@ describe("a test asset", () => {
     expect(await jobsLeft()).toBe(0);
   });
 
-  test.each(["ast_testing", "ast_test", "xast_test_ready"])("%s is no test asset", async (sourceAssetId) => {
-    const by = await testCaller();
-    const avatar = avatarOf(by, { sourceAssetId });
-    const outcome = await insertAvatar(db, avatar, preparationOf(avatar), by, originOf(by));
-    expect(outcome).toEqual({ kind: "asset_not_found" });
-  });
+  test.each(["ast_testing", "ast_test", "xast_test_ready"])(
+    "an id, %s in test: not a test asset",
+    async (sourceAssetId) => {
+      const by = await testCaller();
+      const avatar = avatarOf(by, { sourceAssetId });
+      const outcome = await insertAvatar(db, avatar, preparationOf(avatar), by, originOf(by));
+      expect(outcome).toEqual({ kind: "asset_not_found" });
+    },
+  );
 });
 
-describe("a retry", () => {
-  test("is one of as many as there are attempts; then the avatar fails, without checks", async () => {
+describe("the retry of a preparation", () => {
+  test("a retry, after the last attempt: the avatar fails without checks", async () => {
     const { avatar } = await seed();
     for (let attempt = 1; attempt < 3; attempt++) {
       const job = await claimed();
@@ -315,7 +324,7 @@ describe("a retry", () => {
     ]);
   });
 
-  test("that is the last leaves an avatar that is ready with what it serves", async () => {
+  test("a retry, after the last attempt of a ready avatar: it keeps what it serves", async () => {
     const { asset } = await seed();
     await db.client`delete from jobs`;
     const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: asset.id });
@@ -331,7 +340,7 @@ describe("a retry", () => {
   });
 });
 
-test("a POST with an Idempotency-Key prepares once, and keeps no claim of what it refuses", async () => {
+test("a preparation, repeated with its Idempotency-Key: once, and no claim of a refusal", async () => {
   const { avatar } = await seed();
   const prepare = (version: number, key: string) =>
     prepareAvatar(db, avatar.id, version, newJobId(), caller, originOf(caller), {

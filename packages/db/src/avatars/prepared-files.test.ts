@@ -35,7 +35,7 @@ const finish = async (result?: PreparationResult) => {
   expect(await finishPreparation(db, job, result ?? readyResult(job.generation), operatorOrigin())).toBe("finished");
 };
 
-test("the files that are needed are those that an avatar serves, and the latest while they are prepared", async () => {
+test("prepared files, of several generations: needed are those served and the latest", async () => {
   const ask = async (by = avatar.tenantId, age = "2 hours") => {
     await db.client`update avatars set updated_at = now() - ${age}::interval where id = ${avatar.id}`;
     const all = [1, 2, 3, 11, 12].map((generation) => ({ tenantId: by, id: avatar.id, generation }));
@@ -63,7 +63,7 @@ test("the files that are needed are those that an avatar serves, and the latest 
   expect(await ask()).toEqual([]);
 });
 
-test("a preview is found by its token, in every status but deleted", async () => {
+test("a preview, looked up by its token: found in every status but deleted", async () => {
   const result = readyResult(1);
   await finish(result);
   const token = result.previewToken ?? "";

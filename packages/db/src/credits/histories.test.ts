@@ -157,7 +157,7 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
   same(await world.counters());
 };
 
-test("every answer and every counter is that of the model", async () => {
+test("a random history, beside a model: the same outcomes and counters", async () => {
   const history = fc.record({
     keys,
     grants: fc.tuple(fc.nat({ max: 400_000 }), fc.nat({ max: 400_000 })),

@@ -75,15 +75,15 @@ const findingsAfter = async (change: string): Promise<string[]> => {
     });
 };
 
-describe("drift", () => {
-  test("is not found after grants, voids, sessions of three keys, refunds and sweeps", async () => {
+describe("the drift of credits", () => {
+  test("no drift, after every kind of movement: no finding", async () => {
     expect(await findingsAfter("select 1")).toEqual([]);
     for (const id of await listTenantIds(database.db, null, 10)) {
       expect(await findCreditDrift(database.db, id, 10)).toEqual([]);
     }
   });
 
-  test.each(["granted", "forfeited", "settled", "reserved"])("of %s of the account is found", async (counter) => {
+  test.each(["granted", "forfeited", "settled", "reserved"])("drift, of %s of the account: found", async (counter) => {
     const findings = await findingsAfter(
       `update credit_accounts set ${counter} = ${counter} + 1 where tenant_id = '${tenantId}' and environment = 'live'`,
     );
@@ -91,14 +91,14 @@ describe("drift", () => {
     expect(findings).toHaveLength(counter === "reserved" ? 2 : 1);
   });
 
-  test("of an account below 0 is found", async () => {
+  test("drift, of an account below 0: found", async () => {
     const findings = await findingsAfter(
       `update credit_accounts set forfeited = granted + 1 where tenant_id = '${tenantId}' and environment = 'live'`,
     );
     expect(findings.map((line) => line.split(" ")[0])).toEqual(["account_available", "account_replay"]);
   });
 
-  test("of the meter of a key is found, and of its ancestor", async () => {
+  test("drift, of a key's and an ancestor's meter: found", async () => {
     expect(await findingsAfter(`update api_key_meters set settled = 5 where api_key_id = '${childId}'`)).toEqual([
       `meter_replay ${childId} settled ${3 * PRICE} 5`,
     ]);
@@ -144,7 +144,7 @@ describe("drift", () => {
     expect(findings[0]).toMatch(new RegExp(`^entry_audit ent_[a-z0-9]+ ${kind} an audit event none$`));
   });
 
-  test("of a session that was settled twice, or never, is found", async () => {
+  test("drift, of a session settled twice or never: found", async () => {
     const copy = (kind: string, id: string) => `insert into credit_entries
       select tenant_id, 'ent_01h455vb4pex5vsknk084sn02q', environment, kind, amount, session_id, api_key_id, null, request_id, created_at
       from credit_entries where session_id = '${id}' and kind = '${kind}'`;
@@ -161,7 +161,7 @@ describe("drift", () => {
     expect(await findingsAfter(copy("adjust", charged))).not.toEqual([]);
   });
 
-  test("of a session that is closed without entries, open with them, or used too much is found", async () => {
+  test("drift, of a session closed without entries, open with them, or overused: found", async () => {
     const closed = await findingsAfter(
       `update usage_sessions set status = 'failed', ended_at = now() where id = '${open}'`,
     );
@@ -179,14 +179,14 @@ describe("drift", () => {
     );
   });
 
-  test("of the keys that a session is charged to is found", async () => {
+  test("drift, of the keys that a session is charged to: found", async () => {
     expect(await findingsAfter(`update usage_sessions set lineage = '{${childId}}' where id = '${charged}'`)).toEqual([
       `session_lineage ${charged} lineage ${rootId},${childId} ${childId}`,
     ]);
   });
 });
 
-test("no drift is found in any moment of a tenant in use", async () => {
+test("a tenant in use, checked 60 times: no drift", async () => {
   const { db } = database;
   const busy = await seedTenant(db);
   await seedMovement(db, busy, { amount: 1000 * PRICE });
@@ -213,7 +213,7 @@ test("no drift is found in any moment of a tenant in use", async () => {
   expect(await findCreditDrift(db, busy, 10)).toEqual([]);
 });
 
-test("a key is above its cap only when the cap was lowered", async () => {
+test("a key, its cap lowered below its charge: listed above its cap", async () => {
   expect(await listKeysAboveCap(database.db, tenantId)).toEqual([]);
   await database.db.client`update api_keys set spend_limit_credit_micros = 1 where id = ${childId}`;
   expect(await listKeysAboveCap(database.db, tenantId)).toEqual([
@@ -223,7 +223,7 @@ test("a key is above its cap only when the cap was lowered", async () => {
 });
 
 describe("overdue sessions", () => {
-  test("are found for each tenant, however many another one has, and closed up to a limit", async () => {
+  test("overdue sessions, of a busy and a quiet tenant: found for each, closed up to a limit", async () => {
     const { db } = database;
     expect(await listOverdueTenants(db, 10)).toEqual([]);
     const busy = await seedTenant(db);

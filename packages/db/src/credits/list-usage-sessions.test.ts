@@ -70,8 +70,8 @@ const window = () => ({
   to: new Date(Date.now() + 1000_000).toISOString(),
 });
 
-describe("sessions", () => {
-  test("the JSON of a list, and stored responses, are what the domain presents of each session", async () => {
+describe("the list of sessions", () => {
+  test("a session, in lists and stored responses: as the domain presents it", async () => {
     const caller = await newCaller();
     const origin = operatorOrigin();
     const avatar = newAvatar(
@@ -112,7 +112,7 @@ describe("sessions", () => {
     expect(sessions[0]).toMatchObject({ status: "released", used: 7, avatarName: avatar.displayName, metadata: nasty });
   });
 
-  test("a page that filters leave rows out of reads a bounded number of them, and goes on", async () => {
+  test("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
     const caller = await newCaller();
     const first = await open(caller, {});
     await database.db.client.unsafe(`
@@ -132,8 +132,8 @@ describe("sessions", () => {
   });
 });
 
-describe("headroom", () => {
-  test("is what a caller can still hold, and is read only when it is asked for", async () => {
+describe("the headroom", () => {
+  test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
     const tenantId = await seedTenant(database.db, { live: 100_000_000 });
     const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
       seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);

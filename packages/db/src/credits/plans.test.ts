@@ -99,7 +99,7 @@ test.each([
       await world.move("adjust", { environment: "live", amount: 1, sessionId, reference: "a" });
     },
   ],
-])("%s reads no whole table", async (_, work: () => Promise<unknown>) => {
+])("the function for %s, explained: reads no whole table", async (_, work: () => Promise<unknown>) => {
   plans.length = 0;
   await work();
   expect(plans.length).toBeGreaterThan(3);
@@ -111,7 +111,7 @@ test.each([
   }
 });
 
-test("reading a batch of balances enters the accounts by the whole primary key", async () => {
+test("a batch of balances, explained: enters by the whole primary key", async () => {
   plans.length = 0;
   const environments = ["live", "test", "live"] as const;
   await Promise.all(environments.map((environment) => findCreditBalance(db, world.tenantId, environment)));

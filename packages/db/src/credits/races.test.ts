@@ -73,7 +73,7 @@ const listOf = (counts: ReadonlyMap<string, number>): string =>
 /** The outcomes that a history must have had: without them it has tested no limit. */
 const REQUIRED = ["written", "insufficient_credits", "spend_limit_exceeded self", "spend_limit_exceeded ancestor"];
 
-test("three replicas pass no cap and lose nothing", async () => {
+test("three replicas, random operations: no cap passed, nothing lost", async () => {
   let [done, movements, refusals] = [0, 0, 0];
   const seen = new Set<string>();
   const missing = () => REQUIRED.filter((kind) => !seen.has(kind));
@@ -93,8 +93,8 @@ test("three replicas pass no cap and lose nothing", async () => {
   expect(missing()).toEqual([]);
 });
 
-describe("after faults", () => {
-  test("connections that the server ends leave nothing adrift", async () => {
+describe("credits after faults", () => {
+  test("random operations, connections ended by the server: no drift", async () => {
     for (let round = 0; round < (isLong ? 20 : 1); round++) {
       let ended = 0;
       const disturb = async (isOver: () => boolean) => {
@@ -116,7 +116,7 @@ describe("after faults", () => {
     }
   });
 
-  test("clients that are killed leave nothing adrift", async () => {
+  test("random operations, clients killed: no drift", async () => {
     const tenants = await seedLoad(database.db, 2);
     for (let round = 0; round < (isLong ? 50 : 2); round++) {
       const program = "packages/testing/src/credits/load.ts";

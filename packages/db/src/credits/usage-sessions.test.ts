@@ -69,8 +69,8 @@ const requestOf = (changes: Partial<SessionRequest> = {}): SessionRequest => {
   };
 };
 
-describe("a session", () => {
-  test("holds, is reported, and is charged once", async () => {
+describe("a usage session", () => {
+  test("a session, opened, reported and released: reserves, then charges once", async () => {
     tenantId = await seedTenant(database.db);
     const { caller: root, record } = await callerOf({ spendLimitCreditMicros: 25_000_000 });
     const { caller: child } = await callerOf({ spendLimitCreditMicros: 12_000_000 }, record);
@@ -122,7 +122,7 @@ describe("a session", () => {
     });
   });
 
-  test("does not end before its start, although the clock was set back since", async () => {
+  test("a session, the clock set back: does not end before its start", async () => {
     const { db } = database;
     const tenant = await seedTenant(db, { live: 20_000_000 });
     const { caller } = await seedCaller(db, tenant);
@@ -140,7 +140,7 @@ describe("a session", () => {
   });
 });
 
-test("concurrent reads of balances each get the account that they ask for", async () => {
+test("balances, read at once: each for its own account", async () => {
   const { db } = database;
   const [one, other] = [await seedTenant(db, { live: 1, test: 2 }), await seedTenant(db, { live: 3, test: 4 })];
   const owners = [one, other, one, "ten_unknown" as TenantId, other, one].flatMap((owner) =>

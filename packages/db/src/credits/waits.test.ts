@@ -55,8 +55,8 @@ const whileWaiting = async <Result>(
 const kindOf = async (world: CreditWorld, changes: Partial<Wanted> = {}, wait = false) =>
   (await world.open([wanted(changes)], wait))[0]?.stored;
 
-describe("a request to open a session that waits", () => {
-  test("for the key of an ancestor is held to the cap that was lowered meanwhile", async () => {
+describe("an open that waits", () => {
+  test("an open, an ancestor's cap lowered in the wait: refused by that cap", async () => {
     const world = await worldOf({ cap: 90 }, { parent: 0 });
     const { id } = world.caller(0);
     const outcome = await whileWaiting(
@@ -66,7 +66,7 @@ describe("a request to open a session that waits", () => {
     expect(outcome).toEqual({ kind: "spend_limit_exceeded", limitedBy: "ancestor" });
   });
 
-  test("for a meter finds what was held meanwhile", async () => {
+  test("an open, the key's credits held in the wait: refused by its cap", async () => {
     const world = await worldOf({ cap: 100 });
     const { id, tenantId } = world.caller(0);
     const outcome = await whileWaiting(
@@ -77,7 +77,7 @@ describe("a request to open a session that waits", () => {
     expect(outcome).toEqual({ kind: "spend_limit_exceeded", limitedBy: "self" });
   });
 
-  test("for the account finds what was held meanwhile", async () => {
+  test("an open, the balance held in the wait: insufficient credits", async () => {
     const world = await worldOf({});
     const outcome = await whileWaiting(
       (client) => client`
@@ -87,7 +87,7 @@ describe("a request to open a session that waits", () => {
     expect(outcome).toEqual({ kind: "insufficient_credits" });
   });
 
-  test("adds to what was held meanwhile", async () => {
+  test("an open, less held in the wait: added to it", async () => {
     const world = await worldOf({ cap: 100 });
     const { id, tenantId } = world.caller(0);
     const outcome = await whileWaiting(
@@ -110,7 +110,7 @@ describe("a request to open a session that waits", () => {
   test.each([
     ["an avatar that was deleted", "deleted", { kind: "avatar_not_found" }],
     ["an avatar that is no longer ready", "failed", { kind: "avatar_not_ready" }],
-  ])("finds %s meanwhile", async (_, status, outcome) => {
+  ])("an open, waiting for the account: finds %s", async (_, status, outcome) => {
     const world = await worldOf({});
     const changed = await whileWaiting(
       async (client) => {
@@ -125,7 +125,7 @@ describe("a request to open a session that waits", () => {
   });
 
   test.each(["api_keys set expires_at", "api_key_credentials set retired_at"])(
-    "is stale when its caller has ended meanwhile: %s",
+    "an open, its caller ended in the wait: stale: %s",
     async (change) => {
       const world = await worldOf({});
       const { tenantId } = world;
@@ -141,7 +141,7 @@ describe("a request to open a session that waits", () => {
     },
   );
 
-  test("in a batch is stale when another tenant's account is waited for last", async () => {
+  test("a batch of opens, one tenant's caller ended while another's account is waited for: stale", async () => {
     const [one, two] = [await worldOf({}), await worldOf({})];
     const [first, last] = [one, two].toSorted((a, b) => (a.tenantId < b.tenantId ? -1 : 1)) as [
       CreditWorld,
@@ -162,7 +162,7 @@ describe("a request to open a session that waits", () => {
     expect((await first.counters()).stored).toEqual((await first.counters()).expected);
   });
 
-  test("for the same claim is answered with the stored figures, although nothing is left", async () => {
+  test("an open, the same claim committed in the wait: replayed, although nothing is left", async () => {
     const world = await worldOf({ cap: 60 });
     const { tenantId } = world;
     const [first, second] = [world.open([wanted({ claim: "a" })]), world.open([wanted({ claim: "a" })])];
@@ -176,7 +176,7 @@ describe("a request to open a session that waits", () => {
     expect(row?.["sessions"]).toBe(1);
   });
 
-  test("for a meter that another request creates uses it", async () => {
+  test("an open, the meter created in the wait: uses it", async () => {
     const world = await worldOf({ cap: 100, isMetered: false });
     const { id, tenantId } = world.caller(0);
     const outcome = await whileWaiting(
@@ -196,7 +196,7 @@ const lockedOf = async (all: readonly string[], table: string, name: string, ten
   return all.filter((one) => !free.some(({ name }) => name === one));
 };
 
-describe("locks are taken in one order, so that no two requests deadlock:", () => {
+describe("the order of locks", () => {
   const ROUNDS = 3;
   const open = (world: CreditWorld) => () => kindOf(world, { key: 2, maxSeconds: 1, minSeconds: 1 });
   const release = (world: CreditWorld) => async () => {
@@ -215,7 +215,7 @@ describe("locks are taken in one order, so that no two requests deadlock:", () =
     ["opening a session", open],
     ["a release", release],
     ["a sweep", sweep],
-  ])("%s locks the meters by primary key, then the account", async (name, work) => {
+  ])("the locks, of %s: meters by primary key, then the account", async (name, work) => {
     for (let round = 0; round < ROUNDS; round++) {
       const world = await worldOf({}, { parent: 0 }, { parent: 1 });
       const { tenantId } = world;
@@ -244,7 +244,7 @@ describe("locks are taken in one order, so that no two requests deadlock:", () =
     }
   });
 
-  test("a batch locks the accounts of all tenants by primary key, after all meters", async () => {
+  test("the locks, of a batch: all meters, then the accounts by primary key", async () => {
     for (let round = 0; round < ROUNDS; round++) {
       const worlds = [await worldOf({}), await worldOf({})].toSorted((a, b) => (a.tenantId < b.tenantId ? -1 : 1));
       const tenants = worlds.map(({ tenantId }) => tenantId);
@@ -278,7 +278,7 @@ describe("the end of a session", () => {
     return world.session(0);
   };
 
-  test("is written once by releases and sweeps that come together", async () => {
+  test("an end, by releases and sweeps at once: written once", async () => {
     const world = await worldOf({}, { parent: 0 });
     for (let round = 0; round < 10; round++) {
       const id = await opened(world);
@@ -307,7 +307,7 @@ describe("the end of a session", () => {
     expect({ ...account }).toEqual({ reserved: 0, settled: 0 });
   });
 
-  test("is found by a report that waits for it", async () => {
+  test("an end, written while a report waits: the report finds it", async () => {
     const world = await worldOf({});
     const id = await opened(world);
     const outcome = await whileWaiting(
@@ -317,7 +317,7 @@ describe("the end of a session", () => {
     expect(outcome).toMatchObject({ kind: "session_closed", session: { status: "released", used: 0 } });
   });
 
-  test("is not written by a sweep whose session is being reported", async () => {
+  test("an end, by a sweep while a report is written: not written", async () => {
     const world = await worldOf({});
     const id = await opened(world);
     await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
@@ -328,7 +328,7 @@ describe("the end of a session", () => {
     expect(await sweepSessions(database.db, world.tenantId, operatorOrigin())).toBe(0);
   });
 
-  test("is not written by a caller that has expired while the account was waited for", async () => {
+  test("an end, its caller expired in the wait: stale", async () => {
     const world = await worldOf({});
     const id = await opened(world);
     await database.db.client`
@@ -343,7 +343,7 @@ describe("the end of a session", () => {
   });
 });
 
-test("only a caller that may write usage says what is charged", async () => {
+test("a release, naming a usage: counts only with usage:write", async () => {
   const world = await worldOf({});
   for (const [isEngine, reported, charged] of [
     [true, null, 1],
@@ -387,7 +387,7 @@ test("a report that uses up the hold: the call must end", async () => {
   expect(await report(10)).toMatchObject({ session: { mustEnd: true } });
 });
 
-test("amounts near the largest number neither overflow nor pass", async () => {
+test("amounts, near the largest number: no overflow, not passed", async () => {
   const world = await worldOf({ cap: 2 ** 53 - 1 });
   const price = 2 ** 53 - 1;
   expect(await kindOf(world, { price, maxSeconds: 1800, minSeconds: 1800 })).toEqual({
@@ -400,7 +400,7 @@ test("amounts near the largest number neither overflow nor pass", async () => {
   expect((await world.move("grant", { ...movement, amount: 1 })).stored).toBe("too_large");
 });
 
-test("a cap of 0 allows nothing, and a balance of 0 neither", async () => {
+test("a cap of 0, and a balance of 0: nothing opens", async () => {
   const world = await worldOf({ cap: 0 }, { cap: null }, { environment: "test" });
   expect(await kindOf(world, { minSeconds: 1 })).toEqual({ kind: "spend_limit_exceeded", limitedBy: "self" });
   expect(await kindOf(world, { key: 2, minSeconds: 1 })).toEqual({ kind: "insufficient_credits" });

@@ -25,7 +25,7 @@ const age = (caller: Caller, idempotencyKey: string, by: string) => db.client`
   where tenant_id = ${caller.tenantId} and idempotency_key = ${idempotencyKey}`;
 
 describe("findStoredResponse", () => {
-  test("returns the response that the first attempt stored", async () => {
+  test("a stored response, found: as the first attempt stored it", async () => {
     const caller = await seedCaller(db);
     await write(caller, "k");
     const { request, idempotencyKey, ...response } = claimOf("k", "k");
@@ -37,7 +37,7 @@ describe("findStoredResponse", () => {
     } as never);
   });
 
-  test("finds nothing of another key, request or Idempotency-Key", async () => {
+  test("a stored response, of another key, request or Idempotency-Key: not found", async () => {
     const caller = await seedCaller(db);
     const sibling = await seedCaller(db, caller.tenantId);
     await write(caller, "k");
@@ -49,7 +49,7 @@ describe("findStoredResponse", () => {
     expect(await findStoredResponse(db, caller, claimOf("K"))).toBeNull();
   });
 
-  test("finds a response for 24 hours", async () => {
+  test("a stored response, after 24 hours: not found", async () => {
     const caller = await seedCaller(db);
     await write(caller, "k");
     await age(caller, "k", "23 hours 59 minutes");
@@ -59,7 +59,7 @@ describe("findStoredResponse", () => {
   });
 });
 
-test("outcomeOf refuses an unknown kind", () => {
+test("outcomeOf, of an unknown kind: throws", () => {
   const { request: _, idempotencyKey: __, ...response } = claimOf("k");
   expect(outcomeOf({ kind: "replayed", ...response })).toEqual({ kind: "replayed", response });
   expect(outcomeOf({ kind: "stale", ...response })).toEqual({ kind: "stale" });
@@ -67,7 +67,7 @@ test("outcomeOf refuses an unknown kind", () => {
 });
 
 describe("sweepIdempotencyKeys", () => {
-  test("deletes claims older than 24 hours, and returns their number", async () => {
+  test("a sweep, of claims of several ages: deletes those older than 24 hours", async () => {
     const caller = await seedCaller(db);
     for (const key of ["old", "older", "recent"]) await write(caller, key);
     // What earlier tests have left.
@@ -79,7 +79,7 @@ describe("sweepIdempotencyKeys", () => {
     expect(rows).toEqual([{ idempotency_key: "recent" }] as never);
   });
 
-  test("deletes more rows than one statement does, and skips locked ones", async () => {
+  test("a sweep, of more rows than a statement takes: deletes all but locked ones", async () => {
     const caller = await seedCaller(db);
     await db.client.unsafe(`
       insert into idempotency_keys

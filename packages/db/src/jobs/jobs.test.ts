@@ -92,8 +92,8 @@ const actionsOf = async ({ id }: AssetRecord) =>
     ...row,
   }));
 
-describe("a claim", () => {
-  test("returns the job that is due longest, as it was written, and none before it is due", async () => {
+describe("the claim of a job", () => {
+  test("a claim, several jobs due: the one due longest, none before its time", async () => {
     const caller = await seedCaller(db);
     const at = (seconds: number) => ({ runAt: new Date(Date.now() + seconds * 1000) });
     const { job: late } = await add(caller, at(-10));
@@ -106,7 +106,7 @@ describe("a claim", () => {
     expect(await jobStats(db)).toEqual({ queued: 0, running: 2, oldestSeconds: 0 });
   });
 
-  test("of a tenant that is being served leaves no job that waits too long; one that is not served does", async () => {
+  test("the oldest waiting time, of a served tenant: 0; of another: its age", async () => {
     const caller = await seedCaller(db);
     const long = { runAt: new Date(Date.now() - 600_000) };
     await add(caller, long);
@@ -121,7 +121,7 @@ describe("a claim", () => {
     expect((await jobStats(db)).oldestSeconds).toBeGreaterThanOrEqual(599);
   });
 
-  test("leaves jobs of other kinds", async () => {
+  test("a claim, of other kinds: leaves the job", async () => {
     await add(await seedCaller(db));
     expect(await claimJob(db, { lease: "a", leaseSeconds: 60, slots: 2, kinds: [] })).toBeNull();
     expect(await jobStats(db)).toMatchObject({ queued: 1, running: 0 });
@@ -146,7 +146,7 @@ describe("a claim", () => {
     expect([await takenSlots(), await jobsLeft()]).toEqual([0, 0]);
   });
 
-  test("runs as many jobs of a tenant as it has slots, when their number changes too", async () => {
+  test("a claim, the number of slots changing: as many jobs as slots", async () => {
     const caller = await seedCaller(db);
     for (let at = 0; at < 8; at++) await add(caller);
     const [first, second] = [await claimed(2), await claimed(2)];
@@ -166,7 +166,7 @@ describe("a claim", () => {
 });
 
 describe("the turns of tenants", () => {
-  test("are taken by the one that was served longest ago; the first is one that was never served", async () => {
+  test("the turn, of several tenants: the one served longest ago, first one never served", async () => {
     const [flood, other, late] = [await seedCaller(db), await seedCaller(db), await seedCaller(db)];
     for (let at = 0; at < 50; at++) await add(flood);
     for (let at = 0; at < 3; at++) await add(other);
@@ -183,7 +183,7 @@ describe("the turns of tenants", () => {
     expect(turns).toBe("FOFOLFOFFF");
   });
 
-  test("come round for each of more tenants than a claim compares, past those whose jobs are not due", async () => {
+  test("the turn, of 80 tenants, some not due: comes round for each", async () => {
     const callers: Caller[] = [];
     for (let at = 0; at < 80; at++) callers.push(await seedCaller(db));
     for (const [at, caller] of callers.entries()) {
@@ -203,8 +203,8 @@ describe("the turns of tenants", () => {
   });
 });
 
-describe("a renewal", () => {
-  test("extends the lease of the job and of its slot", async () => {
+describe("the renewal of a lease", () => {
+  test("a renewal, of an overdue lease: extends the job's and the slot's", async () => {
     await add(await seedCaller(db));
     const job = await claimed(1);
     await expireLeases();
@@ -216,7 +216,7 @@ describe("a renewal", () => {
     expect(rows).toHaveLength(1);
   });
 
-  test("fails when another job has taken the slot, so that no more run than there are slots", async () => {
+  test("a renewal, the slot taken by another job: fails", async () => {
     const caller = await seedCaller(db);
     await add(caller, { runAt: new Date(Date.now() - 5000) });
     const job = await claimed(1);
@@ -231,7 +231,7 @@ describe("a renewal", () => {
 });
 
 describe("the job of an upload", () => {
-  test("makes it processing, and ready", async () => {
+  test("an upload's job, started and finished: processing, then ready", async () => {
     const caller = await seedCaller(db);
     const { asset } = await add(caller);
     const job = await claimed();
@@ -259,7 +259,7 @@ describe("the job of an upload", () => {
     expect(await actionsOf(asset)).toHaveLength(2);
   });
 
-  test("fails it, and it no longer counts", async () => {
+  test("an upload's job, failed: the asset fails, and no longer counts", async () => {
     const caller = await seedCaller(db);
     const { asset } = await add(caller);
     const job = await claimed();
@@ -280,7 +280,7 @@ describe("the job of an upload", () => {
     expect(await meterOf(caller)).toEqual({ assets: 0, bytes: 0 });
   });
 
-  test("is retried after a delay, and fails it after the last attempt", async () => {
+  test("an upload's job, retried: after a delay; after the last attempt: failed", async () => {
     const caller = await seedCaller(db);
     const { asset } = await add(caller);
     for (let attempt = 1; attempt < 3; attempt++) {
@@ -305,7 +305,7 @@ describe("the job of an upload", () => {
     expect(await retry(last, 3)).toBe("lost");
   });
 
-  test("whose workers died is ended at once when it has no attempts left", async () => {
+  test("an upload's job, all its workers dead: ended at once", async () => {
     const caller = await seedCaller(db);
     await add(caller);
     // The first death costs no attempt.
@@ -320,7 +320,7 @@ describe("the job of an upload", () => {
   });
 });
 
-test("an import stays pending until its file is there, also over a retry", async () => {
+test("an import, retried: pending until its file is there", async () => {
   const caller = await seedCaller(db);
   const { asset } = await addRemote(caller);
   const job = await claimed();
@@ -335,7 +335,7 @@ test("an import stays pending until its file is there, also over a retry", async
   expect(await meterOf(caller)).toEqual({ assets: 1, bytes: 700 });
 });
 
-test("a deleted asset is not revived by a job that ends later, and its slot is freed then", async () => {
+test("a deleted asset, its job ending later: not revived, the slot is freed", async () => {
   const caller = await seedCaller(db);
   const ends: ((job: ClaimedJob) => Promise<unknown>)[] = [
     (job) => finish(job),
@@ -361,7 +361,7 @@ test("a deleted asset is not revived by a job that ends later, and its slot is f
   }
 });
 
-test("an asset that has ended stays as it is, even if its job is still there", async () => {
+test("an ended asset, its job still there: unchanged", async () => {
   const caller = await seedCaller(db);
   const { asset } = await add(caller);
   const job = await claimed();
@@ -371,7 +371,7 @@ test("an asset that has ended stays as it is, even if its job is still there", a
   expect([(await findAsset(db, caller, asset.id))?.status, await jobsLeft()]).toEqual(["deleted", 0]);
 });
 
-test("uploads that never arrive fail after a day, and imports do not", async () => {
+test("an upload, not arrived after a day: failed; an import: not", async () => {
   const [one, two] = [await seedCaller(db), await seedCaller(db)];
   const uploads: AssetRecord[] = [];
   for (const caller of [one, two, one]) {

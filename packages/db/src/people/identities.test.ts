@@ -112,7 +112,7 @@ const sessionsOf = async ({ id }: PersonCaller) =>
   (await database.db.client<{ id: string }[]>`select id from user_sessions where user_id = ${id}`).map((row) => row.id);
 
 describe("a role with the rights of the service", () => {
-  test("signs people in by an identity, verifies them, and links and unlinks identities", async () => {
+  test("the role, with identities: signs in, verifies, links and unlinks", async () => {
     const { caller, identity } = await seedPerson("owner");
     const origin = originOf(caller);
     expect(caller.session).toMatchObject({ passkeyId: null, identityId: identity.id });
@@ -135,7 +135,7 @@ describe("a role with the rights of the service", () => {
     expect((await deleteIdentity(db, second.id, ISSUER, caller, origin)).kind).toBe("not_found");
   });
 
-  test("ends the other sessions of an identity with it", async () => {
+  test("the other sessions, their identity deleted: ended", async () => {
     const { caller, identity } = await seedPerson("viewer");
     const second = identityOf(caller.user);
     await insertIdentity(db, second, attemptOf(), caller, originOf(caller));
@@ -150,7 +150,7 @@ describe("a role with the rights of the service", () => {
     expect(await sessionsOf(caller)).toEqual([caller.sessionId]);
   });
 
-  test("takes nothing of another user, and no identity twice", async () => {
+  test("an identity, of another user or used twice: refused", async () => {
     const [one, other] = [await seedPerson("viewer"), await seedPerson("owner")];
     expect((await deleteIdentity(db, one.identity.id, ISSUER, other.caller, originOf(other.caller))).kind).toBe(
       "not_found",
@@ -169,7 +169,7 @@ describe("a role with the rights of the service", () => {
     expect((await more).kind).toBe("over_quota");
   });
 
-  test("removes the identities of a user with it", async () => {
+  test("a user, removed: their identities go too", async () => {
     const { caller, identity } = await seedPerson("viewer");
     expect((await deleteUser(db, caller, ANY, null, operatorOrigin())).kind).toBe("written");
     expect(await findIdentity(db, tenantId, identity)).toBeNull();
@@ -178,7 +178,7 @@ describe("a role with the rights of the service", () => {
 });
 
 describe("the last way to sign in", () => {
-  test("is kept: identities count only while their issuer is in use", async () => {
+  test("the last way, deleted: kept; identities count only while their issuer is in use", async () => {
     const { caller, identity } = await seedPerson("viewer");
     const origin = originOf(caller);
     expect((await deleteIdentity(db, identity.id, ISSUER, caller, origin)).kind).toBe("last_passkey");
@@ -191,7 +191,7 @@ describe("the last way to sign in", () => {
     expect((await deletePasskey(db, passkey.id, { ...ANY, issuer: ISSUER }, caller, origin)).kind).toBe("written");
   });
 
-  test("is kept when a passkey and an identity are deleted at the same time", async () => {
+  test("a passkey and an identity, both deleted at once: one stays", async () => {
     for (let round = 0; round < 20; round++) {
       const { caller, identity } = await seedPerson("viewer");
       const origin = originOf(caller);
@@ -207,7 +207,7 @@ describe("the last way to sign in", () => {
     }
   });
 
-  test("is kept when the identity is linked again meanwhile", async () => {
+  test("a passkey and an identity, deleted while the identity is linked again: one stays", async () => {
     for (let round = 0; round < 20; round++) {
       const { caller, identity } = await seedPerson("viewer");
       const origin = originOf(caller);

@@ -120,7 +120,7 @@ const seedPerson = async (role: Role): Promise<{ caller: PersonCaller; passkey: 
 };
 
 describe("a role with the rights of the service", () => {
-  test("registers people, signs them in, and manages them", async () => {
+  test("the role, with people: registers, signs in, changes and removes", async () => {
     const { caller, passkey } = await seedPerson("owner");
     const origin = originOf(caller);
     expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
@@ -173,7 +173,7 @@ describe("a role with the rights of the service", () => {
   });
 });
 
-test("the times of users and sessions that are gone are swept after a day, also when they are written again", async () => {
+test("the last seen times, of removed users and sessions: swept after a day, written again too", async () => {
   const { caller } = await seedPerson("owner");
   const { caller: gone } = await seedPerson("viewer");
   const seen = async () => {
@@ -197,33 +197,36 @@ test("the times of users and sessions that are gone are swept after a day, also 
   expect(await sweepPeopleSeen(db)).toBe(0);
 });
 
-describe("two invitations for one address, created at the same time", () => {
+describe("two invitations of one address", () => {
   const fields = { email: "both@example.com", role: "viewer" as const, userId: null, createdBy: null };
   const create = () => newInvitation({ tenantId, ...fields }, operatorOrigin());
   const insert = (created: ReturnType<typeof create>) => insertInvitation(db, created, null, operatorOrigin());
   const isValid = async ({ token }: ReturnType<typeof create>) => (await findInvitation(db, token))?.isValid ?? false;
 
-  test.each([false, true])("leave one valid, the last; another one before them: %p", async (isAnother) => {
-    if (isAnother) await insert(create());
-    const [first, second] = [create(), create()];
-    // As the first of them, before its commit.
-    const other = session(database.url);
-    await other.client`begin`;
-    await other.client`
+  test.each([false, true])(
+    "two invitations, created at once: the last is valid; another before them: %p",
+    async (isAnother) => {
+      if (isAnother) await insert(create());
+      const [first, second] = [create(), create()];
+      // As the first of them, before its commit.
+      const other = session(database.url);
+      await other.client`begin`;
+      await other.client`
       insert into invitations
       values (${tenantId}, ${first.invitation.id}, ${randomBytes(32)}, ${fields.email}, 'viewer', null, null, now(), now())
       on conflict (tenant_id, email) do update set id = excluded.id`;
-    const pending = insert(second);
-    await untilBlocked(database.db);
-    await other.client`commit`;
-    expect(await pending).toEqual({ kind: "written" });
-    expect(await isValid(second)).toBe(true);
-    const rows = await database.db.client`select id from invitations where email = ${fields.email}`;
-    expect(rows.map(({ id }) => id)).toEqual([second.invitation.id]);
-    await other.close();
-  });
+      const pending = insert(second);
+      await untilBlocked(database.db);
+      await other.client`commit`;
+      expect(await pending).toEqual({ kind: "written" });
+      expect(await isValid(second)).toBe(true);
+      const rows = await database.db.client`select id from invitations where email = ${fields.email}`;
+      expect(rows.map(({ id }) => id)).toEqual([second.invitation.id]);
+      await other.close();
+    },
+  );
 
-  test("however many there are", async () => {
+  test("sixteen invitations, created at once: one is valid", async () => {
     const all = Array.from({ length: 16 }, create);
     const outcomes = await Promise.all(all.map(insert));
     expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(["written"]));
@@ -232,8 +235,8 @@ describe("two invitations for one address, created at the same time", () => {
   });
 });
 
-describe("changes of people at the same time", () => {
-  test("end, in whatever order their locks are taken", async () => {
+describe("concurrent changes of people", () => {
+  test("changes of people, in random lock orders: all end", async () => {
     const owners = await Promise.all(Array.from({ length: 4 }, () => seedPerson("owner")));
     const outcomes: string[] = [];
     const note = async (change: Promise<{ kind: string }>) => void outcomes.push((await change).kind);
@@ -259,7 +262,7 @@ describe("changes of people at the same time", () => {
     expect(new Set(outcomes)).toEqual(new Set(["written", "stale", "over_quota", "not_found"]));
   });
 
-  test("name the person in the event", async () => {
+  test("a change, by a person: its event names the person", async () => {
     const { caller } = await seedPerson("owner");
     const event = auditEvent("user.updated", { tenantId, environment: "live", id: caller.id }, originOf(caller));
     expect([event.actorId, event.actorKeyId]).toEqual([caller.id, null]);

@@ -116,13 +116,13 @@ const CHANGES: Record<string, (caller: PersonCaller) => string> = {
 describe.each(Object.keys(WRITES))("%s", (name) => {
   const write = WRITES[name] as (typeof WRITES)[string];
 
-  test.each(Object.entries(CHANGES))("is stale when the session %s", async (_, change) => {
+  test.each(Object.entries(CHANGES))("a write, its session or person changed: stale: %s", async (_, change) => {
     const { caller, passkey } = await seedPerson("owner");
     await db.client.unsafe(change(caller));
     expect(await write(caller, passkey)).toEqual({ kind: "stale" });
   });
 
-  test("that needs the passkey is stale when it was used too long ago", async () => {
+  test("a write that needs the passkey, used too long ago: stale", async () => {
     const { caller, passkey } = await seedPerson("owner");
     await db.client`update user_sessions set verified_until = clock_timestamp() - interval '1 second' where id = ${caller.sessionId}`;
     expect(await write({ ...caller, needsPasskey: true }, passkey)).toEqual({ kind: "stale" });
@@ -130,14 +130,14 @@ describe.each(Object.keys(WRITES))("%s", (name) => {
   });
 });
 
-describe("a link", () => {
-  test("is spent by its acceptance", async () => {
+describe("a link of a person", () => {
+  test("a link, accepted twice: once", async () => {
     const invitation = await invite((await seedPerson("viewer")).caller);
     expect((await accept(invitation)).kind).toBe("written");
     expect((await accept(invitation)).kind).toBe("invalid_invitation");
   });
 
-  test("is accepted once by two requests at the same time", async () => {
+  test("a link, accepted twice at once: once", async () => {
     const invitation = await invite((await seedPerson("viewer")).caller);
     const other = session(database.url);
     await other.client`begin`;
@@ -150,7 +150,7 @@ describe("a link", () => {
   });
 });
 
-test("a challenge counts once", async () => {
+test("a challenge, used twice: counts once", async () => {
   const { caller, passkey } = await seedPerson("viewer");
   const challenge = challengeOf();
   const signIn = () => {
@@ -162,7 +162,7 @@ test("a challenge counts once", async () => {
   expect([await signIn(), await signIn()]).toEqual([true, false]);
 });
 
-test("two owners cannot demote themselves at the same time", async () => {
+test("two owners, both demoting themselves at once: one stays", async () => {
   const own = await seedTenant(db);
   const before = tenantId;
   tenantId = own;
@@ -180,7 +180,7 @@ test("two owners cannot demote themselves at the same time", async () => {
   await other.close();
 });
 
-test("a person has no more sessions than the bound", async () => {
+test("a person, signing in beyond the bound: no more sessions than that", async () => {
   const { caller, passkey } = await seedPerson("viewer");
   for (let count = 0; count < MAX_SESSIONS; count++) {
     const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };

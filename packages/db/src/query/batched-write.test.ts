@@ -44,7 +44,7 @@ const revoke = ({ id }: Caller, to = database.db) =>
   to.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${id}`;
 
 describe("a batch of creates", () => {
-  test("writes each resource and its own audit event, for each of several callers", async () => {
+  test("a batch, of several callers: each resource with its own event", async () => {
     const [one, two] = [await seedCaller(database.db), await seedCaller(database.db)];
     const outcomes = await Promise.all(
       Array.from({ length: 40 }, (_, index) => create(index % 2 ? one : two, `name ${index} "ü\\`)),
@@ -57,7 +57,7 @@ describe("a batch of creates", () => {
     }
   });
 
-  test("with a create that the database refuses fails only that one", async () => {
+  test("a batch, one create refused by the database: only that one fails", async () => {
     const caller = await seedCaller(database.db);
     const names = Array.from({ length: 20 }, (_, index) => (index === 7 ? "x".repeat(1000) : `name ${index}`));
     const outcomes = await Promise.allSettled(names.map((name) => create(caller, name)));
@@ -65,7 +65,7 @@ describe("a batch of creates", () => {
     expect(await written(caller)).toHaveLength(19);
   });
 
-  test("with a revoked caller writes only the creates of the others", async () => {
+  test("a batch, one caller revoked: only the others' creates are written", async () => {
     const [valid, revoked] = [await seedCaller(database.db), await seedCaller(database.db)];
     await revoke(revoked);
     const outcomes = await Promise.all(
@@ -80,7 +80,7 @@ describe("a batch of creates", () => {
   test.each([
     ["first", [0, 1, 2]],
     ["among others", [3, 5, 7]],
-  ])("with a caller that is being changed, %s, delays only the creates of that caller", async (_, places) => {
+  ])("a batch, a caller being changed, %s: only its creates wait", async (_, places) => {
     const [valid, changing] = [await seedCaller(database.db), await seedCaller(database.db)];
     const holder = session(database.url);
     await holder.client`begin`;
@@ -99,7 +99,7 @@ describe("a batch of creates", () => {
     expect(await written(changing)).toHaveLength(0);
   });
 
-  test("returns written, replayed, stale and over quota, each at its own place, with claims and without", async () => {
+  test("a batch, with all outcomes: each at its own place, with claims and without", async () => {
     const [valid, full, revoked] = await Promise.all([1, 2, 3].map(() => seedCaller(database.db)));
     if (!valid || !full || !revoked) throw new Error("no callers");
     const quota = 10;
@@ -149,7 +149,7 @@ describe("a batch of creates", () => {
     expect(claims.map(({ key }) => key)).toEqual(["done"]);
   });
 
-  test("that was accepted is written although the pool is closed", async () => {
+  test("accepted creates, the pool closed: written or not executed", async () => {
     const caller = await seedCaller(database.db);
     const closing = connect(database.url, { connections: 1 });
     const creates = Array.from({ length: 30 }, (_, index) => create(caller, `name ${index}`, null, closing));
@@ -166,7 +166,7 @@ describe("a batch of creates", () => {
 });
 
 describe("creates with an Idempotency-Key", () => {
-  test("are each written once when they are concurrent, and the others get the response of the first", async () => {
+  test("concurrent creates, sharing keys: each written once, the others replayed", async () => {
     const [one, two] = [await seedCaller(database.db), await seedCaller(database.db)];
     const attempts = Array.from({ length: 60 }, (_, index) => ({
       caller: index % 2 ? one : two,
@@ -196,7 +196,7 @@ describe("creates with an Idempotency-Key", () => {
     }
   });
 
-  test("do not deadlock on two replicas in opposite orders, and are each written once", async () => {
+  test("creates, on two replicas in opposite orders: no deadlock, each once", async () => {
     const caller = await seedCaller(database.db);
     const other = connect(database.url, { connections: 4 });
     for (let round = 0; round < 10; round++) {
@@ -212,7 +212,7 @@ describe("creates with an Idempotency-Key", () => {
     expect(await written(caller)).toHaveLength(400);
   });
 
-  test("replace a claim older than 24 hours, and replay newer ones", async () => {
+  test("a claim, older than 24 hours: replaced; a newer one: replayed", async () => {
     const caller = await seedCaller(database.db);
     await Promise.all(["x", "old", "y"].map((key) => create(caller, key, key)));
     await database.db.client`
@@ -225,7 +225,7 @@ describe("creates with an Idempotency-Key", () => {
   test.each([
     ["rolls back", "rollback", "written"],
     ["commits", "commit", "replayed"],
-  ])("wait for another attempt under way; when it %s (%s), the create is %s", async (_, end, kind) => {
+  ])("a create, waiting for another that %s (%s): %s", async (_, end, kind) => {
     const caller = await seedCaller(database.db);
     const other = session(database.url);
     await other.client`begin`;

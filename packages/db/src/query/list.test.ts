@@ -73,7 +73,7 @@ const OBJECTS: JsonObject[] = [
 ];
 
 describe("the JSON that the database writes", () => {
-  test("of avatars equals that of their records, for any content and status", async () => {
+  test("the JSON of avatars, with any content and status: that of their records", async () => {
     const tenantId = await seedTenant(db);
     const caller = await callerOf(tenantId);
     const made: AvatarRecord[] = [];
@@ -154,7 +154,7 @@ describe("the JSON that the database writes", () => {
     );
   });
 
-  test("of keys equals that of their records, with status, limits and last use", async () => {
+  test("the JSON of keys, with status, limits and last use: that of their records", async () => {
     const tenantId = await seedTenant(db);
     const root = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
     const soon = new Date(Date.now() + 3_600_000).toISOString();
@@ -199,7 +199,7 @@ describe("the JSON that the database writes", () => {
     }
   });
 
-  test("of audit events equals that of their records", async () => {
+  test("the JSON of audit events, of every action: that of their records", async () => {
     const tenantId = await seedTenant(db);
     const caller = await callerOf(tenantId);
     for (const [index, action] of AUDIT_ACTIONS.entries()) {
@@ -228,7 +228,7 @@ describe("the JSON that the database writes", () => {
   });
 });
 
-describe("a page", () => {
+describe("a page of a list", () => {
   /** Rows as requests would have made them, with ids in order. */
   const seedAvatars = (tenantId: TenantId, count: number, bytes: number) =>
     db.client.unsafe(`insert into avatars select '${tenantId}', 'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'live', 'n', 'image', 'm',
@@ -251,7 +251,7 @@ describe("a page", () => {
     }
   };
 
-  test("has at most 1 MiB, and the next page continues", async () => {
+  test("a page, of large avatars: at most 1 MiB, and the next one continues", async () => {
     const tenantId = await seedTenant(db);
     await seedAvatars(tenantId, 40, 32_000);
     const pages = await pagesOf(tenantId, 100);
@@ -265,7 +265,7 @@ describe("a page", () => {
     expect((await pagesOf(tenantId, 13)).map((page) => itemsOf(page).length)).toEqual([13, 13, 13, 1]);
   });
 
-  test("is read once for concurrent equal requests, and never shared with different ones", async () => {
+  test("equal pages, read at once: one read; different ones: not shared", async () => {
     const [one, other] = [await seedTenant(db), await seedTenant(db)];
     await seedAvatars(one, 3, 1);
     const pool = connect(database.url);
@@ -341,7 +341,7 @@ describe("a filter that few rows match", () => {
       listApiKeys(db, tenantId, ["live", "test"], { filters, before: before as Caller["id"] | null, limit: 100 }),
     );
 
-  test("ends the list in one page when no key of the tenant is revoked or expired", async () => {
+  test("a filter, no key revoked or expired: ends in one page", async () => {
     for (const filters of [
       { status: "revoked" },
       { status: "expired" },
@@ -354,7 +354,7 @@ describe("a filter that few rows match", () => {
     }
   });
 
-  test("reads a maximum of keys for each page, and finds the key on a later page", async () => {
+  test("a filter, one old key matching: a maximum of keys for each page, found on a later one", async () => {
     await db.client`update api_keys set revoked_at = now() where id = ${oldest} and tenant_id = ${tenantId}`;
     const { pages, items } = await readKeys({ status: "revoked" });
     expect(items.map(({ name }) => name)).toEqual(["oldest"]);
@@ -363,7 +363,7 @@ describe("a filter that few rows match", () => {
     await db.client`update api_keys set revoked_at = null where id = ${oldest} and tenant_id = ${tenantId}`;
   });
 
-  test("finds events of a rare action and events in test by an index, and other rare events page by page", async () => {
+  test("a filter, of rare events: by an index, or page by page", async () => {
     const read = (environment: "live" | "test", filters: object) =>
       readAll<{ action: string }>((before) =>
         listAuditEvents(db, { tenantId, environment }, { filters, before: before as never, limit: 100 }),

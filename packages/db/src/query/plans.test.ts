@@ -289,7 +289,7 @@ const cases: Case[] = [
 ];
 
 test.each([...keyLists, ...eventLists, ...sessionLists])(
-  "%s reads in the order of the index, without a sort",
+  "the statement for %s, explained: the order of the index, no sort",
   async (_, work) => {
     const [plan = ""] = await plansOf(work);
     // A sort would read all that there is before the limit.
@@ -298,8 +298,8 @@ test.each([...keyLists, ...eventLists, ...sessionLists])(
   },
 );
 
-describe("one statement, by its index", () => {
-  test.each(cases)("%s", async (_, work, indexes) => {
+describe("the index of each statement", () => {
+  test.each(cases)("the statement for %s, explained: one statement, by its index", async (_, work, indexes) => {
     const { plans, statements } = await explain(work);
     expect(statements).toBe(1);
     expect(plans.length).toBeGreaterThanOrEqual(1);
@@ -314,7 +314,7 @@ describe("one statement, by its index", () => {
   });
 });
 
-describe("a batch", () => {
+describe("the index of a batch", () => {
   const plansOfMany = async (work: (db: Db) => Promise<unknown>[]): Promise<string> => {
     const { plans, statements } = await explain(() => Promise.all(work(inOneBatch(db))));
     expect(statements).toBe(1);
@@ -325,7 +325,7 @@ describe("a batch", () => {
   };
   const six = [1, 2, 3, 4, 5, 6];
 
-  test("of look-ups uses the same indexes", async () => {
+  test("a batch of look-ups, explained: the same indexes", async () => {
     const plan = await plansOfMany((db) => six.map((index) => findCredential(db, String(index).padStart(16, "0"))));
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plan).toContain(index);
   });
@@ -333,7 +333,7 @@ describe("a batch", () => {
   test.each([
     ["avatars", create],
     ["keys", createKey],
-  ] as const)("of creates of %s uses the same indexes", async (_, create) => {
+  ] as const)("a batch of creates of %s, explained: the same indexes", async (_, create) => {
     const plan = await plansOfMany((db) => six.map((index) => create(db, index > 3 ? null : `new key ${index}`)));
     for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plan).toContain(index);
     // Some of them are replays.
@@ -363,19 +363,19 @@ describe("a batch", () => {
       "audit_events_tenant_id_id_pk",
       (pool: Db, limit: number) => listAuditEvents(pool, caller, { ...page, limit }),
     ],
-  ] as const)("of different pages of %s uses the same index", async (_, index, list) => {
+  ] as const)("a batch of pages of %s, explained: the same index", async (_, index, list) => {
     expect(await plansOfMany((db) => six.map((limit) => list(db, limit)))).toContain(index);
   });
 
-  test("of reads by id uses the same index", async () => {
+  test("a batch of reads by id, explained: the same index", async () => {
     const plan = await plansOfMany((db) => six.map(() => findAvatar(db, caller, newId("ava", new Date(), random))));
     expect(plan).toContain("avatars_tenant_id_id_pk");
   });
 });
 
-describe("a plan that was made while the tables were small", () => {
+describe("a plan from small tables", () => {
   // The server keeps it while the tables grow, until they are analyzed again.
-  test("reads rows by the primary key", async () => {
+  test("a plan, made while the tables were small: reads rows by the primary key", async () => {
     const small = await testDatabase();
     const tenant = await seedTenant(small.db);
     const { record, secret } = await seedKey(small.db, tenant, { environment: "live", scopes: ["*"] });
@@ -389,7 +389,7 @@ describe("a plan that was made while the tables were small", () => {
   });
 });
 
-test("the server plans each statement once, for any size of the tables", async () => {
+test("a statement, executed for tables of any size: planned once", async () => {
   const pool = connect(database.url, { connections: 1 });
   for (let round = 0; round < 8; round++) {
     await findCredential(pool, caller.credentialKeyId);
@@ -409,7 +409,7 @@ test("the server plans each statement once, for any size of the tables", async (
   for (const { custom, generic } of plans) expect([custom, generic]).toEqual([0, expect.any(Number)]);
 });
 
-test("the sweep uses its indexes, for any share of old claims", async () => {
+test("the sweep of claims, any share of them old: uses its indexes", async () => {
   await db.client.unsafe(`
     insert into idempotency_keys select '${tenantId}', 'key_swept', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1', 'x',
       null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;

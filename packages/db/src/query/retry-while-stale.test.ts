@@ -10,19 +10,19 @@ const staleFor = (count: number) => {
   return async (): Promise<Outcome> => (attempts++ < count ? { kind: "stale" } : { kind: "written", id: attempts });
 };
 
-test("returns the first outcome that is not stale", async () => {
+test("an attempt, stale up to 19 times: the first other outcome", async () => {
   expect(await retryWhileStale(staleFor(0))).toEqual({ kind: "written", id: 1 });
   expect(await retryWhileStale(staleFor(19))).toEqual({ kind: "written", id: 20 });
 });
 
-test("gives up after 20 attempts", async () => {
+test("an attempt, stale 20 times: 503, retryable", async () => {
   await expect(retryWhileStale(staleFor(20))).rejects.toMatchObject({
     code: "unavailable",
     extras: { retryable: true },
   });
 });
 
-test("does not repeat an attempt that throws", async () => {
+test("an attempt, throwing: not repeated", async () => {
   let attempts = 0;
   const failing = async (): Promise<Outcome> => {
     attempts++;

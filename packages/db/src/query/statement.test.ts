@@ -36,10 +36,10 @@ const recorder = () => {
   return { runner, calls };
 };
 
-describe("prepared", () => {
+describe("a prepared statement", () => {
   const query = sql`select ${sql.placeholder("b")}::text as b, ${sql.placeholder("a")}::integer as a, ${7}::integer as c`;
 
-  test("reads placeholders by name, in the order of the text, and names the statement in a comment", async () => {
+  test("placeholders, by name: in the order of the text, the statement's name in a comment", async () => {
     const { runner, calls } = recorder();
     await prepared("find_x", query)(runner, { a: 1, b: null });
     expect(calls).toEqual([
@@ -48,12 +48,12 @@ describe("prepared", () => {
     expect(await prepared("find_x", query)(db, { a: 1, b: "text" })).toEqual([{ b: "text", a: 1, c: 7 }]);
   });
 
-  test("throws for a missing value", () => {
+  test("placeholders, a value missing: throws", () => {
     expect(() => prepared("find_x", query)(recorder().runner, { a: 1 })).toThrow("no value for the placeholder b");
   });
 });
 
-test("batchStatement returns each input with its position, any text unchanged", async () => {
+test("batchStatement, with any text: each input returned with its position", async () => {
   const select = batchStatement<{ items: string; next: string | null }, { text: unknown; list: unknown }>(
     "list_avatars",
     ["text", "list"],
@@ -74,7 +74,7 @@ test("batchStatement returns each input with its position, any text unchanged", 
   ] as never);
 });
 
-test("sweepOf repeats a full statement, and returns the number of all rows", async () => {
+test("sweepOf, with full statements: repeated, and the sum is returned", async () => {
   const sweep = sweepOf("sweep_credentials", tenants, sql`true`, tenants.createdAt);
   const counts = ["1000", "1000", "999", "0"];
   const runner = { run: async () => [{ swept: counts.shift() }] } as unknown as Runner;
@@ -82,7 +82,7 @@ test("sweepOf repeats a full statement, and returns the number of all rows", asy
   expect(counts).toEqual(["0"]);
 });
 
-test("columnsOf selects columns under the names in the code", async () => {
+test("columnsOf, of a table: columns under the names in the code", async () => {
   const tenantId = await seedTenant(db);
   const select = prepared<object>("test", sql`select ${columnsOf(tenants)} from ${tenants}`);
   expect(await select(db, {})).toEqual([
@@ -90,7 +90,7 @@ test("columnsOf selects columns under the names in the code", async () => {
   ]);
 });
 
-test("newestOf selects rows with these values below an id, newest first", async () => {
+test("newestOf, below an id: matching rows, newest first", async () => {
   const { where, orderBy } = newestOf(
     [[tenants.name, sql`${"n"}`]],
     tenants.tenantId,

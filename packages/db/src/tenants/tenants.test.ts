@@ -19,7 +19,7 @@ afterAll(() => database.close());
 
 const tenantOf = (createdAt: Date, name = "x") => ({ tenantId: newId("ten", createdAt, random), name, createdAt });
 
-test("listTenants returns every tenant, oldest first", async () => {
+test("listTenants, with two tenants: all, oldest first", async () => {
   const [first, second] = [tenantOf(new Date("2026-01-01")), tenantOf(new Date("2026-01-02"), 'ü"\\')];
   await insertTenant(db, second, []);
   await insertTenant(db, first, []);
@@ -27,7 +27,7 @@ test("listTenants returns every tenant, oldest first", async () => {
 });
 
 describe("insertTenant", () => {
-  test("refuses an id that exists", async () => {
+  test("a tenant, with an existing id: refused", async () => {
     const tenant = tenantOf(new Date());
     await insertTenant(db, tenant, []);
     await expect(insertTenant(db, tenant, [])).rejects.toMatchObject({ code: "23505" });
@@ -36,7 +36,7 @@ describe("insertTenant", () => {
   test.each([
     ["an empty name", ""],
     ["a name of more than 120 characters", "x".repeat(121)],
-  ])("refuses %s", async (_, name) => {
+  ])("a tenant, with %s: refused", async (_, name) => {
     await expect(insertTenant(db, tenantOf(new Date(), name), [])).rejects.toMatchObject({ code: "23514" });
   });
 });

@@ -8,7 +8,7 @@ const GENERATED = join(import.meta.dir, "../../../generated");
 /** Ignores white space and what a formatter adds. */
 const compact = (text: string): string => text.replaceAll(/[\s;]+/g, "");
 
-test("the listing of the statements is current: `bun run statements` writes it", async () => {
+test("the listing of statements, compared with bun run statements: current", async () => {
   const database = await testDatabase();
   const { statements, described } = await describeStatements(database.db.client);
   await database.close();

@@ -26,7 +26,10 @@ const missed: string[] = [];
 for (const name of names) {
   const startedAt = performance.now();
   let found: string | undefined;
-  const files = name in PEOPLE_MUTATIONS ? ["people/rechecks"] : ["credit-waits", "credit-histories", "credit-races"];
+  const files =
+    name in PEOPLE_MUTATIONS
+      ? ["people/rechecks"]
+      : ["session-limits", "credit-waits", "credit-histories", "credit-races"];
   for (const file of files) {
     const child = Bun.spawn([process.execPath, "test", "--bail", `./packages/db/src/statements/${file}.test.ts`], {
       cwd: new URL("..", import.meta.url).pathname,

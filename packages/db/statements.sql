@@ -44,10 +44,28 @@ coalesce((
   ) oldest
 ), 0)::integer as "oldestSeconds"
 
+-- count_open_sessions. Columns: position integer, activeSessions integer, connectingSessions integer.
+select position::integer as position, counts.active as "activeSessions", counts.connecting as "connectingSessions"
+from unnest($1::text[], $2::text[], $3::text[]) with ordinality inputs ("tenantId", environment, id, position)
+cross join lateral (
+  select count(*) filter (where status = 'started')::integer as active,
+    count(*) filter (where status = 'reserved')::integer as connecting
+  from (
+    select * from usage_sessions
+    where usage_sessions.ended_at is null
+      and (usage_sessions.tenant_id, usage_sessions.expires_at) >= (inputs."tenantId" collate "C", '-infinity')
+      and (usage_sessions.tenant_id, usage_sessions.expires_at) <= (inputs."tenantId" collate "C", 'infinity')
+    order by usage_sessions.tenant_id, usage_sessions.expires_at
+    limit (select 100000::bigint)
+  ) usage_sessions
+  where usage_sessions.environment = inputs.environment
+    and inputs.id = any(usage_sessions.lineage)
+) counts
+
 -- find_any_user. Columns: found boolean.
 select exists (select from users) as found
 
--- find_api_key. Columns: status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
+-- find_api_key. Columns: status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select
   case
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
@@ -62,6 +80,8 @@ end as status,
   api_keys.scopes as scopes,
   api_keys.spend_limit_credit_micros as "spendLimitCreditMicros",
   ancestry.spend_limit_credit_micros as "inheritedSpendLimitCreditMicros",
+  api_keys.max_concurrent_sessions as "maxConcurrentSessions",
+  ancestry.max_concurrent_sessions as "inheritedMaxConcurrentSessions",
   api_keys.expires_at as "expiresAt",
   ancestry.expires_at as "inheritedExpiresAt",
   api_keys.lineage as lineage,
@@ -77,7 +97,9 @@ end as status,
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -119,7 +141,7 @@ cross join lateral (
   offset 0
 ) avatars
 
--- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
+-- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select
       position::integer as position,
       api_key_credentials.digest as digest,
@@ -140,10 +162,12 @@ select
   select json_build_object(
     'own', min(headroom) filter (where line.id = api_keys.id),
     'ancestors', min(headroom) filter (where line.id <> api_keys.id),
-    'account', coalesce((
-      select granted - forfeited - settled - reserved from credit_accounts
-      where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
-    ), 0),
+    'account', coalesce(min(account.available), 0),
+    'reachedLimits', json_build_object(
+      'self', min(line.reached_limit) filter (where line.id = api_keys.id),
+      'ancestor', min(line.reached_limit) filter (where line.id <> api_keys.id),
+      'tenant', min(account.reached_limit)
+    ),
     'hasOverdue', coalesce((
       select true from usage_sessions
       where usage_sessions.ended_at is null
@@ -153,15 +177,25 @@ select
     ), false)
   )
   from (
-    select line.id, line.spend_limit_credit_micros - coalesce((
-      select settled + reserved from api_key_meters
-      where api_key_meters.tenant_id = line.tenant_id and api_key_meters.api_key_id = line.id
-    ), 0) as headroom
+    select line.id, line.spend_limit_credit_micros - coalesce(meter.settled + meter.reserved, 0) as headroom,
+      case when meter.open_sessions >= line.max_concurrent_sessions then line.max_concurrent_sessions end as reached_limit
     from api_keys line
+    left join lateral (
+      select * from api_key_meters meter
+      where meter.tenant_id = line.tenant_id and meter.api_key_id = line.id
+      offset 0
+    ) meter on true
     where line.tenant_id = api_keys.tenant_id and line.environment = api_keys.environment
       and line.id = any((api_keys.lineage || api_keys.id) collate "C")
     offset 0
   ) line
+  left join lateral (
+    select granted - forfeited - settled - reserved as available,
+      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit
+    from credit_accounts
+    where credit_accounts.tenant_id = api_keys.tenant_id and credit_accounts.environment = api_keys.environment
+    offset 0
+  ) account on true
 ) end
         as headroom,
   case
@@ -177,6 +211,8 @@ end as status,
   api_keys.scopes as scopes,
   api_keys.spend_limit_credit_micros as "spendLimitCreditMicros",
   ancestry.spend_limit_credit_micros as "inheritedSpendLimitCreditMicros",
+  api_keys.max_concurrent_sessions as "maxConcurrentSessions",
+  ancestry.max_concurrent_sessions as "inheritedMaxConcurrentSessions",
   api_keys.expires_at as "expiresAt",
   ancestry.expires_at as "inheritedExpiresAt",
   api_keys.lineage as lineage,
@@ -202,7 +238,9 @@ end as status,
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -229,13 +267,13 @@ cross join lateral (
 
 -- find_credit_drift. Columns: invariant text, environment text, subject text, counter text, expected text, actual text.
 with accounts as (
-  select environment, granted, forfeited, settled, reserved, granted - forfeited - settled - reserved as available
+  select environment, granted, forfeited, settled, reserved, open_sessions, granted - forfeited - settled - reserved as available
   from credit_accounts where tenant_id = $1
 ), movements as materialized (
   select environment, api_key_id, kind, sum(amount) as amount
   from credit_entries where tenant_id = $2 group by 1, 2, 3
 ), holds as materialized (
-  select environment, api_key_id, sum(reserved) as reserved
+  select environment, api_key_id, sum(reserved) as reserved, count(*) filter (where is_counted) as counted
   from usage_sessions where tenant_id = $3 and ended_at is null group by 1, 2
 ), charged_keys as materialized (
   select own.id as api_key_id, charged.id as charged_id, charged.environment
@@ -252,17 +290,17 @@ with accounts as (
     coalesce(sum(amount) filter (where kind in ('settle')), 0) - coalesce(sum(amount) filter (where kind in ('adjust')), 0) as settled, coalesce(sum(amount) filter (where kind in ('hold')), 0) - coalesce(sum(amount) filter (where kind in ('settle', 'release', 'expire')), 0) as reserved
   from movements group by 1
 ), held_accounts as (
-  select environment, sum(reserved) as reserved from holds group by 1
+  select environment, sum(reserved) as reserved, sum(counted) as counted from holds group by 1
 ), meters as (
-  select api_key_id, settled, reserved from api_key_meters where tenant_id = $6
+  select api_key_id, settled, reserved, open_sessions from api_key_meters where tenant_id = $6
 ), replayed_meters as (
   select charged_id as api_key_id, coalesce(sum(amount) filter (where kind in ('settle')), 0) - coalesce(sum(amount) filter (where kind in ('adjust')), 0) as settled, coalesce(sum(amount) filter (where kind in ('hold')), 0) - coalesce(sum(amount) filter (where kind in ('settle', 'release', 'expire')), 0) as reserved
   from movements join charged_keys using (api_key_id, environment) group by 1
 ), held_meters as (
-  select charged_id as api_key_id, sum(reserved) as reserved
+  select charged_id as api_key_id, sum(reserved) as reserved, sum(counted) as counted
   from holds join charged_keys using (api_key_id, environment) group by 1
 ), sessions as (
-  select id as session_id, environment, api_key_id, lineage, reserved, used,
+  select id as session_id, environment, api_key_id, lineage, reserved, used, is_counted, reported_by, closed_by,
     case when ended_at is null then 0 else 1 end as closed
   from usage_sessions where tenant_id = $7
 ), session_entries as (
@@ -287,10 +325,13 @@ with accounts as (
   select 'account_available', environment, environment, 'available', '0', available::text
   from accounts where available < 0
   union all
-  select 'account_sessions', environment, environment, 'reserved', coalesce(held.reserved, 0)::text,
-    coalesce(account.reserved, 0)::text
+  select 'account_sessions', environment, environment, counter.name, expected::text, actual::text
   from accounts account full join held_accounts held using (environment)
-  where coalesce(held.reserved, 0) <> coalesce(account.reserved, 0)
+  cross join lateral (values
+    ('reserved', coalesce(held.reserved, 0), coalesce(account.reserved, 0)),
+    ('openSessions', coalesce(held.counted, 0), coalesce(account.open_sessions, 0))
+  ) counter (name, expected, actual)
+  where expected <> actual
   union all
   select 'meter_replay', null, api_key_id, counter.name, expected::text, actual::text
   from meters meter full join replayed_meters replayed using (api_key_id)
@@ -300,10 +341,13 @@ with accounts as (
   ) counter (name, expected, actual)
   where expected <> actual
   union all
-  select 'meter_sessions', null, api_key_id, 'reserved', coalesce(held.reserved, 0)::text,
-    coalesce(meter.reserved, 0)::text
+  select 'meter_sessions', null, api_key_id, counter.name, expected::text, actual::text
   from meters meter full join held_meters held using (api_key_id)
-  where coalesce(held.reserved, 0) <> coalesce(meter.reserved, 0)
+  cross join lateral (values
+    ('reserved', coalesce(held.reserved, 0), coalesce(meter.reserved, 0)),
+    ('openSessions', coalesce(held.counted, 0), coalesce(meter.open_sessions, 0))
+  ) counter (name, expected, actual)
+  where expected <> actual
   union all
   select 'session_entries', session.environment, session_id, counter.name, expected::text, actual::text
   from sessions session full join session_entries entry using (session_id)
@@ -323,10 +367,39 @@ with accounts as (
     array_to_string(session.lineage, ',')
   from sessions session left join lineages expected using (api_key_id)
   where session.lineage is distinct from expected.lineage
+  union all
+  select 'session_count', environment, session_id, 'openSessions', '0', '1'
+  from sessions where closed = 1 and is_counted
+  union all
+  select 'session_closer', session.environment, session.session_id, closer.name, expected, actual
+  from sessions session
+  join credit_entries entry on entry.tenant_id = $9 and entry.session_id = session.session_id
+    and entry.kind in ('settle', 'release', 'expire')
+  cross join lateral (values
+    ('closedBy', session.closed_by, entry.closed_by), ('reportedBy', session.reported_by, entry.reported_by)
+  ) closer (name, expected, actual)
+  -- The version before these columns closes sessions during an upgrade, and leaves both empty.
+  where coalesce(session.closed_by, entry.closed_by) is not null and expected is distinct from actual
+  union all
+  select 'session_closer', environment, session_id, closer.name, 'a key of the tenant', closer.id
+  from sessions cross join lateral (values ('closedBy', closed_by), ('reportedBy', reported_by)) closer (name, id)
+  where closer.id <> 'sweep' and not exists (
+    select from api_keys key where key.tenant_id = $10 and key.id = closer.id
+  )
+  union all
+  select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
+  from credit_entries entry
+  where entry.tenant_id = $11 and entry.kind in ('grant', 'void', 'adjust')
+    and not (entry.kind = 'grant' and entry.reference is not distinct from 'initial')
+    and not exists (
+      select from audit_events event
+      where event.target_id = entry.id and event.tenant_id = entry.tenant_id
+        and event.environment = entry.environment and event.action = case entry.kind when 'grant' then 'credits.granted' when 'void' then 'credits.voided' when 'adjust' then 'credits.adjusted' end
+    )
 )
 select invariant as invariant, environment as environment, subject as subject, counter as counter,
   expected as expected, actual as actual
-from findings limit $9::integer
+from findings limit $12::integer
 
 -- find_identities_of_user. Columns: tenantId text, id text, userId text, issuer text, subject text, createdAt timestamptz, lastUsedAt timestamptz.
 select user_identities.tenant_id as "tenantId", user_identities.id as id, user_identities.user_id as "userId", user_identities.issuer as issuer, user_identities.subject as subject, user_identities.created_at as "createdAt", user_identities.last_used_at as "lastUsedAt" from user_identities
@@ -387,8 +460,8 @@ where not (idempotency_keys.created_at <= now() - interval '24 hours')
   and idempotency_keys.request = $3
   and idempotency_keys.idempotency_key = $4
 
--- find_usage_session. Columns: position integer, id text, environment text, apiKeyId text, avatarId text, status text, reserved bigint, used bigint, price bigint, metadata json, version integer, createdAt timestamptz, startedAt timestamptz, endedAt timestamptz, expiresAt timestamptz, avatarName text.
-select position::integer as position, usage_sessions.id as id, usage_sessions.environment as environment, usage_sessions.api_key_id as "apiKeyId", usage_sessions.avatar_id as "avatarId", usage_sessions.status as status, usage_sessions.reserved as reserved, usage_sessions.used as used, usage_sessions.price as price, usage_sessions.metadata as metadata, usage_sessions.version as version, usage_sessions.created_at as "createdAt", usage_sessions.started_at as "startedAt", usage_sessions.ended_at as "endedAt", usage_sessions.expires_at as "expiresAt", (
+-- find_usage_session. Columns: position integer, id text, environment text, apiKeyId text, avatarId text, status text, reserved bigint, used bigint, price bigint, metadata json, version integer, createdAt timestamptz, startedAt timestamptz, endedAt timestamptz, expiresAt timestamptz, mustEnd boolean, reportedBy text, closedBy text, avatarName text.
+select position::integer as position, usage_sessions.id as id, usage_sessions.environment as environment, usage_sessions.api_key_id as "apiKeyId", usage_sessions.avatar_id as "avatarId", usage_sessions.status as status, usage_sessions.reserved as reserved, usage_sessions.used as used, usage_sessions.price as price, usage_sessions.metadata as metadata, usage_sessions.version as version, usage_sessions.created_at as "createdAt", usage_sessions.started_at as "startedAt", usage_sessions.ended_at as "endedAt", usage_sessions.expires_at as "expiresAt", usage_sessions.must_end as "mustEnd", usage_sessions.reported_by as "reportedBy", usage_sessions.closed_by as "closedBy", (
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ) as "avatarName"
@@ -468,7 +541,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
@@ -479,7 +552,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -498,7 +573,9 @@ end = inputs.status
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -529,7 +606,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
@@ -540,7 +617,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -559,7 +638,9 @@ end = inputs.status
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -588,7 +669,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
@@ -597,7 +678,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -616,7 +699,9 @@ end = inputs.status
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -647,7 +732,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
@@ -658,7 +743,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -677,7 +764,9 @@ end = inputs.status
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -708,7 +797,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
@@ -719,7 +808,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -738,7 +829,9 @@ end = inputs.status
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -767,7 +860,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
@@ -776,7 +869,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -795,7 +890,9 @@ end = inputs.status
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -824,7 +921,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (select * from api_keys where (api_keys.environment, api_keys.tenant_id, api_keys.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.environment, api_keys.tenant_id) >= (inputs.environment, inputs."tenantId") order by api_keys.environment desc, api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys 
@@ -832,7 +929,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -861,7 +960,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   when api_keys.revoked_at is not null or ancestry.revoked or ancestry.length < cardinality(api_keys.lineage) then 'revoked'
   when api_keys.expires_at <= now() or ancestry.expired then 'expired'
   else 'active'
-end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
+end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_micros::text, 'null') || ',"effectiveSpendLimitCreditMicros":' || coalesce(least(api_keys.spend_limit_credit_micros, ancestry.spend_limit_credit_micros)::text, 'null') || ',"spentCreditMicros":' || meter.settled::text || ',"reservedCreditMicros":' || meter.reserved::text || ',"maxConcurrentSessions":' || coalesce(api_keys.max_concurrent_sessions::text, 'null') || ',"effectiveMaxConcurrentSessions":' || coalesce(least(api_keys.max_concurrent_sessions, ancestry.max_concurrent_sessions)::text, 'null') || ',"expiresAt":' || coalesce('' || left(to_json(api_keys.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"effectiveExpiresAt":' || coalesce('' || left(to_json(least(api_keys.expires_at, ancestry.expires_at) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"lastUsedAt":' || coalesce('' || left(to_json((
       select api_key_usage.last_used_at from api_key_usage
       where api_key_usage.tenant_id = api_keys.tenant_id and api_key_usage.api_key_id = api_keys.id
     ) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"createdAt":' || left(to_json(api_keys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (select * from api_keys where (api_keys.tenant_id, api_keys.id) < (inputs."tenantId", coalesce(inputs.before, 'key~')) and (api_keys.tenant_id) >= (inputs."tenantId") order by api_keys.tenant_id desc, api_keys.id desc limit inputs.limit::bigint + 1) api_keys 
@@ -869,7 +968,9 @@ end || '","spendLimitCreditMicros":' || coalesce(api_keys.spend_limit_credit_mic
     select count(*) as length, bool_or(ancestors.revoked_at is not null) as revoked,
       bool_or(ancestors.expires_at <= now()) as expired, min(ancestors.expires_at) as expires_at,
       min(ancestors.spend_limit_credit_micros) filter (where ancestors.environment = api_keys.environment)
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(ancestors.max_concurrent_sessions) filter (where ancestors.environment = api_keys.environment)
+        as max_concurrent_sessions
     from unnest(api_keys.lineage) ancestor (id)
     cross join lateral (
       select * from api_keys ancestors
@@ -1188,7 +1289,7 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true 
     order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
@@ -1205,7 +1306,7 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true 
     order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
@@ -1222,13 +1323,33 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true 
     order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", position) cross join lateral (
@@ -1239,7 +1360,7 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true 
     order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
@@ -1256,13 +1377,73 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true and credit_entries.kind = inputs.kind
     order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "apiKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", kind, position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", "apiKeyId", position) cross join lateral (
@@ -1273,7 +1454,7 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true and credit_entries.api_key_id = inputs."apiKeyId"
     order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
@@ -1290,13 +1471,73 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true and credit_entries.kind = inputs.kind
     order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "apiKeyId", kind, position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", "apiKeyId", position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", kind, position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_credit_entries. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "sessionId", "apiKeyId", kind, position) cross join lateral (
@@ -1307,13 +1548,33 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+  from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
     where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind
     order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
+
+-- list_credit_entries. Columns: position integer, items text, next text.
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, before, limit, "maxRead", "ofLineage", "sessionId", "apiKeyId", kind, position) cross join lateral (
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select credit_entries.id from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
+    from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+      select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
+      where true and credit_entries.api_key_id = inputs."apiKeyId" and credit_entries.kind = inputs.kind and (
+  select own.id = inputs."ofLineage" or inputs."ofLineage" = any(own.lineage) from api_keys own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)
+      order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
+    ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
+    window so_far as (rows unbounded preceding)
+  ) items) page
 
 -- list_identities. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[]) with ordinality inputs ("tenantId", "userId", before, limit, position) cross join lateral (
@@ -1363,7 +1624,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (
         select * from usage_sessions
         where usage_sessions.ended_at is null
@@ -1461,7 +1722,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true 
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1481,7 +1742,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1501,7 +1762,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1521,7 +1782,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true 
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1541,7 +1802,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1561,7 +1822,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1581,7 +1842,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1601,7 +1862,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1621,7 +1882,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1641,7 +1902,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1661,7 +1922,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1681,7 +1942,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1701,7 +1962,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1721,7 +1982,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1741,7 +2002,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1761,7 +2022,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select usage_sessions.id as id, '{"sessionId":"' || usage_sessions.id || '",environment:"' || usage_sessions.environment || '","apiKeyId":"' || usage_sessions.api_key_id || '","avatarId":' || coalesce('"' || usage_sessions.avatar_id || '"', 'null') || ',"avatarName":' || coalesce(to_json((
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
-))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
+))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
@@ -1876,7 +2137,7 @@ from (
     case when inputs."groupBy" = 'apiKey' then usage_sessions.api_key_id end as api_key_id,
     case when inputs."groupBy" = 'avatar' then usage_sessions.avatar_id end as avatar_id,
     count(*) as sessions,
-    coalesce(sum(floor(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))), 0)::bigint as active_seconds,
+    coalesce(sum(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))), 0)::bigint as active_seconds,
     coalesce(sum(usage_sessions.used) filter (where not usage_sessions.ended_at is null), 0)::bigint as billed,
     coalesce(sum(usage_sessions.reserved) filter (where usage_sessions.ended_at is null), 0)::bigint as held
   from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions

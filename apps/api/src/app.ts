@@ -37,7 +37,7 @@ import { userRoutes } from "./routes/people/users.ts";
 import { preparationRoutes } from "./routes/preparations.ts";
 import { problemTypeRoutes } from "./routes/problem-types.ts";
 import { publicAssetRoutes, publicAvatarRoutes } from "./routes/public-files.ts";
-import { referenceRoutes } from "./routes/reference.ts";
+import { referenceRoutes } from "./routes/reference/reference.ts";
 import { signedUploadRoutes } from "./routes/signed-uploads.ts";
 import { usageSessionRoutes } from "./routes/usage-sessions.ts";
 import { usageSummaryRoutes } from "./routes/usage-summary.ts";
@@ -160,8 +160,11 @@ const readiness = async ({ db, isEnding }: AppOptions, set: ResponseHead): Promi
 };
 
 /** The pages for people. */
-const pageRoutes = (dependencies: Dependencies) =>
-  new Elysia({ name: "pages" }).use(problemTypeRoutes()).use(referenceRoutes()).use(dashboardRoutes(dependencies));
+const pageRoutes = (dependencies: Dependencies, describe: () => object) =>
+  new Elysia({ name: "pages" })
+    .use(problemTypeRoutes())
+    .use(referenceRoutes(describe))
+    .use(dashboardRoutes(dependencies));
 
 /** The routes of people, and those with which they sign in. */
 const peopleRoutes = (dependencies: Dependencies) =>
@@ -240,7 +243,7 @@ export const createApp = (options: AppOptions) => {
     .use(peopleRoutes(dependencies))
     .use(publicAssetRoutes(dependencies))
     .use(publicAvatarRoutes(dependencies))
-    .use(pageRoutes(dependencies))
+    .use(pageRoutes(dependencies, (): object => openApiDocument(app.routes)))
     .get("/openapi.json", ({ set }): string => {
       document ??= JSON.stringify(openApiDocument(app.routes));
       set.headers["content-type"] = "application/json";

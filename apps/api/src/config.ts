@@ -135,7 +135,7 @@ export const readConfig = (variables: Variables): ApiConfig => {
     sweepInApi: readSwitch(variables, "SWEEP_IN_API"),
     worker: readSwitch(variables, "WORKER"),
     creditPriceMicrosPerSecond: readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000,
-    sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 120,
+    sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     redisUrl: readVariable<string | null>(variables, "REDIS_URL", null, "a redis:// or rediss:// URL", (text) =>
       /^(redis|rediss|valkey|valkeys):\/\/[^\s/?#]+(\/\d*)?$/.test(text) && URL.canParse(text) ? text : undefined,

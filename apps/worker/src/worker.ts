@@ -92,7 +92,8 @@ const startJobs = async (
     concurrency: config.jobs,
     slotsPerTenant: config.jobsPerTenant,
   });
-  atExit(loop.stop);
+  // Without a signal, an uncaught exception has ended the worker.
+  atExit((signal) => loop.stop(signal === null));
 };
 
 const start = async (atExit: AtExit): Promise<void> => {

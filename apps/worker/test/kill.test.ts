@@ -25,6 +25,8 @@ let world: World;
 let server: TestServer;
 /** A file that the inspections, the examinations and the responses with a remote file wait for, where the test says so. */
 let gate = "";
+/** Which of the waiting remote files are sent without the gate. */
+let goesOn: (path: string) => boolean = () => false;
 const opened = async (): Promise<void> => {
   while (!existsSync(gate)) await Bun.sleep(5);
 };
@@ -34,11 +36,12 @@ beforeEach(async () => {
   [world, server] = await Promise.all([
     openWorld(),
     startServer(async (path, socket) => {
-      if (path.includes("waiting")) await opened();
+      if (path.includes("waiting") && !goesOn(path)) await opened();
       socket.end(response);
     }),
   ]);
   gate = join(world.data, "gate");
+  goesOn = () => false;
 });
 afterEach(async () => {
   await Promise.all([world.close(), server.close()]);
@@ -241,6 +244,28 @@ describe("killed while it prepares an avatar", () => {
     await checkPrepared([avatar]);
     await finish([], [avatar], [asset]);
   });
+});
+
+test("killed by one job each time: that job fails after five attempts, and the jobs beside it lose none", async () => {
+  const poison = await world.seedRemote(remoteUrl("waiting"));
+  const others = [await world.seedRemote(remoteUrl("waiting-1")), await world.seedRemote(remoteUrl("waiting-2"))];
+  const requests = (name: string) => server.requests.filter((head) => head.startsWith(`GET /${name}.png `)).length;
+  const attempts: (string | undefined)[] = [];
+  for (let deaths = 0; (await world.stateOf(poison)).status !== "failed"; deaths++) {
+    const before = requests("waiting");
+    const worker = startWorker({ concurrency: 3, leaseSeconds: JOB_TIMING.leaseSeconds });
+    // All three are fetched, the first time. Then the others may go on, but the poison does not.
+    if (deaths === 0) await until(async () => server.requests.length === 3);
+    await until(async () => requests("waiting") > before || (await world.stateOf(poison)).status === "failed");
+    await kill(worker);
+    for (const [, count] of worker.stdout().matchAll(/"outcome":"ready","attempts":(\d+)/g)) attempts.push(count);
+    if (deaths === 0) goesOn = (path) => path !== "/waiting.png";
+    await world.expire();
+  }
+  expect(await world.stateOf(poison)).toMatchObject({ status: "failed", errorCode: "internal" });
+  await finish(others);
+  expect(attempts).toEqual(["1", "1"]);
+  expect(requests("waiting")).toBe(6);
 });
 
 test("killed at random moments, again and again, while another worker runs", async () => {

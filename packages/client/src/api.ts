@@ -369,7 +369,7 @@ export interface paths {
     };
     /**
      * List credit entries
-     * @description Lists every movement of the tenant's credits in the environment of the calling key, newest first. Entries are never changed.
+     * @description Lists movements of the tenant's credits in the environment of the calling key, newest first: for a person and a root key all, for any other key those of sessions of its own and of its descendants. A page can have fewer entries than `limit`, or none, and still have a `nextCursor`. Entries are never changed.
      *
      *     Requires the scope `credits:read`, or the session of a person with the role `viewer` or a greater one.
      */
@@ -399,7 +399,7 @@ export interface paths {
     put?: never;
     /**
      * Open a usage session
-     * @description Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.
+     * @description Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant, while fewer sessions are open than the key, each ancestor and the tenant may have: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.
      *
      *     Requires the scope `realtime:write`.
      */
@@ -465,7 +465,7 @@ export interface paths {
     put?: never;
     /**
      * End a usage session
-     * @description Ends the session, charges it once and frees the rest. With `usage:write`, any session is charged `usedCreditMicros`, or what was reported. With `realtime:write` alone, a session of the calling key or of a descendant is charged what was reported or, if that is more, the seconds since its start. A session that was never started is charged nothing. The same request again has no effect.
+     * @description With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. The same request again has no effect.
      *
      *     Requires the scope `realtime:write` or `usage:write`.
      */
@@ -1149,6 +1149,10 @@ export interface components {
       spentCreditMicros: number;
       /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
       reservedCreditMicros: number;
+      /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
+      maxConcurrentSessions: number | null;
+      /** @description The lowest `maxConcurrentSessions` of the key and its ancestors in the same environment; null means that only the limit of the tenant applies. */
+      effectiveMaxConcurrentSessions: number | null;
       /** @description Time at which the key expires; null means never. */
       expiresAt: string | null;
       /** @description The earliest expiry of the key and its ancestors; null means never. */
@@ -1204,6 +1208,10 @@ export interface components {
       spentCreditMicros: number;
       /** @description What open sessions of the key and its descendants in the same environment hold, in credit micros. */
       reservedCreditMicros: number;
+      /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
+      maxConcurrentSessions: number | null;
+      /** @description The lowest `maxConcurrentSessions` of the key and its ancestors in the same environment; null means that only the limit of the tenant applies. */
+      effectiveMaxConcurrentSessions: number | null;
       /** @description Time at which the key expires; null means never. */
       expiresAt: string | null;
       /** @description The earliest expiry of the key and its ancestors; null means never. */
@@ -1237,6 +1245,7 @@ export interface components {
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
+        /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
         /** @description What is wrong with the file, and what is required. */
         detail: string;
@@ -1278,6 +1287,7 @@ export interface components {
       publicUrl: string;
       /** @description Why the asset is `failed`; otherwise null. */
       error: {
+        /** @description One of: unsupported_type, asset_kind_mismatch, content_type_mismatch, empty, too_large, not_decodable, inspection_failed, too_many_pixels, too_many_frames, no_video_track, resolution_too_high, frame_rate_too_high, no_audio_track, unexpected_video_track, codec_not_allowed, too_short, too_long, invalid_url, https_required, credentials_not_allowed, port_not_allowed, ip_address_not_allowed, host_not_public, host_not_found, connection_failed, connection_lost, timed_out, canceled, certificate_not_valid, too_many_redirects, unexpected_status, invalid_response, encoding_not_allowed, not_uploaded, internal. Later versions may add others. */
         code: string;
         /** @description What is wrong with the file, and what is required. */
         detail: string;
@@ -1343,7 +1353,8 @@ export interface components {
         | "identity.deleted"
         | "credits.granted"
         | "credits.voided"
-        | "credits.adjusted";
+        | "credits.adjusted"
+        | "credits.limit_changed";
       targetId: string;
       /** @description Names of the fields that an update changed; never their values. */
       changedFields: string[];
@@ -1486,6 +1497,8 @@ export interface components {
       )[];
       /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
       spendLimitCreditMicros?: number | null;
+      /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
+      maxConcurrentSessions?: number | null;
       /** @description Time at which the key expires; null means never. */
       expiresAt?: string | null;
     };
@@ -1615,7 +1628,12 @@ export interface components {
       kind: "grant" | "hold" | "settle" | "release" | "expire" | "void" | "adjust";
       amountCreditMicros: number;
       sessionId: string | null;
+      /** @description The key that opened the session. */
       apiKeyId: string | null;
+      /** @description Of the end of a session: the key that had reported its usage last. */
+      reportedBy: string | null;
+      /** @description Of the end of a session: the key that ended it, or `sweep` at the end of its lease. */
+      closedBy: string | null;
       reference: string | null;
       requestId: string;
       /** Format: date-time */
@@ -1810,6 +1828,7 @@ export interface components {
         | "invalid_passkey"
         | "idempotency_key_reused"
         | "rate_limited"
+        | "concurrency_limit_reached"
         | "internal_error"
         | "unavailable"
         | "provider_unavailable"
@@ -1866,8 +1885,12 @@ export interface components {
        * @description An open session that is not reported before this moment ends by itself.
        */
       expiresAt: string;
-      /** @description Whether the call must end: its key is no longer valid, or above its cap. */
+      /** @description Whether the call must end: a key without `usage:write` has released the session, it has used all that it holds, or its key or an ancestor is no longer valid or above its cap. */
       mustEnd: boolean;
+      /** @description The key that reported usage last; null before the first report. */
+      reportedBy: string | null;
+      /** @description The key that ended the session, or `sweep` at the end of its lease; null while it is open. */
+      closedBy: string | null;
     };
     ReportLeakedKey: {
       /** @description The full secret that was found. */
@@ -1954,6 +1977,8 @@ export interface components {
       )[];
       /** @description Hard spend cap of the key and its descendants, in credit micros; null means no cap. */
       spendLimitCreditMicros?: number | null;
+      /** @description Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies. */
+      maxConcurrentSessions?: number | null;
       /** @description Time at which the key expires; null means never. */
       expiresAt?: string | null;
     };
@@ -1991,13 +2016,14 @@ export interface components {
     /** @description The parts can be in any order. */
     UploadAsset: {
       /**
-       * @description The file. Its limits, by kind:
+       * Format: binary
+       * @description The file. Its `filename` becomes `originalFilename`, decoded as browsers encode it (`%22`, `%0D` and `%0A`; also `\"`), without control characters, line breaks and characters that change the direction of text, and cut to 240 characters. Slashes and backslashes are kept. Its limits, by kind:
        *
        *     - `image`: image/jpeg, image/png or image/webp; at most 16 MiB; at most 40 megapixels; 1 frame
        *     - `video`: video/mp4, video/quicktime or video/webm; at most 200 MiB; 1 to 120 s; at most 1920 × 1080 pixels in either orientation; at most 60 frames per second; H.264 or VP9
        *     - `audio`: audio/mpeg, audio/wav, audio/mp4, audio/aac, audio/ogg or audio/flac; at most 32 MiB; longer than 0 s
        */
-      file: string;
+      file: Blob;
       /**
        * @description Kind of the file.
        * @enum {string}
@@ -2037,6 +2063,12 @@ export interface components {
        * @description An open session that is not reported before this moment ends by itself.
        */
       expiresAt: string;
+      /** @description Whether the call of an open session must end: a key without `usage:write` has released the session, or it has used all that it holds. */
+      mustEnd: boolean;
+      /** @description The key that reported usage last; null before the first report. */
+      reportedBy: string | null;
+      /** @description The key that ended the session, or `sweep` at the end of its lease; null while it is open. */
+      closedBy: string | null;
     };
     UsageSessionPage: {
       /**
@@ -2216,6 +2248,41 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held. */
+    ConcurrencyLimitReachedProblem: {
+      /** @constant */
+      type: "/problems/concurrency_limit_reached";
+      /** @constant */
+      title: "Too many sessions are open";
+      /** @constant */
+      status: 429;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
+      code: "concurrency_limit_reached";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+      /**
+       * @description Whose limit it is: that of the calling key, of an ancestor of it, or of the tenant.
+       * @enum {string}
+       */
+      limitedBy: "self" | "ancestor" | "tenant";
+      /** @description The limit. */
+      maxConcurrentSessions: number;
+      /** @description Open sessions that count against the limit; only of the calling key's own limit. */
+      liveSessions?: number;
+      /** @description Those of them that were started. */
+      activeSessions?: number;
+      /** @description Those of them that were not started yet. */
+      connectingSessions?: number;
+      /** @description Sessions that wait in a queue: none. */
+      pendingSessions?: number;
+    };
     /** @description The key or one of its ancestors has expired. */
     ExpiredApiKeyProblem: {
       /** @constant */
@@ -2279,8 +2346,12 @@ export interface components {
         parameter?: string;
         /** @description The name of a header. */
         header?: string;
-        code: string;
         detail: string;
+        /**
+         * @description What is wrong.
+         * @enum {string}
+         */
+        code: "exceeds_caller" | "lineage_too_deep" | "is_ancestor" | "not_descendant";
         /** @description What the calling key may grant; null when it may grant nothing. */
         allowed: unknown;
       }[];
@@ -2720,7 +2791,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedProblem: {
       /** @constant */
       type: "/problems/rate_limited";
@@ -2730,7 +2801,10 @@ export interface components {
       status: 429;
       /** @description What is wrong, for people. */
       detail: string;
-      /** @constant */
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
       code: "rate_limited";
       /** @description As in `X-Request-Id`. */
       requestId: string;
@@ -2901,8 +2975,42 @@ export interface components {
         parameter?: string;
         /** @description The name of a header. */
         header?: string;
-        code: string;
         detail: string;
+        /**
+         * @description What is wrong.
+         * @enum {string}
+         */
+        code:
+          | "wrong_type"
+          | "required"
+          | "unknown_field"
+          | "repeated_field"
+          | "too_short"
+          | "too_long"
+          | "too_few"
+          | "too_many"
+          | "too_large"
+          | "out_of_range"
+          | "not_allowed"
+          | "malformed"
+          | "invalid_text"
+          | "invalid_name"
+          | "invalid_email"
+          | "invalid_date_time"
+          | "not_in_future"
+          | "too_short_for_own_key"
+          | "unsupported_url"
+          | "unsupported_file"
+          | "asset_kind_mismatch"
+          | "wrong_size"
+          | "asset_not_found"
+          | "asset_not_usable"
+          | "unknown_parameter"
+          | "repeated_parameter"
+          | "invalid_cursor"
+          | "empty_window"
+          | "window_too_long"
+          | "not_as_signed";
       }[];
     };
   };
@@ -3452,7 +3560,7 @@ export interface components {
           | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimited: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3468,7 +3576,29 @@ export interface components {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
       };
     };
-    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
+    /**
+     * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.
+     *
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held.
+     */
+    RateLimitedOrConcurrencyLimitReached: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["RateLimitedProblem"]
+          | components["schemas"]["ConcurrencyLimitReachedProblem"];
+      };
+    };
+    /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3955,6 +4085,8 @@ export interface operations {
            *           "effectiveSpendLimitCreditMicros": 5000000,
            *           "spentCreditMicros": 1200000,
            *           "reservedCreditMicros": 0,
+           *           "maxConcurrentSessions": 20,
+           *           "effectiveMaxConcurrentSessions": 20,
            *           "expiresAt": null,
            *           "effectiveExpiresAt": null,
            *           "lastUsedAt": null,
@@ -4042,6 +4174,8 @@ export interface operations {
            *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "spentCreditMicros": 1200000,
            *       "reservedCreditMicros": 0,
+           *       "maxConcurrentSessions": 20,
+           *       "effectiveMaxConcurrentSessions": 20,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -4109,6 +4243,8 @@ export interface operations {
            *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "spentCreditMicros": 1200000,
            *       "reservedCreditMicros": 0,
+           *       "maxConcurrentSessions": 20,
+           *       "effectiveMaxConcurrentSessions": 20,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -4177,6 +4313,8 @@ export interface operations {
            *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "spentCreditMicros": 1200000,
            *       "reservedCreditMicros": 0,
+           *       "maxConcurrentSessions": 20,
+           *       "effectiveMaxConcurrentSessions": 20,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -4248,6 +4386,8 @@ export interface operations {
            *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "spentCreditMicros": 1200000,
            *       "reservedCreditMicros": 0,
+           *       "maxConcurrentSessions": 20,
+           *       "effectiveMaxConcurrentSessions": 20,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -4330,6 +4470,8 @@ export interface operations {
            *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "spentCreditMicros": 1200000,
            *       "reservedCreditMicros": 0,
+           *       "maxConcurrentSessions": 20,
+           *       "effectiveMaxConcurrentSessions": 20,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -4415,6 +4557,8 @@ export interface operations {
            *       "effectiveSpendLimitCreditMicros": 5000000,
            *       "spentCreditMicros": 1200000,
            *       "reservedCreditMicros": 0,
+           *       "maxConcurrentSessions": 20,
+           *       "effectiveMaxConcurrentSessions": 20,
            *       "expiresAt": null,
            *       "effectiveExpiresAt": null,
            *       "lastUsedAt": null,
@@ -5983,6 +6127,8 @@ export interface operations {
            *           "amountCreditMicros": 300000000,
            *           "sessionId": "ses_01h455vb4pex5vsknk084sn02q",
            *           "apiKeyId": "key_01h455vb4pex5vsknk084sn02q",
+           *           "reportedBy": null,
+           *           "closedBy": null,
            *           "reference": null,
            *           "requestId": "01890a5d-ac96-774b-bcce-b302099a8057",
            *           "createdAt": "2026-11-20T12:00:00.000Z"
@@ -6071,7 +6217,10 @@ export interface operations {
            *           },
            *           "createdAt": "2026-11-20T12:00:00.000Z",
            *           "reservedCreditMicros": 300000000,
-           *           "expiresAt": "2026-11-20T12:02:00.000Z"
+           *           "expiresAt": "2026-11-20T12:01:00.000Z",
+           *           "mustEnd": false,
+           *           "reportedBy": null,
+           *           "closedBy": null
            *         }
            *       ],
            *       "nextCursor": null
@@ -6152,7 +6301,10 @@ export interface operations {
            *       },
            *       "createdAt": "2026-11-20T12:00:00.000Z",
            *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:02:00.000Z"
+           *       "expiresAt": "2026-11-20T12:01:00.000Z",
+           *       "mustEnd": false,
+           *       "reportedBy": null,
+           *       "closedBy": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -6167,7 +6319,7 @@ export interface operations {
       413: components["responses"]["BodyTooLarge"];
       415: components["responses"]["UnsupportedMediaType"];
       422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
-      429: components["responses"]["RateLimited"];
+      429: components["responses"]["RateLimitedOrConcurrencyLimitReached"];
       500: components["responses"]["InternalError"];
       503: components["responses"]["UnavailableOrOutcomeUnknown"];
     };
@@ -6223,7 +6375,10 @@ export interface operations {
            *       },
            *       "createdAt": "2026-11-20T12:00:00.000Z",
            *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:02:00.000Z"
+           *       "expiresAt": "2026-11-20T12:01:00.000Z",
+           *       "mustEnd": false,
+           *       "reportedBy": null,
+           *       "closedBy": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -6300,8 +6455,10 @@ export interface operations {
            *       },
            *       "createdAt": "2026-11-20T12:00:00.000Z",
            *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:02:00.000Z",
-           *       "mustEnd": false
+           *       "expiresAt": "2026-11-20T12:01:00.000Z",
+           *       "mustEnd": false,
+           *       "reportedBy": null,
+           *       "closedBy": null
            *     }
            */
           "application/json": components["schemas"]["ReportedSession"];
@@ -6381,7 +6538,10 @@ export interface operations {
            *       },
            *       "createdAt": "2026-11-20T12:00:00.000Z",
            *       "reservedCreditMicros": 300000000,
-           *       "expiresAt": "2026-11-20T12:02:00.000Z"
+           *       "expiresAt": "2026-11-20T12:01:00.000Z",
+           *       "mustEnd": false,
+           *       "reportedBy": null,
+           *       "closedBy": null
            *     }
            */
           "application/json": components["schemas"]["UsageSession"];
@@ -6502,7 +6662,8 @@ export interface operations {
           | "identity.deleted"
           | "credits.granted"
           | "credits.voided"
-          | "credits.adjusted";
+          | "credits.adjusted"
+          | "credits.limit_changed";
         /** @description Include only items with this targetId. */
         targetId?: string;
         /** @description Include only items with this actorKeyId. */
@@ -8260,6 +8421,13 @@ export interface operations {
       422: components["responses"]["ValidationFailedWithoutKey"];
       500: components["responses"]["InternalErrorWithoutKey"];
       503: components["responses"]["UnavailableWithoutKey"];
+      /** @description The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body. */
+      default: {
+        headers: {
+          [name: string]: unknown;
+        };
+        content?: never;
+      };
     };
   };
   beginOidcIdentity: {
@@ -8541,6 +8709,7 @@ export interface operations {
           | "invalid_passkey"
           | "idempotency_key_reused"
           | "rate_limited"
+          | "concurrency_limit_reached"
           | "internal_error"
           | "unavailable"
           | "provider_unavailable"

@@ -1,5 +1,12 @@
 import { expect, test } from "bun:test";
-import { generateTypes, TYPES_FILE } from "./generate.ts";
+import openapiTS, { astToString } from "openapi-typescript";
+import { DOCUMENT, generateTypes, TYPES_FILE } from "./generate.ts";
+
+test("the file of an upload, in the generated types: a Blob, and for the plain generator not a string", async () => {
+  const fileOf = (types: string): string | undefined => /UploadAsset: \{.*?\bfile: (\w+);/s.exec(types)?.[1];
+  expect(fileOf(await generateTypes())).toBe("Blob");
+  expect(fileOf(astToString(await openapiTS(await Bun.file(DOCUMENT).json())))).toBe("unknown");
+});
 
 test("api.ts is up to date with docs/openapi.json", async () => {
   const squeezed = (text: string): string => text.replace(/[\s;|"]+/g, "");

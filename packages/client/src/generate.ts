@@ -1,12 +1,17 @@
 /** Generates api.ts, the types of the API, from docs/openapi.json. A test fails when the file is out of date. */
 import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
+import ts from "typescript";
 
-const DOCUMENT = join(import.meta.dir, "../../../docs/openapi.json");
+export const DOCUMENT = join(import.meta.dir, "../../../docs/openapi.json");
 export const TYPES_FILE = join(import.meta.dir, "api.ts");
 
+/** The type of a file of a form. */
+const blobOfBinary = ({ format }: { format?: string }): ts.TypeNode | undefined =>
+  format === "binary" ? ts.factory.createTypeReferenceNode("Blob") : undefined;
+
 export const generateTypes = async (): Promise<string> => {
-  const types = astToString(await openapiTS(await Bun.file(DOCUMENT).json()));
+  const types = astToString(await openapiTS(await Bun.file(DOCUMENT).json(), { transform: blobOfBinary }));
   return `/* Generated from docs/openapi.json by \`bun run openapi\`. Do not edit. */\n${types}`;
 };
 

@@ -85,7 +85,7 @@ beforeAll(async () => {
   service = await startService();
   settings = { baseUrl: service.url, apiKey: await service.key() };
   folder = await mkdtemp(join(tmpdir(), "realtime-avatar-client-"));
-  const pack = [process.execPath, "pm", "pack", "--destination", folder, "--quiet"];
+  const pack = ["npm", "pack", "--pack-destination", folder, "--silent"];
   await run(packageRoot, pack);
   const [tarball] = await readdir(folder);
   await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));

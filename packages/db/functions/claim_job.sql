@@ -1,6 +1,11 @@
 -- Claims a job for a worker: it holds the job, and one of the tenant's `p_slots` slots, until its lease ends. Returns the job
 -- with the number of its claims so far, or no row when no job can run now. Jobs of other kinds than `p_kinds` are left.
 --
+-- A lease that has run out: the worker died, or was cut off from the database. Which of its jobs was the reason is not known,
+-- so this first time counts for none of them, and from then on each runs alone in its worker (`runs_alone`): the next death
+-- is its own, and counts. `p_is_idle`: the worker runs nothing else. If it does, and the next job must run alone, the job is
+-- left and returned as null, so that the worker lets its jobs end before it claims again.
+--
 -- Fair between tenants: of the tenants that can be served (a job is due, and a slot is free), the one that was served
 -- longest ago is served, and of its jobs the one that is due longest. At most 32 such tenants are compared, from the one
 -- behind the tenant that was served last, and on from the first: so with more of them, each still gets its turn.
@@ -9,8 +14,8 @@
 --
 -- Lock order: the job, then the slot. A locked row is skipped, not waited for. Missing slots are created by a claim that
 -- then takes one of them, so that it waits for nothing afterwards.
-create function rta.claim_job(p_lease text, p_lease_seconds integer, p_slots integer, p_kinds text[])
-returns table (job rta.job, attempts integer)
+create function rta.claim_job(p_lease text, p_lease_seconds integer, p_slots integer, p_kinds text[], p_is_idle boolean)
+returns table (job rta.job, attempts integer, runs_alone boolean)
 language plpgsql as $$
 declare
   v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
@@ -18,6 +23,8 @@ declare
   v_tenant record;
   v_job public.jobs;
   v_slot integer;
+  v_lost_leases integer;
+  v_attempts integer;
 begin
   -- In order: so one entry of the index is read, and not the table until a job is due.
   if (
@@ -35,6 +42,12 @@ begin
     order by due.tenant_id, coalesce(due.leased_until, due.run_at) limit 1
     for no key update skip locked;
     continue when not found;
+    v_lost_leases := v_job.lost_leases + case when v_job.leased_until is null then 0 else 1 end;
+    v_attempts := v_job.attempts + case when v_job.lost_leases = 0 and v_lost_leases = 1 then 0 else 1 end;
+    if v_lost_leases > 0 and not p_is_idle then
+      return query select null::rta.job, null::integer, true;
+      return;
+    end if;
 
     insert into public.job_slots (tenant_id, slot)
     select v_tenant.tenant_id, missing from generate_series(v_tenant.slots + 1, p_slots) missing
@@ -49,13 +62,14 @@ begin
     set job_id = v_job.id, lease = p_lease, leased_until = v_until, started_at = v_now
     where tenant_id = v_job.tenant_id and slot = v_slot;
     update public.jobs claimed
-    set lease = p_lease, leased_until = v_until, attempts = claimed.attempts + 1
+    set lease = p_lease, leased_until = v_until, attempts = v_attempts, lost_leases = v_lost_leases
     where claimed.tenant_id = v_job.tenant_id and claimed.id = v_job.id;
     return query select
       row(
         v_job.tenant_id, v_job.id, v_job.environment, v_job.kind, v_job.target_id, v_job.generation, v_job.run_at
       )::rta.job,
-      v_job.attempts + 1;
+      v_attempts,
+      v_lost_leases > 0;
     return;
   end loop;
 end $$;

@@ -1,18 +1,20 @@
 -- Ends a session, and charges it once. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
---   'written'         it has ended now, or had ended before with the same charge
+--   'written'         it has ended now, or had ended before with the same charge; or it is to end (see below)
 --   'replayed'        nothing is written: the stored response follows
 --   'not_found'       there is no such session of the caller's lineage, tenant and environment
 --   'session_closed'  it has ended with another charge than `p_used`, before or now because its lease has expired
 --   'stale'           nothing is written: the caller has changed since its look-up
 -- `has_ended` is true when it has ended now.
 --
--- The charge is never more than what is held. A caller that may write usage (`p_is_engine`) is charged what it says
--- (`p_used`), or what was reported. Any other is charged what was reported or, if that is more, the seconds since the start;
--- nothing if the session was never started. A session whose lease has expired is charged what was reported.
+-- The charge is never less than what was reported, and never more than what is held. A caller that may write usage
+-- (`p_is_engine`) is charged what it says (`p_used`) or, if that is more, what was reported. Any other ends only a session that
+-- was never started, which is charged nothing. A started session is marked (`must_end`): it stays open, and holds its credits,
+-- until a release by its engine, or until the end of its lease, when it is charged what was reported. Otherwise who ends his
+-- call right after a report is served and not charged. A session whose lease has expired is charged what was reported.
 --
--- Lock order: the caller (lock_caller), the session, then its counters (lock_counters), the claim. The clock is read after
--- the last lock that can be waited for: it decides whether the caller is still valid, whether the lease has expired, and how
--- long the session has run.
+-- Lock order: the caller (lock_caller), the session, then, if it is to be ended, its counters (lock_counters), the claim. The
+-- clock that decides whether the caller is still valid, and whether the lease has expired, is read after the last lock that can
+-- be waited for.
 create function rta.release_session(
   p_caller rta.caller,
   p_environment text,
@@ -38,6 +40,7 @@ declare
   v_stored public.idempotency_keys;
   v_closing rta.closing;
   v_now timestamptz;
+  v_marks boolean;
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
 begin
   select * into v_session from public.usage_sessions
@@ -46,9 +49,13 @@ begin
   for no key update;
   v_closing := row(
     v_session.tenant_id, v_session.environment, v_session.id, v_session.api_key_id, v_session.lineage, v_session.reserved,
-    v_session.used, 'released', 'release', p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id
+    v_session.is_counted, v_session.reported_by, p_caller.id, v_session.used, 'released', 'release', p_reason,
+    p_settle_entry_id, p_rest_entry_id, p_request_id
   );
-  if v_session.id is not null and v_session.ended_at is null then
+  -- The lock on the session keeps its lease as it is. A lease that expires during this call is left to the next one.
+  v_marks := not p_is_engine and v_session.started_at is not null and v_session.ended_at is null
+    and v_session.expires_at > clock_timestamp();
+  if v_session.id is not null and v_session.ended_at is null and not v_marks then
     perform rta.lock_counters(array[v_closing]);
   end if;
   v_now := clock_timestamp();
@@ -59,20 +66,18 @@ begin
     when v_session.id is null then 'not_found'
     else 'written'
   end;
-  has_ended := kind = 'written' and v_session.ended_at is null;
+  has_ended := kind = 'written' and v_session.ended_at is null and not v_marks;
   if has_ended then
     if v_session.expires_at <= v_now then
       v_closing.status := case when v_session.started_at is null then 'failed' else 'released' end;
       v_closing.rest := 'expire';
     elsif p_is_engine then
-      v_closing.charged := least(v_session.reserved, coalesce(p_used, v_session.used));
-    elsif v_session.started_at is not null then
-      v_closing.charged := least(
-        v_session.reserved,
-        greatest(v_session.used, floor(extract(epoch from v_now - v_session.started_at)) * v_session.price)
-      );
+      v_closing.charged := least(v_session.reserved, greatest(v_session.used, p_used));
     end if;
     perform rta.close_sessions(array[v_closing], v_now);
+  elsif kind = 'written' and v_marks and not v_session.must_end then
+    update public.usage_sessions set must_end = true, reason = p_reason, version = version + 1
+    where tenant_id = v_session.tenant_id and id = v_session.id;
   end if;
 
   if kind = 'replayed' then
@@ -81,7 +86,10 @@ begin
     figures := v_stored.figures;
   elsif kind = 'written' then
     session := rta.present_session(v_session.tenant_id, v_session.id);
-    if p_is_engine and p_used is not null and least(v_session.reserved, p_used) <> v_closing.charged then
+    -- What was reported counts here too: a figure below it is charged as much, now and when it is sent again.
+    if p_is_engine and p_used is not null and v_closing.charged
+      <> least(v_session.reserved, greatest(case when has_ended then v_session.used else v_session.reported end, p_used))
+    then
       kind := 'session_closed';
     elsif p_claim.request is not null then
       perform rta.store_session_change(p_caller, p_claim, session, rta.session_figures(session));

@@ -1,5 +1,6 @@
 -- Records the usage of an open session so far, and extends its lease. Usage is cumulative: a report that is lost, repeated
--- or late changes nothing. The first report starts the session. With an Idempotency-Key, at most once. Returns one row, whose
+-- or late changes nothing. The first report starts the session. `must_end` of the session it returns says whether the call
+-- must end: see must_end. With an Idempotency-Key, at most once. Returns one row, whose
 -- `kind` is:
 --   'written'
 --   'replayed'        nothing is written: the stored response follows
@@ -17,7 +18,6 @@ create function rta.report_usage(
   p_claim rta.claim        -- null: no Idempotency-Key
 ) returns table (
   kind text,
-  must_end boolean,
   session rta.usage_session,
   body_hash bytea,
   etag text,
@@ -51,16 +51,13 @@ begin
   elsif kind = 'written' then
     update public.usage_sessions set
       status = 'started', started_at = coalesce(started_at, v_now),
-      used = least(reserved, greatest(used, p_used)),
+      used = least(reserved, greatest(used, p_used)), reported_by = p_caller.id,
       expires_at = v_now + make_interval(secs => p_lease_seconds), version = version + 1
     where tenant_id = v_session.tenant_id and id = v_session.id;
-    must_end := rta.must_end(v_session);
     session := rta.present_session(v_session.tenant_id, v_session.id);
+    session.must_end := rta.must_end(session, v_session.tenant_id);
     if p_claim.request is not null then
-      -- As text: jsonb would change the order of the members.
-      perform rta.store_session_change(p_caller, p_claim, session, (
-        left(rta.session_figures(session)::text, -1) || ', "mustEnd" : ' || must_end || '}'
-      )::json);
+      perform rta.store_session_change(p_caller, p_claim, session, rta.session_figures(session));
     end if;
   end if;
   return next;

@@ -33,8 +33,8 @@ begin
   return query
   update public.api_keys set revoked_at = v_now, ended_at = v_now, version = version + 1
   where tenant_id = p_target.tenant_id and id = p_target.id
-  returning tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, expires_at, lineage, version,
-    created_at;
+  returning tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at,
+    lineage, version, created_at;
 
   perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
 end $$;

@@ -33,7 +33,7 @@ begin
 
   v_closings := array(
     select row(
-      tenant_id, environment, id, api_key_id, lineage, reserved, used,
+      tenant_id, environment, id, api_key_id, lineage, reserved, is_counted, reported_by, 'sweep', used,
       case when started_at is null then 'failed' else 'released' end, 'expire', null,
       p_entry_ids[2 * ordinality - 1], p_entry_ids[2 * ordinality], p_request_id
     )::rta.closing

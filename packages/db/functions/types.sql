@@ -119,6 +119,7 @@ create type rta.api_key as (
   name text,
   scopes text[],
   spend_limit_credit_micros bigint,
+  max_concurrent_sessions bigint,
   expires_at timestamptz,
   lineage text[],
   version integer,
@@ -141,11 +142,12 @@ create type rta.session_request as (
 );
 
 -- What became of a request to open a session. `kind`: 'written', 'stale' (the caller has changed since its look-up),
--- 'avatar_not_found', 'avatar_not_ready', 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'),
--- 'insufficient_credits', or 'replayed' (the stored response and its figures follow). Only 'written' writes anything.
+-- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
+-- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or 'replayed' (the stored response and its figures follow). Only 'written' writes anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
+  session_limit bigint,
   reserved bigint,
   expires_at timestamptz,
   avatar_name text,
@@ -170,15 +172,22 @@ create type rta.charged_caller as (
   meters_at integer[]
 );
 
--- The counters of a batch, each once, in lock order. `caps`: of the key of each meter; an element is null without a cap.
+-- The counters of a batch, each once, in lock order. `caps` and `session_limits`: of the key of each meter; an element is null
+-- without a limit.
 create type rta.counters as (
   callers rta.charged_caller[], -- those that are valid
   meter_tenant_ids text[] collate "C",
   meter_api_key_ids text[] collate "C",
   caps bigint[],
+  session_limits bigint[],
   account_tenant_ids text[] collate "C",
   account_environments text[] collate "C"
 );
+
+-- A meter, and an account, as they are under their lock. `used`: settled and held. Of an account that does not exist, 0 is
+-- available.
+create type rta.locked_meter as (used bigint, open_sessions bigint);
+create type rta.locked_account as (available bigint, open_sessions bigint, session_limit bigint);
 
 create type rta.usage_session as (
   id text,
@@ -195,11 +204,14 @@ create type rta.usage_session as (
   created_at timestamptz,
   started_at timestamptz,
   ended_at timestamptz,
-  expires_at timestamptz
+  expires_at timestamptz,
+  must_end boolean,
+  reported_by text,
+  closed_by text
 );
 
 -- A session that ends: what it held, what it is charged, and how it ends. `rest`: the kind of the entry that frees what it
--- did not use, 'release' or 'expire'.
+-- did not use, 'release' or 'expire'. `closed_by`: the key that ends it, or 'sweep'.
 create type rta.closing as (
   tenant_id text collate "C",
   environment text collate "C",
@@ -207,6 +219,9 @@ create type rta.closing as (
   api_key_id text collate "C",
   lineage text[] collate "C",
   reserved bigint,
+  is_counted boolean,
+  reported_by text,
+  closed_by text,
   charged bigint,
   status text,
   rest text,

@@ -15,7 +15,8 @@ begin
 
   update public.api_keys set
     name = p_api_key.name, scopes = p_api_key.scopes,
-    spend_limit_credit_micros = p_api_key.spend_limit_credit_micros, expires_at = p_api_key.expires_at,
+    spend_limit_credit_micros = p_api_key.spend_limit_credit_micros,
+    max_concurrent_sessions = p_api_key.max_concurrent_sessions, expires_at = p_api_key.expires_at,
     version = version + 1
   where tenant_id = p_target.tenant_id and id = p_target.id;
 

@@ -133,8 +133,13 @@ export const jobs = pgTable(
     leasedUntil: time("leased_until"),
     /** Identifies the claim. A worker whose lease is another one has lost the job. */
     lease: text("lease"),
-    /** How often it was claimed. */
+    /** How often it was claimed, without the claims that do not count (claim_job, give_back_job). */
     attempts: integer("attempts").notNull().default(0),
+    /**
+     * How often its lease ran out since its last attempt that came to an end: its worker died, or was cut off from the
+     * database. Above 0, it runs alone in its worker.
+     */
+    lostLeases: integer("lost_leases").notNull().default(0),
     lastError: text("last_error"),
     createdAt: time("created_at").notNull(),
   },

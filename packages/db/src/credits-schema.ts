@@ -4,10 +4,22 @@
  */
 
 import { ENTRY_KINDS } from "@realtime-avatar/domain/credits/entry";
+import { DEFAULT_MAX_CONCURRENT_SESSIONS, SessionLimit } from "@realtime-avatar/domain/credits/session-limit";
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import { sql } from "drizzle-orm";
-import { bigint, check, index, integer, json, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  json,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
 import { bytewise, isId, oneOf, time } from "./columns.ts";
 import { tenants } from "./schema.ts";
 
@@ -29,6 +41,12 @@ export const creditAccounts = pgTable(
     settled: micros("settled").default(0),
     /** What open sessions hold. */
     reserved: micros("reserved").default(0),
+    /** How many sessions are open: see `isCounted` of a session. */
+    openSessions: bigint("open_sessions", { mode: "number" }).notNull().default(0),
+    /** At most so many may be open. */
+    maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" })
+      .notNull()
+      .default(DEFAULT_MAX_CONCURRENT_SESSIONS),
     version: integer("version").notNull().default(1),
     updatedAt: time("updated_at").notNull(),
   },
@@ -43,6 +61,11 @@ export const creditAccounts = pgTable(
       "credit_accounts_counters_check",
       sql`${table.granted} between 0 and 9007199254740991 and ${table.forfeited} >= 0 and ${table.settled} >= 0 and ${table.reserved} >= 0`,
     ),
+    check("credit_accounts_open_sessions_check", sql`${table.openSessions} >= 0`),
+    check(
+      "credit_accounts_max_concurrent_sessions_check",
+      sql`${table.maxConcurrentSessions} between ${sql.raw(`${SessionLimit.minimum} and ${SessionLimit.maximum}`)}`,
+    ),
   ],
 );
 
@@ -54,9 +77,12 @@ export const apiKeyMeters = pgTable(
     apiKeyId: bytewise("api_key_id").notNull(),
     settled: micros("settled").default(0),
     reserved: micros("reserved").default(0),
+    /** How many sessions are open: see `isCounted` of a session. */
+    openSessions: bigint("open_sessions", { mode: "number" }).notNull().default(0),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.apiKeyId] }),
+    check("api_key_meters_open_sessions_check", sql`${table.openSessions} >= 0`),
     check("api_key_meters_counters_check", sql`${table.settled} >= 0 and ${table.reserved} >= 0`),
   ],
 );
@@ -91,6 +117,18 @@ export const usageSessions = pgTable(
     endedAt: time("ended_at"),
     /** An open session that is not reported before this moment is overdue. */
     expiresAt: time("expires_at").notNull(),
+    /** Whether a caller that may not write usage has released it while it was started. */
+    mustEnd: boolean("must_end").notNull().default(false),
+    /** What was reported when the session ended; null while it is open. */
+    reported: bigint("reported", { mode: "number" }),
+    /** The key that reported last, and the key that ended the session, or `sweep`. */
+    reportedBy: bytewise("reported_by"),
+    closedBy: bytewise("closed_by"),
+    /**
+     * Whether the session is in `open_sessions` of its account and its meters. The functions set it with the counters. A trigger
+     * sets both for the functions of an earlier version, which know neither (migration 0018).
+     */
+    isCounted: boolean("is_counted").notNull().default(false),
   },
   (table) => [
     primaryKey({ columns: [table.tenantId, table.id] }),
@@ -130,6 +168,9 @@ export const creditEntries = pgTable(
     /** The session and its key; null for movements of the operator that concern none. */
     sessionId: bytewise("session_id"),
     apiKeyId: bytewise("api_key_id"),
+    /** Of the end of a session: who had reported last, and who ended it. As in the session. */
+    reportedBy: bytewise("reported_by"),
+    closedBy: bytewise("closed_by"),
     /** The operator's own reference: a grant, void or adjustment with the same reference is made once. */
     reference: text("reference"),
     requestId: text("request_id").notNull(),

@@ -99,6 +99,11 @@ afterAll(async () => {
   await database.close();
 });
 
+/** An entry of the operator, for a tenant that exists. */
+const insertEntry = (kind: string): string => `
+  insert into credit_entries (tenant_id, id, environment, kind, amount, request_id, created_at)
+  select tenant_id, 'ent_01h455vb4pex5vsknk084sn02q', 'live', '${kind}', 1, 'r', now() from credit_accounts limit 1`;
+
 const codeOf = (statement: string): Promise<unknown> =>
   plain.unsafe(statement).then(
     () => null,
@@ -289,7 +294,7 @@ describe("a role with the rights of the service", () => {
       if (job === null) throw new Error("no job");
       expect(await renewJob(db, job, 60)).toBe(true);
       expect(await startAsset(db, job)).not.toBeNull();
-      const result = { kind: "failed", code: "x", detail: "y" } as const;
+      const result = { kind: "failed", code: "empty", detail: "y" } as const;
       const failure = { error: "x", delaySeconds: 0, maxAttempts: 5 };
       if (at === 0) expect(await finishAsset(db, job, result, operatorOrigin())).toBe("finished");
       else expect(await retryJob(db, job, failure, operatorOrigin())).toBe("retried");
@@ -354,6 +359,10 @@ describe("a role with the rights of the service", () => {
 
   test.each([
     "update audit_events set request_id = 'x'",
+    ...["grant", "void", "adjust"].map(insertEntry),
+    "update credit_accounts set settled = settled - 1 where settled > 0",
+    "update api_key_meters set settled = settled - 1 where settled > 0",
+    "update credit_accounts set max_concurrent_sessions = 5",
     "update credit_entries set amount = 0",
     "delete from credit_entries",
     "truncate credit_entries",

@@ -9,7 +9,7 @@ import { withLock } from "./migrate.ts";
 const RIGHTS = [
   "usage on schema public, drizzle",
   "select on drizzle.__drizzle_migrations",
-  `select, insert, update (key_id, name, scopes, spend_limit_credit_micros, expires_at, revoked_at, ended_at, version)
+  `select, insert, update (key_id, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at, revoked_at, ended_at, version)
     on public.api_keys`,
   "select, insert, update (retired_at, retired_by, is_unused), delete on public.api_key_credentials",
   "select, insert, update (announced_at), delete on public.api_key_pending_changes",
@@ -22,13 +22,15 @@ const RIGHTS = [
   `select, insert, update (status, content_type, size_bytes, sha256, public_type, reserved_bytes, error_code, error_detail,
     version, updated_at) on public.assets`,
   "select, insert, update (assets, bytes) on public.asset_meters",
-  "select, insert, update (run_at, leased_until, lease, attempts, last_error), delete on public.jobs",
+  "select, insert, update (run_at, leased_until, lease, attempts, lost_leases, last_error), delete on public.jobs",
   "select, insert, update (job_id, lease, leased_until, started_at) on public.job_slots",
   "select, insert on public.audit_events, public.credit_entries",
-  // Not `granted`: only the operator gives credits.
-  "select, update (settled, reserved, version, updated_at) on public.credit_accounts",
-  "select, insert, update (settled, reserved) on public.api_key_meters",
-  "select, insert, update (status, used, reason, version, started_at, ended_at, expires_at) on public.usage_sessions",
+  // Not `granted`: only the operator gives credits. Triggers and a policy of the tables refuse the entries of the operator, and
+  // to lower `settled`.
+  "select, update (settled, reserved, open_sessions, version, updated_at) on public.credit_accounts",
+  "select, insert, update (settled, reserved, open_sessions) on public.api_key_meters",
+  `select, insert, update (status, used, reported, reported_by, closed_by, must_end, is_counted, reason, version, started_at,
+    ended_at, expires_at) on public.usage_sessions`,
   "select, insert, update (name, role, version), delete on public.users",
   "select, insert, update (counter, is_backed_up, name, version, last_used_at), delete on public.passkeys",
   "select, insert, update (last_used_at), delete on public.user_identities",

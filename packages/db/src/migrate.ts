@@ -1,14 +1,8 @@
 /// <reference path="./sql-files.d.ts" />
 /**
  * Brings a database up to date: its tables by migrations, and the functions of this program. Both are part of the
- * program, so that a bundle needs no files beside it. Drizzle's migrator runs all pending migrations in one transaction,
- * and keeps its journal in the schema `drizzle`. It takes no lock: an advisory lock keeps processes apart that
- * migrate at the same time.
+ * program, so that a bundle needs no files beside it. An advisory lock keeps processes apart that migrate at the same time.
  */
-import { createHash } from "node:crypto";
-import type { MigrationMeta } from "drizzle-orm/migrator";
-import { PgDialect, type PgSession } from "drizzle-orm/pg-core";
-import { drizzle } from "drizzle-orm/postgres-js";
 import type postgres from "postgres";
 import initial from "../migrations/0000_initial.sql" with { type: "text" };
 import auditAppendOnly from "../migrations/0001_audit_append_only.sql" with { type: "text" };
@@ -28,8 +22,11 @@ import preparationJobs from "../migrations/0014_preparation_jobs.sql" with { typ
 import people from "../migrations/0015_people.sql" with { type: "text" };
 import userIdentities from "../migrations/0016_user_identities.sql" with { type: "text" };
 import oneInvitation from "../migrations/0017_one_invitation.sql" with { type: "text" };
+import sessionLimits from "../migrations/0018_session_limits.sql" with { type: "text" };
 import normalAddresses from "../migrations/0019_normal_addresses.sql" with { type: "text" };
+import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
+import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
 import type { ConnectionOptions } from "./connection/server/connection.ts";
 import { driver } from "./connection/server/driver.ts";
@@ -56,23 +53,24 @@ const TEXTS = [
   people,
   userIdentities,
   oneInvitation,
+  sessionLimits,
   normalAddresses,
+  claimsOfDeadWorkers,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */
 const LOCK = 7_229_001;
 
-const migrations = (): MigrationMeta[] =>
-  journal.entries.map(({ when, breakpoints, tag }, index) => {
+/** The migrations of this program, in their order. */
+export const migrations = (): Migration[] =>
+  journal.entries.map(({ when, tag }, index) => {
     const text = TEXTS[index];
     if (text === undefined) throw new Error(`Migration ${tag} is not part of the program.`);
-    return {
-      sql: text.split("--> statement-breakpoint"),
-      folderMillis: when,
-      hash: createHash("sha256").update(text).digest("hex"),
-      bps: breakpoints,
-    };
+    return { tag, when, text };
   });
+
+/** How long a process waits between two attempts to get the lock. */
+const LOCK_PAUSE_MS = 50;
 
 /** Runs `work` on a connection of its own, while no other process migrates the database. */
 export const withLock = async <Result>(
@@ -82,8 +80,13 @@ export const withLock = async <Result>(
 ): Promise<Result> => {
   const client = driver(url, await findPrimary(url, { allowWeakAuth }), { weak_auth: allowWeakAuth === true });
   try {
-    // The lock belongs to the session: it ends with the connection.
-    await client`select pg_advisory_lock(${LOCK})`;
+    // The lock belongs to the session: it ends with the connection. A statement that waits for it would be a transaction
+    // for which `create index concurrently` waits in turn.
+    for (;;) {
+      const [row] = await client<{ isLocked: boolean }[]>`select pg_try_advisory_lock(${LOCK}) as "isLocked"`;
+      if (row?.isLocked) break;
+      await Bun.sleep(LOCK_PAUSE_MS);
+    }
     return await work(client);
   } finally {
     await client.end({ timeout: 5 });
@@ -100,8 +103,7 @@ export const migrate = (url: string, options: Pick<ConnectionOptions, "allowWeak
     const hasFunctions = async () =>
       (await query(`select 1 where to_regnamespace('${FUNCTIONS_SCHEMA}') is not null`)).length > 0;
     if (!(await hasTables(query))) {
-      const { session } = drizzle(client)._;
-      await new PgDialect().migrate(migrations(), session as unknown as PgSession, "drizzle");
+      await applyMigrations(client, migrations());
     } else if (await hasFunctions()) {
       return false;
     }

@@ -33,6 +33,7 @@ import {
 const apiKeyBounds = CreateApiKey.properties;
 const avatarBounds = CreateAvatar.properties;
 const [spendLimitBounds] = apiKeyBounds.spendLimitCreditMicros.anyOf;
+const [sessionLimitBounds] = apiKeyBounds.maxConcurrentSessions.anyOf;
 
 export const tenants = pgTable(
   "tenants",
@@ -63,6 +64,7 @@ export const apiKeys = pgTable(
     name: text("name").notNull(),
     scopes: text("scopes").array().notNull(),
     spendLimitCreditMicros: bigint("spend_limit_credit_micros", { mode: "number" }),
+    maxConcurrentSessions: bigint("max_concurrent_sessions", { mode: "number" }),
     expiresAt: time("expires_at"),
     revokedAt: time("revoked_at"),
     /** When the key was found to be revoked or expired, by itself or by an ancestor: it no longer counts for the quota. */
@@ -92,6 +94,10 @@ export const apiKeys = pgTable(
     check(
       "api_keys_spend_limit_credit_micros_check",
       sql`${table.spendLimitCreditMicros} between ${sql.raw(`${spendLimitBounds.minimum} and ${spendLimitBounds.maximum}`)}`,
+    ),
+    check(
+      "api_keys_max_concurrent_sessions_check",
+      sql`${table.maxConcurrentSessions} between ${sql.raw(`${sessionLimitBounds.minimum} and ${sessionLimitBounds.maximum}`)}`,
     ),
     check(
       "api_keys_lineage_check",

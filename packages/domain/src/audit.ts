@@ -38,6 +38,7 @@ export const AUDIT_ACTIONS = [
   "credits.granted",
   "credits.voided",
   "credits.adjusted",
+  "credits.limit_changed",
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 

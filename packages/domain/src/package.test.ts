@@ -61,7 +61,8 @@ let printed = "";
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), "realtime-avatar-domain-"));
-  await run(packageRoot, process.execPath, "pm", "pack", "--destination", folder, "--quiet");
+  // By npm, which knows neither the catalog nor the workspace: `bun pm pack` would put versions in their place.
+  await run(packageRoot, "npm", "pack", "--pack-destination", folder, "--silent");
   const [tarball] = await readdir(folder);
   await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
   // TypeBox is a link to the folder of this repository, and the tarball is local, so npm needs no registry.
@@ -93,7 +94,8 @@ describe("the packed package", () => {
   test("depends only on TypeBox and contains no tests", async () => {
     const installed = join(folder, "node_modules/@realtime-avatar/domain");
     const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
-    expect(dependencies).toEqual({ "@sinclair/typebox": "0.34.52" });
+    const { workspaces } = await Bun.file(join(packageRoot, "../../package.json")).json();
+    expect(dependencies).toEqual({ "@sinclair/typebox": workspaces.catalog["@sinclair/typebox"] });
     const files = await readdir(installed, { recursive: true });
     expect(files.filter((name) => /\btest(ing)?\.\w+$/.test(name))).toEqual([]);
     expect(files).toContain(join("dist", "api-keys", "api-key.d.ts"));

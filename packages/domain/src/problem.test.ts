@@ -38,6 +38,7 @@ test("each code has its status", () => {
     "422 invalid_passkey",
     "422 idempotency_key_reused",
     "429 rate_limited",
+    "429 concurrency_limit_reached",
     "500 internal_error",
     "503 unavailable",
     "503 provider_unavailable",

@@ -226,8 +226,16 @@ export const PROBLEMS = {
     status: 429,
     title: "Too many requests",
     meaning:
-      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant in progress, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
+      "Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.",
     remedy: "Wait as long as `Retry-After` says, and longer after each further attempt.",
+  },
+  concurrency_limit_reached: {
+    status: 429,
+    title: "Too many sessions are open",
+    meaning:
+      "As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held.",
+    remedy:
+      "End open sessions, or wait until some have ended. A key with `api_keys:write` or an owner raises the limit of a key, the operator that of the tenant.",
   },
   internal_error: {
     status: 500,
@@ -260,6 +268,37 @@ export const PROBLEMS = {
 } as const satisfies Record<string, { status: number; title: string; meaning: string; remedy: string }>;
 export type ProblemCode = keyof typeof PROBLEMS;
 
+/** The codes of the entries of `errors`, by what they are about. A test compares docs/api.md and the OpenAPI document with them. */
+export const FIELD_ERROR_CODES = {
+  value: [
+    "wrong_type",
+    "required",
+    "unknown_field",
+    "repeated_field",
+    "too_short",
+    "too_long",
+    "too_few",
+    "too_many",
+    "too_large",
+    "out_of_range",
+    "not_allowed",
+    "malformed",
+    "invalid_text",
+    "invalid_name",
+    "invalid_email",
+    "invalid_date_time",
+    "not_in_future",
+    "too_short_for_own_key",
+    "unsupported_url",
+  ],
+  file: ["unsupported_file", "asset_kind_mismatch", "wrong_size"],
+  source: ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"],
+  parameter: ["unknown_parameter", "repeated_parameter", "invalid_cursor", "empty_window", "window_too_long"],
+  header: ["malformed", "not_as_signed"],
+  grant: ["exceeds_caller", "lineage_too_deep", "is_ancestor", "not_descendant"],
+} as const;
+export type FieldErrorCode = (typeof FIELD_ERROR_CODES)[keyof typeof FIELD_ERROR_CODES][number];
+
 /** One validation error and its location. On a refused grant, `allowed` is what the caller may grant. */
 export type FieldError = {
   /** JSON Pointer into the body, in fragment form (RFC 6901 §6), for example `#/scopes/2`. */
@@ -268,13 +307,14 @@ export type FieldError = {
   parameter?: string;
   /** Name of a header. */
   header?: string;
-  code: string;
+  code: FieldErrorCode;
   detail: string;
   allowed?: unknown;
 };
 
 export const LIMITED_BY = ["self", "ancestor"] as const;
-export type LimitedBy = (typeof LIMITED_BY)[number];
+/** Whose limit of open sessions refuses a session. */
+export const SESSION_LIMITED_BY = [...LIMITED_BY, "tenant"] as const;
 
 export type ProblemExtras = {
   errors?: readonly FieldError[];
@@ -288,8 +328,14 @@ export type ProblemExtras = {
   allowedStatuses?: readonly string[];
   /** What the request has to hold at least, in credit micros. */
   requiredCreditMicros?: number;
-  /** Whose spend cap refuses the request: that of the calling key, or of an ancestor of it. */
-  limitedBy?: LimitedBy;
+  /** Whose spend cap or limit of open sessions refuses the request: that of the calling key, of an ancestor, or of the tenant. */
+  limitedBy?: (typeof SESSION_LIMITED_BY)[number];
+  /** The limit of open sessions, and, when it is that of the calling key, how many are open. */
+  maxConcurrentSessions?: number;
+  liveSessions?: number;
+  activeSessions?: number;
+  connectingSessions?: number;
+  pendingSessions?: number;
   retryable?: boolean;
   /** Path of the created or changed resource: the header `Location`. */
   location?: string;

@@ -216,6 +216,10 @@ describe("TypeBox's own check", () => {
             ],
           },
         },
+        maxConcurrentSessions: {
+          anyOf: [{ type: "integer", minimum: 1, maximum: 9007199254740991 }, { type: "null" }],
+          description,
+        },
         spendLimitCreditMicros: {
           anyOf: [{ type: "integer", minimum: 0, maximum: 9007199254740991 }, { type: "null" }],
           description,

@@ -23,7 +23,7 @@ import {
 import { maskApiKeys } from "./api-keys/secret.ts";
 import { parseDateTime } from "./date-time.ts";
 import { jsonText } from "./json-text.ts";
-import type { FieldError } from "./problem.ts";
+import type { FieldError, FieldErrorCode } from "./problem.ts";
 import { codePointLength, isStorableText } from "./text.ts";
 
 /** Maximum number of errors reported for one request. */
@@ -63,7 +63,7 @@ const pointerOf = (path: Path): string => {
 };
 
 /** What is wrong with a value: the code and the detail of its error. */
-type Failure = readonly [code: string, detail: string];
+type Failure = readonly [code: FieldErrorCode, detail: string];
 
 const add = (errors: FieldError[], path: Path, [code, detail]: Failure): void => {
   if (errors.length < MAX_ERRORS) errors.push({ pointer: pointerOf(path), code, detail });

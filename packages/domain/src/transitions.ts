@@ -3,9 +3,13 @@ import { Problem } from "./problem.ts";
 
 type Transitions<State extends string> = Readonly<Record<State, readonly State[]>>;
 
+/** The transitions from `from`; none from a status that only a newer version knows. */
+export const allowedFrom = <State extends string>(table: Transitions<State>, from: State): readonly State[] =>
+  Object.hasOwn(table, from) ? table[from] : [];
+
 /** Whether `table` allows the transition. A status has no transition to itself. */
 export const canTransition = <State extends string>(table: Transitions<State>, from: State, to: State): boolean =>
-  table[from].includes(to);
+  allowedFrom(table, from).includes(to);
 
 /** The states from which `table` allows a transition to `to`. */
 export const statesBefore = <State extends string>(table: Transitions<State>, to: State): State[] =>

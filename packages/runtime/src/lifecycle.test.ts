@@ -49,6 +49,15 @@ describe("runProcess", () => {
     expect(await running.exited).toBe(0);
     expect(running.stderr()).toBe("Unhandled rejection: TypeError (code E1).\n");
   });
+
+  test("an uncaught exception: closes without a signal, exits with 1, and prints no message", async () => {
+    const start = `atExit(async (signal) => { await Bun.sleep(20); console.log("closed", signal); });
+      setTimeout(() => { throw Object.assign(new TypeError("hunter2"), { code: "E1" }); }, 1);`;
+    const { code, stdout, stderr } = await runToEnd(command(start));
+    expect([code, stdout]).toEqual([1, "closed null\n"]);
+    expect(stderr).toStartWith("Uncaught exception: TypeError (code E1).\n    at ");
+    expect(stderr).not.toContain("hunter2");
+  });
 });
 
 describe("endingGracefully", () => {

@@ -23,6 +23,17 @@ const ignoresHangUp = (): boolean => {
   }
 };
 
+/** How long a process may take to close after an uncaught exception. */
+const CRASH_MS = 20_000;
+
+/** The name, the code and the frames of an error. Its message can contain anything, so it is left out. */
+const nameOf = (error: unknown): string => {
+  const { name = "unknown", code = "none" } = error instanceof Error ? (error as Error & { code?: string }) : {};
+  return `${name} (code ${code})`;
+};
+const framesOf = (error: unknown): string =>
+  ((error instanceof Error ? error.stack : null)?.split("\n") ?? []).filter((line) => /^\s+at /.test(line)).join("\n");
+
 /** How a process ends. */
 export type ProcessOptions = {
   /**
@@ -35,7 +46,8 @@ export type ProcessOptions = {
 
 /**
  * Runs `start`. If it throws, prints the error in one line on standard error, runs the registered functions, and exits with
- * code 1. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and when the npm process that started it ends, waits until
+ * code 1. After an uncaught exception its state is unknown: it runs the registered functions without a signal, for 20 seconds
+ * at most, and exits with code 1, so that what starts it starts it again. On SIGTERM, SIGINT or SIGHUP (the terminal closed), and when the npm process that started it ends, waits until
  * `start` is complete, runs the registered functions, and exits with code 0, or 1 if one of them fails. Further signals do
  * not end it: Ctrl-C reaches a process twice when a script runner forwards it.
  */
@@ -59,11 +71,16 @@ export const runProcess = (
         () => process.exit(1),
       );
   };
-  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process. An error
-  // message can contain anything, so only the name and the code are printed.
-  process.on("unhandledRejection", (reason) => {
-    const { name = "unknown", code = "none" } = reason instanceof Error ? (reason as Error & { code?: string }) : {};
-    console.error(`Unhandled rejection: ${name} (code ${code}).`);
+  // An unhandled rejection, such as the driver's when a server breaks the protocol, must not end the process: its work has
+  // ended where it was rejected.
+  process.on("unhandledRejection", (reason) => console.error(`Unhandled rejection: ${nameOf(reason)}.`));
+  process.on("uncaughtException", (error) => {
+    console.error(`Uncaught exception: ${nameOf(error)}.\n${framesOf(error)}`);
+    if (isStopping) return;
+    isStopping = true;
+    const exit = () => process.exit(1);
+    setTimeout(exit, CRASH_MS);
+    started.then(() => closeAll(null)).then(exit, exit);
   });
   process.on("SIGTERM", stop);
   if (endsWithStdin) {

@@ -16,8 +16,11 @@ export type CompletedRequest = {
   problem?: string | undefined;
 };
 
-/** The limit that refused a session: the cap of the key itself, the cap of an ancestor, or the balance of the tenant. */
-export type SessionLimit = "self" | "ancestor" | "balance";
+/**
+ * The limit that refused a session: the cap of the key itself, the cap of an ancestor, the balance of the tenant, or the number
+ * of open sessions.
+ */
+export type SessionLimit = "self" | "ancestor" | "balance" | "sessions";
 
 /** What a sweeper of overdue sessions counts. */
 export type SweepStats = {

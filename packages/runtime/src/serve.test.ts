@@ -5,6 +5,7 @@ import { normalPath, serve } from "./serve.ts";
 describe("normalPath", () => {
   test.each([
     ["/", [""], "/"],
+    ["/a/", ["a", ""], "/a/"],
     ["/api/v1/avatars?limit=1", ["api", "v1", "avatars"], "/api/v1/avatars"],
     ["/a~b!$&'()*+,;=:@-._", ["a~b!$&'()*+,;=:@-._"], "/a~b!$&'()*+,;=:@-._"],
   ])("%s is in its normal form", (target, segments, path) => {
@@ -16,7 +17,8 @@ describe("normalPath", () => {
     ["a resolved dot segment", "/b", ["a", "..", "b"]],
     ["a dot segment", "/a/..", ["a", ".."]],
     ["an empty segment", "//a", ["", "a"]],
-    ["a trailing slash", "/a/", ["a", ""]],
+    ["two trailing slashes", "/a//", ["a", "", ""]],
+    ["a trailing slash after a percent-escape", "/%61/", ["a", ""]],
   ])("%s is not", (_, target, segments) => {
     expect(normalPath(target, segments)).toBeNull();
   });

@@ -23,8 +23,11 @@ const PATTERNS = Array.from({ length: MAX_SEGMENTS + 1 }, (_, count) =>
   count === 0 ? "/" : Array.from({ length: count }, (_, index) => `/:s${index}`).join(""),
 );
 
-/** Segments of `pchar` (RFC 3986 §3.3) without percent-escapes; `.` and `..` are not allowed. */
-const NORMAL_PATH = /^(?:\/|(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@-]+)+)$/;
+/**
+ * Segments of `pchar` (RFC 3986 §3.3) without percent-escapes; `.` and `..` are not allowed. A slash at the end is a path of its
+ * own, which the application knows or does not.
+ */
+const NORMAL_PATH = /^(?:\/|(?:\/(?!\.\.?(?:\/|$))[A-Za-z0-9._~!$&'()*+,;=:@-]+)+\/?)$/;
 
 /**
  * The path of a request target if it was sent in its normal form; null if it has dot segments, empty segments, backslashes or
@@ -87,7 +90,11 @@ export const serve = (
       idleTimeout: Math.ceil(Math.max(keepAliveMs, requestMs) / 1000),
       maxRequestBodySize: NO_BODY_LIMIT,
       // Only Bun's router exposes the path as sent. It is used for nothing else: the application does the routing.
-      routes: Object.fromEntries(PATTERNS.map((pattern) => [pattern, routed])),
+      routes: {
+        ...Object.fromEntries(PATTERNS.map((pattern) => [pattern, routed])),
+        // The start of the pages, as people write it: with a slash at the end. Deeper paths have none.
+        "/:s0/": (request) => fetch(routable(request, [request.params.s0, ""])),
+      },
       fetch: (request) => fetch(routable(request, null)),
       error: onFailure,
     });

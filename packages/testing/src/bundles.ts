@@ -9,7 +9,7 @@ import { Glob } from "bun";
 export const REPOSITORY = join(import.meta.dir, "../../..");
 
 /** Inside node_modules, because the bundles search the folders above them for the binaries from npm. */
-const CACHE = join(REPOSITORY, "node_modules/.cache");
+export const CACHE = join(REPOSITORY, "node_modules/.cache");
 
 /** Everything that a bundle is built from. The lock file tells the versions of the packages from npm. */
 const SOURCES = [

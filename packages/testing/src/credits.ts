@@ -6,6 +6,7 @@ import { type CreditMovement, type MoveOutcome, moveCredits } from "@realtime-av
 import { openUsageSession, type SessionRequest } from "@realtime-avatar/db/statements/usage-sessions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { random } from "./random-bytes.ts";
 import { operatorOrigin, seedKey } from "./seeds.ts";
@@ -46,7 +47,7 @@ export const seedMovement = (
     createdAt: origin.now,
     ...changes,
   };
-  return moveCredits(db, entry, auditEvent("credits.granted", entry, origin));
+  return moveCredits(db, entry, auditEvent(OPERATOR_ACTIONS[entry.kind], entry, origin));
 };
 
 /** Opens a session of ten seconds, and returns its id. Throws when it is refused. */

@@ -130,7 +130,7 @@ export const seedAsset = async (
   status: AssetStatus = "ready",
 ): Promise<AssetRecord> => {
   const sha256 = "0".repeat(64);
-  const error = status === "failed" ? { code: "unsupported", detail: "Made up by a test." } : null;
+  const error = status === "failed" ? ({ code: "unsupported_type", detail: "Made up by a test." } as const) : null;
   const asset = assetOf({ tenantId, environment }, { kind, status, sha256, error });
   await db.run(
     `insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token,

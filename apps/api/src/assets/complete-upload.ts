@@ -7,10 +7,10 @@ import type { Claim, WriteOutcome } from "@realtime-avatar/db/statements/idempot
 import { type AssetRecord, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
-import { ASSET_TRANSITIONS, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
+import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { isId } from "@realtime-avatar/domain/id";
-import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
-import { invalidTransition } from "@realtime-avatar/domain/transitions";
+import { type FieldErrorCode, notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { allowedFrom, invalidTransition } from "@realtime-avatar/domain/transitions";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { Dependencies } from "../dependencies.ts";
 import { entityTag } from "../http/conditional.ts";
@@ -31,7 +31,8 @@ const refused = (problem: Problem): Completion => ({ kind: "refused", problem })
 const completionOf = (asset: AssetRecord | null): Completion | null => {
   if (asset === null) return refused(notFound());
   const { status, remoteUrl } = asset;
-  if (!USABLE_STATUSES.includes(status)) return refused(invalidTransition(status, ASSET_TRANSITIONS[status]));
+  if (!USABLE_STATUSES.includes(status))
+    return refused(invalidTransition(status, allowedFrom<AssetStatus>(ASSET_TRANSITIONS, status)));
   if (status !== "pending_upload") return { kind: "known", asset };
   if (remoteUrl === null) return null;
   const detail = "The file of this asset is fetched from its `remoteUrl`; there is no upload to complete.";
@@ -53,7 +54,10 @@ const readStart = async (storage: Storage, key: string): Promise<{ head: Uint8Ar
 };
 
 /** What is wrong with the copy of an upload: the code and the detail; or its content type. */
-const inspect = (asset: AssetRecord, { head, sizeBytes }: { head: Uint8Array; sizeBytes: number }) => {
+const inspect = (
+  asset: AssetRecord,
+  { head, sizeBytes }: { head: Uint8Array; sizeBytes: number },
+): { code: FieldErrorCode; detail: string } | { contentType: string } => {
   if (sizeBytes !== asset.reservedBytes) {
     return { code: "wrong_size", detail: `The file must have ${asset.reservedBytes} bytes, as was declared.` };
   }

@@ -287,27 +287,62 @@ describe("a form is refused", () => {
   });
 });
 
-test("the name of a file loses its folders and its control characters", async () => {
-  const names: [string, string | null][] = [
-    ["../../etc/passwd", "passwd"],
-    ["C:\\Users\\ada\\me.jpg", "me.jpg"],
-    ["..", null],
-    ["/", null],
-    ["Ada Lovelace 👩‍🚀.jpg", "Ada Lovelace 👩‍🚀.jpg"],
-    [`${"é".repeat(300)}.jpg`, "é".repeat(240)],
-    ["a\u202egpj.exe", "agpj.exe"],
-  ];
-  for (const [filename, expected] of names) {
+describe("the name of a file", () => {
+  test.each([
+    ["quote and line break as browsers encode them", "a%22b%0D%0A.jpg", 'a"b.jpg'],
+    ["quote as older clients escape it", 'a\\"b.jpg', 'a"b.jpg'],
+    ["quote as it is", 'a"b.jpg', 'a"b.jpg'],
+    ["other escapes, which browsers do not encode", "100%25 %41%0d.jpg", "100%25 %41%0d.jpg"],
+    ["folders", "../../etc/passwd", "../../etc/passwd"],
+    ["backslashes", "C:\\Users\\\\ada\\me.jpg", "C:\\Users\\\\ada\\me.jpg"],
+    ["slash at the end", "foo/", "foo/"],
+    ["backslash at the end", "foo\\", "foo\\"],
+    ["dots alone", "..", ".."],
+    ["semicolon", "a;b=c.jpg", "a;b=c.jpg"],
+    ["spaces around it", " a.jpg ", " a.jpg "],
+    ["characters beyond ASCII", "Ada Lovelace 👩‍🚀 é.jpg", "Ada Lovelace 👩‍🚀 é.jpg"],
+    ["more than 240 characters", `${"é".repeat(300)}.jpg`, "é".repeat(240)],
+    ["characters that change the direction of text or break lines", "a\u202e\u061c\u2028gpj.exe", "agpj.exe"],
+    ["line breaks alone", "%0D%0A", null],
+  ])("%s: %s becomes %s", async (_case, filename, expected) => {
     expect(await receive([formOf([filePart(PNG, filename)])])).toMatchObject({
       received: { originalFilename: expected },
     });
-  }
-  const headers = `Content-Disposition: form-data; name="file"; filename*=UTF-8''a%00%0d%0a%1b%7f.png`;
-  const result = await receive([formOf([{ headers, content: PNG }])]);
-  expect(result).toMatchObject({ received: { originalFilename: "a.png" } });
-  expect([cleanFilename(undefined), cleanFilename("\u0000\r\n"), cleanFilename("\ud800a")]).toEqual([
-    null,
-    null,
-    "\ufffda",
-  ]);
+  });
+
+  test("before the name of the part, and extended (RFC 5987): decoded", async () => {
+    for (const [headers, expected] of [
+      [`Content-Disposition: form-data; filename="a\\"; name="file"`, "a\\"],
+      [`Content-Disposition: form-data; name="file"; filename*=UTF-8''a%00%0d%0a%1b%7f.png`, "a.png"],
+    ] as const) {
+      expect(await receive([formOf([{ headers, content: PNG }])])).toMatchObject({
+        received: { originalFilename: expected },
+      });
+    }
+  });
+
+  test("sent by fetch with FormData: what fetch was told", async () => {
+    for (const name of ['a"b\\c/d.png', "foo\\", "é %41;.png"]) {
+      const form = new FormData();
+      form.append("file", new File([PNG], name));
+      const sent = new Response(form);
+      const type = sent.headers.get("content-type") ?? "";
+      expect(await receive([new Uint8Array(await sent.arrayBuffer())], { type })).toMatchObject({
+        received: { originalFilename: name },
+      });
+    }
+  });
+
+  test("in a malformed header: malformed_request, and not a missing file", async () => {
+    const headers = 'Content-Disposition: form-data; name="file"; filename="a"; b';
+    expect(outcomeOf(await receive([formOf([{ headers, content: PNG }])]))).toBe("malformed_request");
+  });
+
+  test("without an unpaired surrogate, and absent: null", () => {
+    expect([cleanFilename(undefined), cleanFilename("\u0000\r\n"), cleanFilename("\ud800a")]).toEqual([
+      null,
+      null,
+      "\ufffda",
+    ]);
+  });
 });

@@ -64,11 +64,14 @@ export const checkKind = ({ kind, contentType }: Magic, declaredKind: string | n
 };
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what it removes
-const CONTROL_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const UNSAFE_CHARACTERS = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
-/** The name of the file without characters that change how a text is shown, cut to the limit; null when nothing is left. */
+/**
+ * The name of the file without control characters, line breaks and characters that change the direction of text, cut to the
+ * limit; null when nothing is left. Folders stay: the name is only ever shown.
+ */
 export const cleanFilename = (filename: string | undefined): string | null => {
-  const clean = (filename ?? "").toWellFormed().replace(CONTROL_CHARACTERS, "").trim();
+  const clean = (filename ?? "").toWellFormed().replace(UNSAFE_CHARACTERS, "");
   return [...clean].slice(0, MAX_FILENAME_LENGTH).join("") || null;
 };
 

@@ -29,13 +29,18 @@ export const limitsOf = (kind: AssetKind): string => {
 /** The limits of all kinds, as a list in Markdown. */
 export const LIMITS_TEXT = ASSET_KINDS.map((kind) => `- \`${kind}\`: ${limitsOf(kind)}`).join("\n");
 
+/** How the name of a file becomes `originalFilename`. */
+const FILENAME_TEXT =
+  'Its `filename` becomes `originalFilename`, decoded as browsers encode it (`%22`, `%0D` and `%0A`; also `\\"`), without control characters, line breaks and characters that change the direction of text, and cut to 240 characters. Slashes and backslashes are kept.';
+
 /** Describes the form; `receiveUpload` reads it. */
 export const UploadAsset = ClosedObject(
   {
-    file: Type.Unsafe<string>({
-      type: "string",
+    // Without a `type`, as OpenAPI 3.1 describes bytes: generators of types would make a string of it.
+    file: Type.Unsafe<Blob>({
+      format: "binary",
       contentMediaType: "application/octet-stream",
-      description: `The file. Its limits, by kind:\n\n${LIMITS_TEXT}`,
+      description: `The file. ${FILENAME_TEXT} Its limits, by kind:\n\n${LIMITS_TEXT}`,
     }),
     ...UploadFields.properties,
   },

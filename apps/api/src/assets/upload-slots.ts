@@ -1,41 +1,40 @@
 /** Limits the uploads in progress: each holds a connection, a file of the spool and about a quarter of a MiB. */
 import { Problem } from "@realtime-avatar/domain/problem";
+import { createPlaces, type Holder, type Place } from "../http/files/places.ts";
 
 export const UPLOADS_PER_TENANT = 16;
 export const UPLOADS_PER_PROCESS = 64;
-const RETRY_AFTER_SECONDS = 5;
+const RETRY = { retryable: true, retryAfterSeconds: 5 };
+
+/** Who uploads: the tenant, null when there is none, and the network of the client. */
+export type Uploader = { tenantId: string | null; client: string };
 
 export type UploadSlots = {
   /**
-   * Runs an upload of the tenant; null for one without a tenant. Throws `rate_limited` when the tenant has too many in
+   * Runs an upload, which holds `place` until it ends. Throws `rate_limited` when the tenant or the client has too many in
    * progress, and `unavailable` when the process has.
    */
-  run<Result>(tenantId: string | null, upload: () => Promise<Result>): Promise<Result>;
+  run<Result>(uploader: Uploader, upload: (place: Place) => Promise<Result>): Promise<Result>;
 };
 
-/** Each process counts for itself. */
+/** Each process counts for itself. A client, which may act for several tenants, has half of the places at most. */
 export const createUploadSlots = (perTenant = UPLOADS_PER_TENANT, perProcess = UPLOADS_PER_PROCESS): UploadSlots => {
-  const running = new Map<string, number>();
-  let total = 0;
-  const retry = { retryable: true, retryAfterSeconds: RETRY_AFTER_SECONDS };
-  const count = (tenantId: string | null, change: 1 | -1): void => {
-    total += change;
-    if (tenantId === null) return;
-    const ofTenant = (running.get(tenantId) ?? 0) + change;
-    if (ofTenant > 0) running.set(tenantId, ofTenant);
-    else running.delete(tenantId);
-  };
+  const places = createPlaces(perProcess);
   return {
-    run: async (tenantId, upload) => {
-      if (tenantId !== null && (running.get(tenantId) ?? 0) >= perTenant) {
-        throw new Problem("rate_limited", `A tenant can have ${perTenant} uploads in progress.`, retry);
+    run: async ({ tenantId, client }, upload) => {
+      const ofTenant: Holder[] = tenantId === null ? [] : [{ name: `tenant ${tenantId}`, share: perTenant }];
+      const ofClient = { name: `client ${client}`, share: perProcess / 2 };
+      const taken = places.take([...ofTenant, ofClient]);
+      if (taken.kind === "used_up") {
+        const who = taken.holder === ofClient ? "client" : "tenant";
+        const detail = `A ${who} can have ${taken.holder.share} uploads in progress, and fewer while there are many in all.`;
+        throw new Problem("rate_limited", detail, RETRY);
       }
-      if (total >= perProcess) throw new Problem("unavailable", "Too many uploads are in progress.", retry);
-      count(tenantId, 1);
+      if (taken.kind === "full") throw new Problem("unavailable", "Too many uploads are in progress.", RETRY);
       try {
-        return await upload();
+        return await upload(taken.place);
       } finally {
-        count(tenantId, -1);
+        taken.place.free();
       }
     },
   };

@@ -33,7 +33,11 @@ export const readIfMatch = ({ headers }: Request): Expectation => {
   const tags = tagsOf(header);
   if (tags === "*") return { versions: null, matches: () => true, errors: [] };
   const versions = (tags ?? []).filter(({ tag, isWeak }) => !isWeak && VERSION.test(tag)).map(({ tag }) => tag);
-  const malformed = { header: "If-Match", code: "malformed", detail: 'Must be `*`, or entity tags such as `"1"`.' };
+  const malformed: FieldError = {
+    header: "If-Match",
+    code: "malformed",
+    detail: 'Must be `*`, or entity tags such as `"1"`.',
+  };
   return {
     versions,
     matches: (version) => versions.includes(String(version)),

@@ -2,8 +2,16 @@
 import { DatabaseError, databaseFailure, isAbort } from "@realtime-avatar/db/connection/errors";
 import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import { ROLES } from "@realtime-avatar/domain/people/roles";
-import { LIMITED_BY, PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
-import { MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
+import {
+  FIELD_ERROR_CODES,
+  type FieldErrorCode,
+  LIMITED_BY,
+  PROBLEMS,
+  Problem,
+  type ProblemCode,
+  SESSION_LIMITED_BY,
+} from "@realtime-avatar/domain/problem";
+import { Count, MAX_ERRORS, Nullable, OneOf } from "@realtime-avatar/domain/schema";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { type TProperties, Type } from "@sinclair/typebox";
 import type { ResponseHead } from "./response.ts";
@@ -51,6 +59,7 @@ export const writeProblem = (problem: Problem, requestId: string, set: ResponseH
   const { retryAfterSeconds, hangUp, location, retryable = false } = problem.extras;
   const { errors, requiredScope, grantedScopes, currentStatus, allowedStatuses } = problem.extras;
   const { requiredCreditMicros, limitedBy, requiredRole, role } = problem.extras;
+  const { maxConcurrentSessions, liveSessions, activeSessions, connectingSessions, pendingSessions } = problem.extras;
   const { headers } = set;
   set.status = status;
   headers["content-type"] = "application/problem+json";
@@ -62,7 +71,8 @@ export const writeProblem = (problem: Problem, requestId: string, set: ResponseH
   if (location !== undefined) headers["location"] = location;
   const common = { type: `/problems/${code}`, title: PROBLEMS[code].title, status, detail, code, requestId, retryable };
   const others = { errors, requiredScope, grantedScopes, currentStatus, allowedStatuses };
-  return JSON.stringify({ ...common, ...others, requiredRole, role, requiredCreditMicros, limitedBy });
+  const sessions = { maxConcurrentSessions, liveSessions, activeSessions, connectingSessions, pendingSessions };
+  return JSON.stringify({ ...common, ...others, requiredRole, role, requiredCreditMicros, limitedBy, ...sessions });
 };
 
 /** A problem as a `Response`, for a request that the application could not handle. */
@@ -76,9 +86,10 @@ const fieldError = {
   pointer: Type.Optional(Type.String({ description: "A JSON Pointer into the body, in fragment form." })),
   parameter: Type.Optional(Type.String({ description: "The name of a query parameter." })),
   header: Type.Optional(Type.String({ description: "The name of a header." })),
-  code: Type.String(),
   detail: Type.String(),
 };
+const { grant, ...others } = FIELD_ERROR_CODES;
+const code = (codes: readonly FieldErrorCode[]) => OneOf([...new Set(codes)], { description: "What is wrong." });
 const strict = { additionalProperties: false };
 const bounds = { minItems: 1, maxItems: MAX_ERRORS };
 const allowed = Type.Unknown({ description: "What the calling key may grant; null when it may grant nothing." });
@@ -89,6 +100,7 @@ const requiredCreditMicros = Type.Integer({
   maximum: Number.MAX_SAFE_INTEGER,
   description: "What the request has to hold at least, in credit micros.",
 });
+const SessionCount = (description: string) => Type.Optional(Count({ description }));
 const limitedBy = Type.Union(
   LIMITED_BY.map((whose) => Type.Literal(whose)),
   { description: "Whose spend cap it is: that of the calling key, or of an ancestor of it." },
@@ -96,10 +108,24 @@ const limitedBy = Type.Union(
 
 /** The members that only some problems have. */
 const MEMBERS: Partial<Record<ProblemCode, TProperties>> = {
-  validation_failed: { errors: Type.Array(Type.Object(fieldError, strict), bounds) },
-  grant_exceeds_caller: { errors: Type.Array(Type.Object({ ...fieldError, allowed }, strict), bounds) },
+  validation_failed: {
+    errors: Type.Array(Type.Object({ ...fieldError, code: code(Object.values(others).flat()) }, strict), bounds),
+  },
+  grant_exceeds_caller: {
+    errors: Type.Array(Type.Object({ ...fieldError, code: code(grant), allowed }, strict), bounds),
+  },
   spend_limit_exceeded: { requiredCreditMicros, limitedBy },
   insufficient_credits: { requiredCreditMicros },
+  concurrency_limit_reached: {
+    limitedBy: OneOf(SESSION_LIMITED_BY, {
+      description: "Whose limit it is: that of the calling key, of an ancestor of it, or of the tenant.",
+    }),
+    maxConcurrentSessions: Count({ minimum: 1, description: "The limit." }),
+    liveSessions: SessionCount("Open sessions that count against the limit; only of the calling key's own limit."),
+    activeSessions: SessionCount("Those of them that were started."),
+    connectingSessions: SessionCount("Those of them that were not started yet."),
+    pendingSessions: SessionCount("Sessions that wait in a queue: none."),
+  },
   insufficient_scope: { requiredScope: scopes, grantedScopes: Type.Array(scopes) },
   insufficient_role: {
     requiredRole: Nullable(OneOf(ROLES), { description: "The least role; null: the operation is only for API keys." }),

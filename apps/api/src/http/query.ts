@@ -1,5 +1,5 @@
 /** Query parameters, validated as strictly as bodies: unknown and repeated parameters are rejected. */
-import { type FieldError, validationFailed } from "@realtime-avatar/domain/problem";
+import { type FieldError, type FieldErrorCode, validationFailed } from "@realtime-avatar/domain/problem";
 import { MAX_ERRORS, shownName, validate } from "@realtime-avatar/domain/schema";
 import { Kind, type Static, type TObject, Type } from "@sinclair/typebox";
 
@@ -19,7 +19,7 @@ export const queryOf = (
   const parameters = start === -1 ? [] : new URLSearchParams(url.slice(start));
   for (const [name, text] of parameters) {
     if (errors.size >= MAX_ERRORS) break;
-    const refuse = (code: string, detail: string): void => {
+    const refuse = (code: FieldErrorCode, detail: string): void => {
       if (!errors.has(name)) errors.set(name, { parameter: shownName(name), code, detail });
     };
     const property = Object.hasOwn(schema.properties, name) ? schema.properties[name] : undefined;

@@ -214,6 +214,7 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
         },
         ...(success.schema && { content: { ...content(success.schema), ...(detail.isPage ? PAGE : {}) } }),
       },
+      ...(success.status === 303 ? { default: REFUSED_HEAD } : {}),
       ...(detail.isConditional ? { 304: { description: "You already have this version.", headers: common } } : {}),
       ...Object.fromEntries(
         [...problemsOf(method, path, detail)].map(([status, codes]) => {
@@ -224,6 +225,11 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
       ),
     },
   };
+};
+
+/** Of an address to which another site leads the browser, so that its length is not ours to choose. */
+const REFUSED_HEAD = {
+  description: "The head of the request is larger than 16 KiB, or malformed: 431 or 400 without a body.",
 };
 
 const PAGE = { "text/html": { schema: { type: "string" } } };

@@ -45,6 +45,8 @@ const apiKey: ApiKey = {
   effectiveSpendLimitCreditMicros: 5_000_000,
   spentCreditMicros: 1_200_000,
   reservedCreditMicros: 0,
+  maxConcurrentSessions: 20,
+  effectiveMaxConcurrentSessions: 20,
   expiresAt: null,
   effectiveExpiresAt: null,
   lastUsedAt: null,
@@ -130,7 +132,10 @@ const session: UsageSession = {
   metadata: { user_id: "user-17" },
   createdAt: time,
   reservedCreditMicros: 300_000_000,
-  expiresAt: "2026-11-20T12:02:00.000Z",
+  expiresAt: "2026-11-20T12:01:00.000Z",
+  mustEnd: false,
+  reportedBy: null,
+  closedBy: null,
 };
 
 const balance: CreditBalance = {
@@ -151,6 +156,8 @@ const entry: CreditEntry = {
   amountCreditMicros: 300_000_000,
   sessionId: session.sessionId,
   apiKeyId: apiKey.id,
+  reportedBy: null,
+  closedBy: null,
   reference: null,
   requestId: REQUEST_ID,
   createdAt: time,
@@ -256,6 +263,14 @@ export const EXAMPLES = {
 export const PROBLEM_EXAMPLES: Partial<Record<ProblemCode, ProblemExtras>> = {
   spend_limit_exceeded: { requiredCreditMicros: 60_000_000, limitedBy: "self" },
   insufficient_credits: { requiredCreditMicros: 60_000_000 },
+  concurrency_limit_reached: {
+    limitedBy: "self",
+    maxConcurrentSessions: 5,
+    liveSessions: 5,
+    activeSessions: 4,
+    connectingSessions: 1,
+    pendingSessions: 0,
+  },
   insufficient_scope: { requiredScope: "avatars:write", grantedScopes: ["avatars:read"] },
   insufficient_role: { requiredRole: "owner", role: "developer" },
   grant_exceeds_caller: {

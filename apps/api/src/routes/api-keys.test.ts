@@ -54,6 +54,8 @@ describe("creating an API key", () => {
       effectiveExpiresAt: "2100-01-01T00:00:00.999Z",
       spentCreditMicros: 0,
       reservedCreditMicros: 0,
+      maxConcurrentSessions: null,
+      effectiveMaxConcurrentSessions: null,
       lastUsedAt: null,
       createdAt: body.createdAt,
       apiKey: body.apiKey,

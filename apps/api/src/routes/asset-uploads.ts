@@ -14,9 +14,11 @@ import { LIMITS_TEXT, UploadAsset } from "../assets/upload-form.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { readBody, readOptionalBody } from "../http/body.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import { entityTag } from "../http/conditional.ts";
 import { openBody } from "../http/files/body-reader.ts";
 import { checkFormType, FORM_OVERHEAD_BYTES } from "../http/files/form.ts";
+import type { Place } from "../http/files/places.ts";
 import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
 import { toProblem } from "../http/problem.ts";
 import { NO_PARAMETERS, readQuery, refuseIfAny } from "../http/query.ts";
@@ -130,7 +132,7 @@ const sign = async (
 };
 
 export const assetUploadRoutes = (dependencies: Dependencies) => {
-  const { storage, spool, uploadSlots, clock, random } = dependencies;
+  const { storage, spool, uploadSlots, clock, random, peerAddress, config } = dependencies;
   return new Elysia({ name: "asset-uploads", prefix: "/api/v1/assets" })
     .use(authentication(dependencies))
     .post(
@@ -141,9 +143,9 @@ export const assetUploadRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS);
         const declaredBytes = Math.max(0, Number(request.headers.get("content-length")) - FORM_OVERHEAD_BYTES);
         const asset = { tenantId: caller.tenantId, id: newId("ast", clock(), random) };
-        const upload = () =>
+        const upload = (place: Place) =>
           spool.withFile(async (spooled) => {
-            const body = openBody(request, requestContext, { maxBytes: MAX_FORM_BYTES, tooLarge: formTooLarge });
+            const body = openBody(request, requestContext, { maxBytes: MAX_FORM_BYTES, tooLarge: formTooLarge, place });
             await checkRoom(db, quotaOf(dependencies), declaredBytes, caller, request, path);
             const file = await receiveUpload(body, request.headers.get("content-type") ?? "", spooled);
             return removingUnlessKept(storage, asset, async (keep) => {
@@ -154,7 +156,8 @@ export const assetUploadRoutes = (dependencies: Dependencies) => {
               return executeIdempotently(dependencies, context, ASSET, { kind, sha256 }, plan);
             });
           });
-        return countingRefusals(dependencies, () => uploadSlots.run(caller.tenantId, upload));
+        const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+        return countingRefusals(dependencies, () => uploadSlots.run({ tenantId: caller.tenantId, client }, upload));
       },
       { scope: "avatars:write", detail: OPERATIONS.uploadAsset },
     )

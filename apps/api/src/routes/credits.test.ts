@@ -97,7 +97,7 @@ describe("the summary", () => {
         apiKeyId,
         avatarId: null,
         sessions: 2,
-        activeSeconds: 7,
+        activeSeconds: 8,
         billedCreditMicros: 4 * SECOND,
         reservedCreditMicros: 20 * SECOND,
       },

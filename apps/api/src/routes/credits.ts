@@ -1,4 +1,5 @@
 /** `/api/v1/credits` */
+import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
 import { findCreditBalance, listCreditEntries } from "@realtime-avatar/db/statements/credits";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import { CREDIT_ENTRY_LIST, CreditBalance, CreditEntryPage } from "@realtime-avatar/domain/credits/schemas";
@@ -19,10 +20,20 @@ const OPERATIONS = operations({
   listCreditEntries: {
     summary: "List credit entries",
     description:
-      "Lists every movement of the tenant's credits in the environment of the calling key, newest first. Entries are never changed.",
+      "Lists movements of the tenant's credits in the environment of the calling key, newest first: for a person and a root key all, for any other key those of sessions of its own and of its descendants. A page can have fewer entries than `limit`, or none, and still have a `nextCursor`. Entries are never changed.",
     query: CREDIT_ENTRY_LIST.query,
     success: { status: 200, description: "A page of entries.", schema: CreditEntryPage },
   },
+});
+
+/**
+ * What a caller sees of the entries. A person and a root key see all of the environment; a key that another key created sees only
+ * those of its own sessions and of its descendants', and none of the operator.
+ */
+const entriesOf = (caller: AnyCaller) => ({
+  tenantId: caller.tenantId,
+  environment: caller.environment,
+  ofLineage: caller.sessionId === null && caller.lineage.length > 0 ? caller.id : null,
 });
 
 const BALANCE = { schema: CreditBalance, toText: JSON.stringify };
@@ -45,7 +56,7 @@ export const creditRoutes = (dependencies: Dependencies) => {
       "/entries",
       async ({ caller, db, request, set }) => {
         const page = readPage(CREDIT_ENTRY_LIST, readQuery(request, CREDIT_ENTRY_LIST.query));
-        const text = pageText(CREDIT_ENTRY_LIST, page, await listCreditEntries(db, caller, page));
+        const text = pageText(CREDIT_ENTRY_LIST, page, await listCreditEntries(db, entriesOf(caller), page));
         return responseBytes.send(text, caller.tenantId, request, set);
       },
       { scope: "credits:read", detail: OPERATIONS.listCreditEntries },

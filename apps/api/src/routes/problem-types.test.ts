@@ -25,7 +25,7 @@ describe("the type of a problem", () => {
   test("has a page that loads nothing and cannot be framed", async () => {
     const { headers } = await read("/problems/not_found", "text/html");
     expect(headers.get("content-security-policy")).toMatch(
-      /^default-src 'none'; style-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+      /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
     );
     expect(headers.get("vary")).toBe("Accept");
   });

@@ -1,9 +1,8 @@
 /** `/problems/<code>`, the `type` of every problem (RFC 9457 §3.1.1): its explanation, as HTML or JSON. */
-import { createHash } from "node:crypto";
 import { notFound, PROBLEMS, type ProblemCode } from "@realtime-avatar/domain/problem";
 import { type Static, Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
-import { asPage } from "../http/html-page.ts";
+import { asPage, htmlPage, textHtml } from "../http/html-page.ts";
 import { withRequestContext } from "../http/request-context.ts";
 import { operations } from "../openapi/operation.ts";
 
@@ -28,25 +27,10 @@ export const presentProblemType = (code: ProblemCode): ProblemType => {
   return { type: `/problems/${code}`, code, status, title, meaning, remedy };
 };
 
-const STYLE =
-  ":root{color-scheme:light dark}body{font:1rem/1.5 system-ui,sans-serif;max-width:40rem;margin:3rem auto;padding:0 1rem}";
-const ALLOWED = `style-src 'sha256-${createHash("sha256").update(STYLE).digest("base64")}'`;
-
-/** Text of the service as HTML: escaped, and with text between backquotes as code. */
-const textHtml = (text: string): string =>
-  text
-    .replace(/[&<>]/g, (character) => `&#${character.charCodeAt(0)};`)
-    .replace(/`([^`]+)`/g, (_, code: string) => `<code>${code}</code>`);
-
-const page = ({ code, status, title, meaning, remedy }: ProblemType): string => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${code}</title>
-<style>${STYLE}</style>
-</head>
-<body>
+const page = ({ code, status, title, meaning, remedy }: ProblemType) =>
+  htmlPage({
+    title: code,
+    body: `<main>
 <h1>${textHtml(title)}</h1>
 <p><code>${code}</code>, status ${status}</p>
 <h2>When</h2>
@@ -54,9 +38,8 @@ const page = ({ code, status, title, meaning, remedy }: ProblemType): string => 
 <h2>What you can do</h2>
 <p>${textHtml(remedy)}</p>
 <p>The <code>requestId</code> of the response identifies the request in the log of the service. <a href="/docs">The API</a></p>
-</body>
-</html>
-`;
+</main>`,
+  });
 
 /** Whether the client is a browser, which accepts HTML by name. Programs accept JSON or anything. */
 const wantsHtml = (accept: string): boolean => /text\/html/i.test(accept) && !/json/i.test(accept);
@@ -80,7 +63,8 @@ export const problemTypeRoutes = () =>
       const problemType = presentProblemType(code);
       set.headers["vary"] = "Accept";
       if (!wantsHtml(request.headers.get("accept") ?? "")) return problemType;
-      return asPage(page(problemType), ALLOWED, set);
+      const { html, allowed } = page(problemType);
+      return asPage(html, allowed, set);
     },
     {
       detail: OPERATIONS.getProblemType,

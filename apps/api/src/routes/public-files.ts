@@ -16,6 +16,7 @@ import {
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import { entityTag, hasTag } from "../http/conditional.ts";
 import { type RequestedRange, rangeOf } from "../http/files/range.ts";
 import { type RequestContext, withRequestContext } from "../http/request-context.ts";
@@ -58,7 +59,7 @@ type PublicRequest = { token: string; request: Request; set: ResponseHead; reque
 
 /** Responds to a GET or a HEAD. */
 const serve = async (
-  { db, storage, fileSender }: Dependencies,
+  { db, storage, fileSender, peerAddress, config }: Dependencies,
   findFile: FindFile,
   { token, request, set, requestContext }: PublicRequest,
 ): Promise<Response> => {
@@ -82,7 +83,8 @@ const serve = async (
   const part = range.kind === "part" ? { "content-range": `bytes ${start}-${end}/${sizeBytes}` } : {};
   const status = range.kind === "part" ? 206 : 200;
   // For a HEAD, Elysia reads the stream for its length.
-  const stream = await fileSender.open(() => storage.open(key, { start, end }));
+  const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+  const stream = await fileSender.open({ client, file: key }, () => storage.open(key, { start, end }));
   if (stream === null) throw notFound();
   return respond(status, stream, { "content-type": contentType, ...part });
 };

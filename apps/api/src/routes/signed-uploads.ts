@@ -10,6 +10,7 @@ import { UPLOAD_PATH } from "@realtime-avatar/storage/disk/signed-url";
 import type { VerifiedPut } from "@realtime-avatar/storage/storage";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
+import { clientNetwork } from "../http/client-address.ts";
 import { openBody, streamOf } from "../http/files/body-reader.ts";
 import { withRequestContext } from "../http/request-context.ts";
 import type { RouteDetail } from "../openapi/operation.ts";
@@ -40,7 +41,7 @@ const isExpected = async (db: Db, key: string): Promise<boolean> => {
   return asset?.status === "pending_upload";
 };
 
-export const signedUploadRoutes = ({ db, storage, uploadSlots, clock }: Dependencies) =>
+export const signedUploadRoutes = ({ db, storage, uploadSlots, clock, peerAddress, config }: Dependencies) =>
   new Elysia({ name: "signed-uploads", prefix: UPLOAD_PATH.replace(/\/$/, "") }).use(withRequestContext).put(
     "/:token",
     async ({ params: { token }, request, requestContext }) => {
@@ -51,10 +52,11 @@ export const signedUploadRoutes = ({ db, storage, uploadSlots, clock }: Dependen
       const { upload } = verified;
       const [, tenantId = null] = upload.key.split("/");
       const isStillExpected = () => isExpected(db.until(requestContext), upload.key);
-      return uploadSlots.run(tenantId, async () => {
+      const client = clientNetwork(request, peerAddress(request), config.trustedProxyHops);
+      return uploadSlots.run({ tenantId, client }, async (place) => {
         if (!(await isStillExpected())) throw notFound();
         const tooLarge = () => wrongHeader("size");
-        const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge });
+        const body = openBody(request, requestContext, { maxBytes: upload.sizeBytes, tooLarge, place });
         try {
           const received = await served.receive(upload, streamOf(body));
           if (received.kind === "refused") throw wrongHeader(received.reason);

@@ -251,7 +251,7 @@ describe("reporting and releasing", () => {
     const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
     const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
     expect((await report(sessionId, 0, engine)).body).toMatchObject({ status: "started", usedCreditMicros: 0 });
-    expect((await report(sessionId, 90 * SECOND, engine)).body.usedCreditMicros).toBe(60 * SECOND);
+    expect((await report(sessionId, 4, engine)).body.usedCreditMicros).toBe(4);
     const ended = await release(sessionId, { usedCreditMicros: 5 }, engine);
     expect([ended.status, ended.body.billedCreditMicros, ended.headers.get("etag")]).toEqual([200, 5, '"4"']);
     expect((await release(sessionId, { usedCreditMicros: 5 }, engine)).text).toBe(ended.text);
@@ -260,6 +260,15 @@ describe("reporting and releasing", () => {
     expect([other.status, other.body.code]).toEqual([409, "session_closed"]);
     expect((await report(sessionId, 1, engine)).body.code).toBe("session_closed");
     expect(await read(sessionId)).toEqual(ended.body);
+  });
+
+  test("a report above the hold is cut, and the call must end; a release below it is charged what was reported", async () => {
+    const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
+    const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
+    const cut = { usedCreditMicros: 60 * SECOND, mustEnd: true };
+    expect((await report(sessionId, 90 * SECOND, engine)).body).toMatchObject(cut);
+    expect(await read(sessionId)).toMatchObject(cut);
+    expect((await release(sessionId, { usedCreditMicros: 5 }, engine)).body.billedCreditMicros).toBe(60 * SECOND);
   });
 
   test("without usage:write, a key releases sessions of its own lineage, and names no figure", async () => {

@@ -3,7 +3,11 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Origin } from "@realtime-avatar/db/statements/audit-events";
 import type { Caller } from "@realtime-avatar/db/statements/callers";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
-import { findUsageSession, listUsageSessions } from "@realtime-avatar/db/statements/list-usage-sessions";
+import {
+  countOpenSessions,
+  findUsageSession,
+  listUsageSessions,
+} from "@realtime-avatar/db/statements/list-usage-sessions";
 import {
   openUsageSession,
   releaseSession,
@@ -12,10 +16,13 @@ import {
 } from "@realtime-avatar/db/statements/usage-sessions";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import {
+  concurrencyLimitReached,
   insufficientCredits,
   type PlannedSession,
   plannedSession,
   presentOpened,
+  type ReachedLimit,
+  reachedLimitOf,
   refusalOf,
   spendLimitExceeded,
 } from "@realtime-avatar/domain/credits/open";
@@ -34,7 +41,8 @@ import { readSessionPage } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { ClosedObject, isValid } from "@realtime-avatar/domain/schema";
+import { ClosedObject } from "@realtime-avatar/domain/schema";
+import type { SessionLimit } from "@realtime-avatar/runtime/metrics";
 import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
@@ -44,17 +52,23 @@ import { entityTag } from "../http/conditional.ts";
 import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
 import { keyOf } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { sendResource } from "../http/response.ts";
+import { matchesSchema, sendResource } from "../http/response.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
   openUsageSession: {
     summary: "Open a usage session",
     description:
-      "Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.",
+      "Holds credits for a call, under the spend caps of the calling key and of its ancestors, and of the balance of the tenant, while fewer sessions are open than the key, each ancestor and the tenant may have: as many whole seconds as fit, at most `maxSessionSeconds` and at least `minSessionSeconds`. A request that does not fit holds nothing. The session ends by itself unless its use is reported before `expiresAt`.",
     body: CreateUsageSession,
     success: { status: 201, description: "The session.", schema: UsageSession },
-    problems: ["spend_limit_exceeded", "insufficient_credits", "not_found", "avatar_not_ready"],
+    problems: [
+      "spend_limit_exceeded",
+      "insufficient_credits",
+      "not_found",
+      "avatar_not_ready",
+      "concurrency_limit_reached",
+    ],
   },
   listUsageSessions: {
     summary: "List usage sessions",
@@ -83,7 +97,7 @@ const OPERATIONS = operations({
   releaseSession: {
     summary: "End a usage session",
     description:
-      "Ends the session, charges it once and frees the rest. With `usage:write`, any session is charged `usedCreditMicros`, or what was reported. With `realtime:write` alone, a session of the calling key or of a descendant is charged what was reported or, if that is more, the seconds since its start. A session that was never started is charged nothing. The same request again has no effect.",
+      "With `usage:write`: ends any session, charges it `usedCreditMicros` or, if that is more, what was reported, once, and frees the rest. With `realtime:write` alone: ends a session of the calling key or of a descendant that was never started, which is charged nothing. One that was started stays open with `mustEnd`, until its engine ends it, or until the end of its lease, when it is charged what was reported. The same request again has no effect.",
     body: ReleaseSession,
     isBodyOptional: true,
     success: { status: 200, description: "The session after the request.", schema: UsageSession },
@@ -96,6 +110,10 @@ const SESSION = { schema: UsageSession, toText: JSON.stringify };
 const OPENED = { schema: OpenedSession, toText: JSON.stringify };
 /** The response of a report or a release before its write: all its members come from the write. */
 const UNKNOWN = { schema: ClosedObject({}), toText: JSON.stringify };
+
+/** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
+const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
+  concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);
 
 /** The outcome of an opening. Throws the problem of a refused one. */
 const openNow = async (
@@ -121,14 +139,24 @@ const openNow = async (
       throw spendLimitExceeded(planned, outcome.limitedBy);
     case "insufficient_credits":
       throw insufficientCredits(planned);
+    case "concurrency_limit_reached":
+      throw await sessionLimitReached(db, caller, outcome);
   }
 };
 
 /** Throws the problem of a session that cannot fit, as the look-up of its caller found it. */
-const checkHeadroom = (planned: PlannedSession, { headroom }: Caller): void => {
-  const refusal = headroom && refusalOf(planned, headroom);
+const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<void> => {
+  const { headroom } = caller;
+  if (!headroom) return;
+  const reached = reachedLimitOf(headroom);
+  if (reached) throw await sessionLimitReached(db, caller, reached);
+  const refusal = refusalOf(planned, headroom);
   if (refusal) throw refusal;
 };
+
+/** Whether a limit has refused the session: it may fit once overdue sessions are closed. */
+const isLimited = (error: unknown): error is Problem =>
+  error instanceof Problem && (error.status === 402 || error.code === "concurrency_limit_reached");
 
 /**
  * Opens a session. One that cannot fit is refused without a write. If the tenant has overdue sessions, these are closed
@@ -144,30 +172,35 @@ const open = async (
 ): Promise<WriteOutcome> => {
   const { headroom, tenantId } = caller;
   try {
-    checkHeadroom(planned, caller);
+    await checkHeadroom(db, planned, caller);
     return await openNow(db, planned, caller, origin, claim);
   } catch (error) {
-    const isRefused = error instanceof Problem && error.status === 402;
-    if (!isRefused || !headroom?.hasOverdue || !(await sweepOverdue(db, tenantId, origin))) throw error;
+    if (!isLimited(error) || !headroom?.hasOverdue || !(await sweepOverdue(db, tenantId, origin))) throw error;
     return openNow(db, planned, caller, origin, claim);
   }
 };
 
+/** What has refused a session, as the metrics name it. */
+const limitOf = ({ code, extras: { limitedBy } }: Problem): SessionLimit => {
+  if (code === "concurrency_limit_reached") return "sessions";
+  return limitedBy === "self" || limitedBy === "ancestor" ? limitedBy : "balance";
+};
+
 /** Counts a session that a limit has refused. Throws the error again. */
 const throwCounted = (metrics: Dependencies["metrics"], error: unknown): never => {
-  if (error instanceof Problem && error.status === 402) metrics?.sessionRefused(error.extras.limitedBy ?? "balance");
+  if (isLimited(error)) metrics?.sessionRefused(limitOf(error));
   throw error;
 };
 
 const planOpen =
   (db: Db, dependencies: Dependencies, body: CreateUsageSession): MakePlan<OpenedSession> =>
-  (anyCaller, origin) => {
+  async (anyCaller, origin) => {
     const caller = keyOf(anyCaller);
     const { creditPriceMicrosPerSecond, sessionStartSeconds } = dependencies.config;
     const terms = { priceCreditMicrosPerSecond: creditPriceMicrosPerSecond, startSeconds: sessionStartSeconds };
     const planned = plannedSession(body, terms, { environment: caller.environment, ...origin });
     // Before the response is built: a refusal stays cheap. A sweep of overdue sessions can only make room in the write.
-    if (!caller.headroom?.hasOverdue) checkHeadroom(planned, caller);
+    if (!caller.headroom?.hasOverdue) await checkHeadroom(db, planned, caller);
     const location = `/api/v1/usage/sessions/${planned.id}`;
     return {
       response: { status: 201, location, etag: entityTag({ version: 1 }), body: presentOpened(planned, caller) },
@@ -198,7 +231,7 @@ const planChange = <Details>(
     switch (outcome.kind) {
       case "written": {
         const figures = present(outcome);
-        if (!isValid(schema, figures)) throw new Error("a response does not match its schema");
+        if (!matchesSchema(schema, figures)) throw new Error("a response does not match its schema");
         return { kind: "written", figures, etag: entityTag(outcome.session) };
       }
       case "session_closed":
@@ -221,7 +254,7 @@ const planReport =
     return planChange(
       (claim) => reportUsage(db, sessionId, report, caller, claim),
       ReportedSession,
-      ({ session, mustEnd }) => ({ ...presentSession(session), mustEnd }),
+      ({ session }) => presentSession(session),
       "The session has ended, or its lease has expired.",
     );
   };

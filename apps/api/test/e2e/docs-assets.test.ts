@@ -2,7 +2,9 @@
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ASSET_ERROR_CODES } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
+import { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { UPLOADS_PER_TENANT } from "../../src/assets/upload-slots.ts";
@@ -29,6 +31,15 @@ describe("docs/assets.md", () => {
     );
     expect(video.codecs).toEqual(["avc", "vp9"]);
     expect(rowOf("audio")).toContain(`longer than ${audio.minSecondsExclusive} s |`);
+  });
+
+  test("lists the codes of the `error` of an asset, as the OpenAPI document does", () => {
+    const section = text.split("## Codes of `error`")[1]?.split("## ")[0] ?? "";
+    const rows = [...section.matchAll(/^\| .+? \| (`.+`) \|$/gm)];
+    const groups = Object.values(ASSET_ERROR_CODES).map((codes) => codes.map((code) => `\`${code}\``).join(", "));
+    expect(rows.map(([, cell]) => cell)).toEqual(groups);
+    const [error] = Asset.properties.error.anyOf;
+    expect(error.properties.code.description).toContain(Object.values(ASSET_ERROR_CODES).flat().join(", "));
   });
 
   test("has each status, the quotas and the number of uploads", () => {

@@ -24,12 +24,13 @@ import {
 } from "@realtime-avatar/domain/credits/schemas";
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
-import { PROBLEMS } from "@realtime-avatar/domain/problem";
+import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { bun, REPOSITORY, startProcess } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
+import { problemSchema } from "../../src/http/problem.ts";
 import { operationsOf } from "../../src/openapi/operation.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -104,6 +105,19 @@ describe("the tables of docs/api.md", () => {
     );
     const known = Object.entries(PROBLEMS).map(([code, { status, meaning }]) => `${status} ${code} ${meaning}`);
     expect(rows.sort()).toEqual(known.sort());
+  });
+
+  test("list the codes of `errors`, as the OpenAPI document does", () => {
+    const section = apiDocument?.split("The `code` of each of the `errors`")[1]?.split("A 401 has")[0];
+    const rows = [...(section ?? "").matchAll(/^\| .+? \| (`.+`) \|$/gm)].map(([, cell]) => cell);
+    expect(rows).toEqual(
+      Object.values(FIELD_ERROR_CODES).map((codes) => codes.map((code) => `\`${code}\``).join(", ")),
+    );
+    const { grant, ...others } = FIELD_ERROR_CODES;
+    const described = (["validation_failed", "grant_exceeds_caller"] as const).map(
+      (problem) => JSON.parse(JSON.stringify(problemSchema(problem))).properties.errors.items.properties.code.enum,
+    );
+    expect(described).toEqual([[...new Set(Object.values(others).flat())], grant]);
   });
 
   test("name each operation with its scope, and give each a section", () => {

@@ -61,6 +61,8 @@ describe("a path that is not in its normal form is 404", () => {
 
   test("on every route, with every method", async () => {
     for (const { method, path } of api.app.routes) {
+      // The addresses with a slash at the end that lead to a page.
+      const isPage = path === "/docs" || path === "/dashboard";
       const target = path.replace(/:\w+/, "not_found");
       const last = target.lastIndexOf("/") + 1;
       const escaped = `${target.slice(0, last)}%${target.charCodeAt(last).toString(16)}${target.slice(last + 1)}`;
@@ -70,7 +72,7 @@ describe("a path that is not in its normal form is 404", () => {
         `/x/..${target}`,
         `/%2E${target}`,
         `/${target}`,
-        `${target}/`,
+        ...(isPage ? [] : [`${target}/`]),
         // A target must begin with a slash: Bun refuses any other itself.
         ...(last > 1 ? [`${target.slice(0, last - 1)}\\${target.slice(last)}`] : []),
       ]) {

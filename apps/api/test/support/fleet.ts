@@ -12,7 +12,7 @@ export type Fleet = {
    * Tells one to end by SIGTERM, and starts another in its place; `whileEnding` looks at the one that ends. Its grace ends,
    * by SIGINT, when the load balancer has taken it out and each of its requests was answered: so no machine is too slow.
    */
-  replace(index: number, whileEnding?: (url: string) => Promise<void>): Promise<void>;
+  replace(index: number, whileEnding?: (url: string) => Promise<void>, program?: readonly string[]): Promise<void>;
   /** Ends the load, then the processes; throws unless they end in order. */
   stop(): Promise<void>;
 };
@@ -21,20 +21,24 @@ const LANES = 8;
 /** No test waits so long. */
 const GRACE_MS = "600000";
 
-/** `send` sends one of the requests of the load to a process that was ready at the last look. */
+/**
+ * `send` sends one of the requests of the load to a process that was ready at the last look. `first` is the program of both
+ * processes, until they are replaced.
+ */
 export const startFleet = async (
   variables: Record<string, string>,
   send: (url: string, turn: number) => Promise<Response>,
+  first: readonly string[] = bun("apps/api/src/main.ts"),
 ): Promise<Fleet> => {
-  const start = async () => {
-    const process = startProcess(bun("apps/api/src/main.ts"), {
+  const start = async (program: readonly string[] = bun("apps/api/src/main.ts")) => {
+    const process = startProcess(program, {
       PORT: "0",
       SHUTDOWN_GRACE_MS: GRACE_MS,
       ...variables,
     });
     return { process, url: (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? "" };
   };
-  const known = [await start(), await start()];
+  const known = [await start(first), await start(first)];
   let ready = known.map(({ url }) => url);
   let isStopping = false;
   const look = async (): Promise<void> => {
@@ -86,14 +90,14 @@ export const startFleet = async (
       const enough = answered + count;
       while (answered < enough || ready.length < known.length) await Bun.sleep(5);
     },
-    replace: async (index, whileEnding) => {
+    replace: async (index, whileEnding, program) => {
       const old = known[index];
       if (!old) throw new Error(`there is no process ${index}`);
       old.process.kill("SIGTERM");
       await whileEnding?.(old.url);
       while (ready.includes(old.url) || (pending.get(old.url) ?? 0) > 0) await Bun.sleep(5);
       await end("SIGINT", old);
-      known[index] = await start();
+      known[index] = await start(program);
     },
     stop: async () => {
       isStopping = true;

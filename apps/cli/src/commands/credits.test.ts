@@ -225,3 +225,21 @@ describe("verify", () => {
     await rm(folder, { recursive: true });
   });
 });
+
+describe("a limit of open sessions", () => {
+  test("is changed in one environment, with its audit event; a wrong one or an unknown tenant is refused", async () => {
+    const tenant = await seedTenant(tests.db);
+    const limit = (number: string, of: string = tenant) =>
+      cli("credits", "limit", "--tenant", of, "--max-concurrent-sessions", number, "--environment", "live");
+    expect((await limit("5000")).stdout).toBe("At most 5000 sessions of the tenant are open at once (live).\n");
+    const rows = await tests.db.client`
+      select environment, max_concurrent_sessions::integer as most from credit_accounts where tenant_id = ${tenant}
+      order by environment`;
+    expect(rows.map((row) => row["most"])).toEqual([5000, 1000]);
+    expect(await json("audit", "tail", "--tenant", tenant, "--action", "credits.limit_changed")).toMatchObject([
+      { environment: "live", targetId: tenant, actorId: null, changedFields: ["maxConcurrentSessions"] },
+    ]);
+    expect((await limit("0")).code).toBe(2);
+    expect((await limit("5", "ten_01h455vb4pex5vsknk084sn02q")).stderr).toContain("No tenant has this id.");
+  });
+});

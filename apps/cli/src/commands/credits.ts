@@ -2,12 +2,15 @@
 import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
 import {
   type CreditMovement,
+  changeSessionLimit,
   findCreditBalance,
   listCreditEntries,
   type MoveOutcome,
   moveCredits,
 } from "@realtime-avatar/db/statements/credits";
+import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import {
+  ChangeSessionLimit,
   CREDIT_ENTRY_LIST,
   type CreditBalance,
   type CreditEntry,
@@ -40,7 +43,6 @@ type MoveOptions = TenantOptions & {
   session?: SessionId;
 };
 
-const ACTIONS = { grant: "credits.granted", void: "credits.voided", adjust: "credits.adjusted" } as const;
 const DONE: Record<Kind, string> = { grant: "Granted", void: "Voided", adjust: "Refunded" };
 const INSUFFICIENT: Record<Kind, string> = {
   grant: "The tenant has fewer credits.",
@@ -84,7 +86,7 @@ const move =
       let entry = { tenantId, id, kind, amount: amount as number, reference, requestId, createdAt } as CreditMovement;
       for (const environment of environments) {
         entry = { ...entry, environment, sessionId: sessionId ?? null };
-        outcome = await moveCredits(db, entry, auditEvent(ACTIONS[kind], entry, origin));
+        outcome = await moveCredits(db, entry, auditEvent(OPERATOR_ACTIONS[kind], entry, origin));
         if (outcome.kind !== "not_found") break;
       }
       const written = expectWritten(outcome, kind);
@@ -131,6 +133,8 @@ const ENTRY: Columns<CreditEntry> = {
   AMOUNT: ({ amountCreditMicros }) => micros(amountCreditMicros),
   SESSION: ({ sessionId }) => sessionId,
   KEY: ({ apiKeyId }) => apiKeyId,
+  "REPORTED BY": ({ reportedBy }) => reportedBy,
+  "CLOSED BY": ({ closedBy }) => closedBy,
   REFERENCE: ({ reference }) => reference,
 };
 
@@ -141,6 +145,29 @@ const entries = async (options: PageOptions & { kind?: string; key?: string; ses
     const pages = ENVIRONMENTS.map((environment) => listCreditEntries(db, { tenantId, environment }, request));
     const written = mergePages(await Promise.all(pages), request.limit);
     printPage(options, { list: CREDIT_ENTRY_LIST, request, written }, ENTRY, "No matching entries.");
+  });
+};
+
+type LimitOptions = TenantOptions & { environment?: string; maxConcurrentSessions: number | string };
+
+const limit = async (options: LimitOptions): Promise<void> => {
+  const { tenant: tenantId, environment = "test", maxConcurrentSessions } = options;
+  const errors = validate(ChangeSessionLimit, { environment, maxConcurrentSessions });
+  if (errors.length > 0) throw usageError(errors);
+  const change = {
+    tenantId,
+    environment: environment as Environment,
+    sessionLimit: maxConcurrentSessions as number,
+  };
+  await withDatabase(async ({ db }) => {
+    const target = { tenantId, id: tenantId, environment: change.environment };
+    const event = auditEvent("credits.limit_changed", target, operatorOrigin(), ["maxConcurrentSessions"]);
+    if (!(await changeSessionLimit(db, change, event))) throw new Error("No tenant has this id.");
+    print(
+      options,
+      { tenantId, environment, maxConcurrentSessions },
+      `At most ${maxConcurrentSessions} sessions of the tenant are open at once (${environment}).`,
+    );
   });
 };
 
@@ -168,6 +195,12 @@ export const addCredits = (program: Command): void => {
     .description("refund what a closed session was charged, to the tenant and to the keys of the session")
     .requiredOption("--session <id>", "session id (ses_…)", idParser("ses", "--session"))
     .action(move("adjust"));
+
+  withTenantOptions(credits.command("limit"))
+    .description("change how many sessions of a tenant may be open at once in an environment")
+    .requiredOption("--max-concurrent-sessions <number>", "maximum number, 1 or more", parseInteger)
+    .option(...environment)
+    .action(limit);
 
   withTenantOptions(credits.command("balance")).description("show the balances of a tenant").action(balance);
 

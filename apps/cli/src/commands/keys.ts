@@ -45,6 +45,7 @@ const secretText = (title: string, key: ApiKeyWithSecret): string =>
     `  environment  ${key.environment}`,
     `  scopes       ${key.scopes.join(", ")}`,
     `  spend cap    ${key.spendLimitCreditMicros ?? "none"}`,
+    `  max sessions ${key.maxConcurrentSessions ?? "none"}`,
     `  expires      ${key.expiresAt ?? "never"}`,
     "The secret, shown only once:",
     `  ${key.apiKey}`,
@@ -55,16 +56,19 @@ type CreateOptions = TenantOptions & {
   environment?: string;
   scopes?: string[];
   spendLimit?: number | string;
+  maxConcurrentSessions?: number | string;
   expiresAt?: string;
 };
 
 /** Converts the options to a request, and validates it with the same schema as an HTTP request. */
-const createRequest = ({ name, environment, scopes, spendLimit, expiresAt }: CreateOptions): CreateApiKey => {
+const createRequest = ({ name, environment, scopes, spendLimit, ...options }: CreateOptions): CreateApiKey => {
+  const { maxConcurrentSessions, expiresAt } = options;
   const request = {
     name,
     ...(environment === undefined ? {} : { environment }),
     ...(scopes === undefined ? {} : { scopes }),
     ...(spendLimit === undefined ? {} : { spendLimitCreditMicros: spendLimit }),
+    ...(maxConcurrentSessions === undefined ? {} : { maxConcurrentSessions }),
     ...(expiresAt === undefined ? {} : { expiresAt }),
   };
   const errors = validate(CreateApiKey, request);
@@ -152,6 +156,7 @@ export const addKeys = (program: Command): void => {
       (text) => text.split(",").map((scope) => scope.trim()),
     )
     .option("--spend-limit <micros>", "hard spend cap in credit micros (default: none)", parseInteger)
+    .option("--max-concurrent-sessions <number>", "maximum number of open sessions (default: none)", parseInteger)
     .option("--expires-at <time>", "expiry as an RFC 3339 date-time (default: never)")
     .action(create);
 

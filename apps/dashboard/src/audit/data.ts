@@ -25,6 +25,7 @@ export const ACTION_TEXTS: Record<AuditEvent["action"], string> = {
   "credits.granted": "Credits granted",
   "credits.voided": "Grant withdrawn",
   "credits.adjusted": "Credits refunded",
+  "credits.limit_changed": "Limit of open calls changed",
   "user.created": "Member joined",
   "user.updated": "Member changed",
   "user.deleted": "Member removed",

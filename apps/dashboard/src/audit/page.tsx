@@ -51,7 +51,7 @@ const EventRow = ({ event, names }: { event: AuditEvent; names: Names }) => (
   <li className="grid gap-x-4 gap-y-1 border-b border-line px-4 py-3 last:border-0 md:grid-cols-[11rem_minmax(0,1.2fr)_minmax(0,1fr)_8rem]">
     <div>
       <p className="font-medium">
-        {ACTION_TEXTS[event.action]} {event.environment === "test" && <Badge tone="warn">test</Badge>}
+        {ACTION_TEXTS[event.action] ?? event.action} {event.environment === "test" && <Badge tone="warn">test</Badge>}
       </p>
       {event.changedFields.length > 0 && (
         <p className="flex flex-wrap gap-1">

@@ -32,8 +32,8 @@ const List = ({ label, checks }: { label: string; checks: readonly Check[] }) =>
     {checks.map(({ code, verdict, detail }) => (
       <li key={code} className="px-3 py-2 text-sm">
         <div className="flex flex-wrap items-center justify-between gap-2">
-          <span className="font-medium">{NAMES[code]}</span>
-          <Badge tone={TONES[verdict]}>{VERDICTS[verdict]}</Badge>
+          <span className="font-medium">{NAMES[code] ?? code}</span>
+          <Badge tone={TONES[verdict]}>{VERDICTS[verdict] ?? verdict}</Badge>
         </div>
         <p className="mt-0.5">{detail}</p>
       </li>

@@ -167,7 +167,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
         </div>
         <dl className="grid content-start gap-3">
           <Item name="Status">
-            <Badge tone={STATUS_TONES[status]}>{STATUS_NAMES[status]}</Badge>
+            <Badge tone={STATUS_TONES[status]}>{STATUS_NAMES[status] ?? status}</Badge>
           </Item>
           <Item name="Id, for calls">
             <Id id={avatar.id} />

@@ -43,7 +43,7 @@ const AvatarCard = ({ avatar, onShow }: { avatar: Avatar; onShow: () => void }) 
           {avatar.displayName}
         </button>
         <div className="relative flex flex-wrap items-center justify-between gap-2">
-          <Badge tone={STATUS_TONES[avatar.status]}>{STATUS_NAMES[avatar.status]}</Badge>
+          <Badge tone={STATUS_TONES[avatar.status]}>{STATUS_NAMES[avatar.status] ?? avatar.status}</Badge>
           <CopyButton text={avatar.id} name="Copy id" label={`Copy id of ${avatar.displayName}`} />
         </div>
         {avatar.status === "failed" && (

@@ -25,6 +25,7 @@ const valuesOf = (key: ApiKey): Values => ({
   name: key.name,
   scopes: key.scopes,
   cap: key.spendLimitCreditMicros === null ? "" : creditsText(key.spendLimitCreditMicros),
+  calls: `${key.maxConcurrentSessions ?? ""}`,
   expiry: { choice: key.expiresAt === null ? "never" : "kept", chosenAt: 0, date: "" },
 });
 

@@ -6,13 +6,15 @@ import { SCOPES } from "@realtime-avatar/domain/api-keys/scope";
 import fc from "fast-check";
 import { differencesOf, effectText, type Fields, inheritedOf, requestOf } from "./changes.ts";
 
+const NO_LIMITS = { maxConcurrentSessions: null, expiresAt: null };
 const key = (fields: Partial<ApiKey>): ApiKey => {
-  const own = { name: "n", scopes: ["*" as const], spendLimitCreditMicros: null, expiresAt: null, ...fields };
+  const own = { name: "n", scopes: ["*" as const], spendLimitCreditMicros: null, ...NO_LIMITS, ...fields };
   return {
     ...{ id: "key_1", keyId: "k", tenantId: "ten_1", parentId: null, environment: "live", redactedKey: "r" },
     ...{ status: "active", spentCreditMicros: 0, reservedCreditMicros: 0, lastUsedAt: null, createdAt: "" },
     ...own,
     effectiveSpendLimitCreditMicros: own.spendLimitCreditMicros,
+    effectiveMaxConcurrentSessions: own.maxConcurrentSessions,
     effectiveExpiresAt: own.expiresAt,
     ...fields,
   } as ApiKey;
@@ -22,12 +24,14 @@ const fields: fc.Arbitrary<Fields> = fc.record({
   name: fc.constantFrom("a", "b"),
   scopes: fc.uniqueArray(fc.constantFrom(...SCOPES), { minLength: 1 }),
   spendLimitCreditMicros: fc.option(fc.nat({ max: 4 })),
+  maxConcurrentSessions: fc.option(fc.integer({ min: 1, max: 4 })),
   expiresAt: fc.option(fc.constantFrom("2030-01-01T00:00:00.000Z", "2031-01-01T00:00:00.000Z")),
 });
-const grantOf = ({ scopes, spendLimitCreditMicros, expiresAt }: Fields) => ({
+const grantOf = ({ scopes, spendLimitCreditMicros, maxConcurrentSessions, expiresAt }: Fields) => ({
   environment: "live" as const,
   scopes,
   spendLimitCreditMicros,
+  maxConcurrentSessions,
   expiresAt: expiresAt === null ? null : new Date(expiresAt),
 });
 
@@ -62,34 +66,35 @@ test("says what changes in words", () => {
 const UNTIL = "2030-01-01T00:00:00.000Z";
 
 test.each([
-  ["a root key has none", key({}), undefined, { spendLimitCreditMicros: null, expiresAt: null }],
+  ["a root key has none", key({}), undefined, { spendLimitCreditMicros: null, ...NO_LIMITS }],
   [
     "those of the parent in effect",
     key({ spendLimitCreditMicros: 5 }),
-    key({ effectiveSpendLimitCreditMicros: 7, effectiveExpiresAt: UNTIL }),
-    { spendLimitCreditMicros: 7, expiresAt: UNTIL },
+    key({ effectiveSpendLimitCreditMicros: 7, effectiveMaxConcurrentSessions: 2, effectiveExpiresAt: UNTIL }),
+    { spendLimitCreditMicros: 7, maxConcurrentSessions: 2, expiresAt: UNTIL },
   ],
   [
-    "a cap of the other environment does not count",
+    "a cap and a limit of the other environment do not count",
     key({ environment: "test" }),
-    key({ spendLimitCreditMicros: 5, expiresAt: UNTIL }),
-    { spendLimitCreditMicros: null, expiresAt: UNTIL },
+    key({ spendLimitCreditMicros: 5, maxConcurrentSessions: 2, expiresAt: UNTIL }),
+    { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: UNTIL },
   ],
   [
     "without the parent, what is in effect and not the key's own",
     key({ effectiveSpendLimitCreditMicros: 5, expiresAt: UNTIL }),
     undefined,
-    { spendLimitCreditMicros: 5, expiresAt: null },
+    { spendLimitCreditMicros: 5, ...NO_LIMITS },
   ],
 ] as const)("inherited limits: %s", (_, child, parent, limits) => {
   expect(inheritedOf(child, parent)).toEqual({ ...limits });
 });
 
 test("a limit in effect is told only where it is not the key's own", () => {
-  const inherited = { spendLimitCreditMicros: 5_000_000, expiresAt: UNTIL };
+  const inherited = { spendLimitCreditMicros: 5_000_000, maxConcurrentSessions: 5, expiresAt: UNTIL };
   const told = (own: Partial<Fields>) => Object.values(effectText(key(own), inherited)).map((text) => text !== null);
-  expect(told({})).toEqual([true, true]);
-  expect(told({ spendLimitCreditMicros: 5_000_000, expiresAt: UNTIL })).toEqual([false, false]);
-  expect(told({ spendLimitCreditMicros: 6_000_000, expiresAt: "2029-01-01T00:00:00.000Z" })).toEqual([true, false]);
+  expect(told({})).toEqual([true, true, true]);
+  expect(told(inherited)).toEqual([false, false, false]);
+  expect(told({ ...inherited, spendLimitCreditMicros: 6_000_000 })).toEqual([true, false, false]);
+  expect(told({ ...inherited, maxConcurrentSessions: 6 })).toEqual([false, true, false]);
   expect(effectText(key({}), inherited).cap).toBe("In effect: 5 credits, the cap of a key above it.");
 });

@@ -4,8 +4,8 @@ import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import { counted, credits, dateTime } from "../format.ts";
 
 /** The fields of a key that can be changed. */
-export type Fields = Pick<ApiKey, "name" | "scopes" | "spendLimitCreditMicros" | "expiresAt">;
-export type Limits = Pick<Fields, "spendLimitCreditMicros" | "expiresAt">;
+export type Limits = Pick<ApiKey, "spendLimitCreditMicros" | "maxConcurrentSessions" | "expiresAt">;
+export type Fields = Pick<ApiKey, "name" | "scopes"> & Limits;
 
 export type Difference = {
   field: keyof Fields;
@@ -15,6 +15,7 @@ export type Difference = {
 };
 
 const capText = (cap: number | null): string => (cap === null ? "no cap" : `${credits(cap)} credits`);
+const callsText = (limit: number | null): string => (limit === null ? "no limit" : `${limit}`);
 const expiryText = (expiresAt: string | null): string => (expiresAt === null ? "never" : dateTime(expiresAt));
 
 /** Whether a limit is above another; null is no limit. */
@@ -42,6 +43,8 @@ export const differencesOf = (before: Fields, after: Fields): Difference[] => {
   }
   const [oldCap, newCap] = [before.spendLimitCreditMicros, after.spendLimitCreditMicros];
   limit("spendLimitCreditMicros", oldCap, newCap, `Spend cap: ${capText(oldCap)} → ${capText(newCap)}`);
+  const [oldCalls, newCalls] = [before.maxConcurrentSessions, after.maxConcurrentSessions];
+  limit("maxConcurrentSessions", oldCalls, newCalls, `Calls at once: ${callsText(oldCalls)} → ${callsText(newCalls)}`);
   const [oldExpiry, newExpiry] = [before.expiresAt, after.expiresAt];
   const expiries = `Expires: ${expiryText(oldExpiry)} → ${expiryText(newExpiry)}`;
   limit("expiresAt", timeOf(oldExpiry), timeOf(newExpiry), expiries);
@@ -54,25 +57,32 @@ export const requestOf = (after: Fields, differences: readonly Difference[]): Pa
 
 /**
  * The limits that a key has from its ancestors, as far as the page knows them. Those of the parent in effect are all of them.
- * A spend cap counts in its own environment alone. Without the parent, a limit in effect that is not the key's own is theirs.
+ * Except for the expiry, a limit counts in its own environment alone. Without the parent, a limit in effect that is not the key's own is theirs.
  */
 export const inheritedOf = (key: ApiKey, parent: ApiKey | undefined): Limits => {
   const known = <Limit>(own: Limit, effective: Limit): Limit | null => (own === effective ? null : effective);
   const cap = known(key.spendLimitCreditMicros, key.effectiveSpendLimitCreditMicros);
+  const calls = known(key.maxConcurrentSessions, key.effectiveMaxConcurrentSessions);
   const isSameEnvironment = parent?.environment === key.environment;
   return {
     spendLimitCreditMicros: isSameEnvironment ? parent.effectiveSpendLimitCreditMicros : cap,
+    maxConcurrentSessions: isSameEnvironment ? parent.effectiveMaxConcurrentSessions : calls,
     expiresAt: parent ? parent.effectiveExpiresAt : known(key.expiresAt, key.effectiveExpiresAt),
   };
 };
 
 /** What is in effect instead of a key's own limits, in words; null where its own ones are. */
-export const effectText = (own: Limits, inherited: Limits): { cap: string | null; expiry: string | null } => {
-  const { spendLimitCreditMicros: cap, expiresAt } = inherited;
+export type Effects = { cap: string | null; calls: string | null; expiry: string | null };
+export const effectText = (own: Limits, inherited: Limits): Effects => {
+  const { spendLimitCreditMicros: cap, maxConcurrentSessions: calls, expiresAt } = inherited;
   return {
     cap:
       cap !== null && isAbove(own.spendLimitCreditMicros, cap)
         ? `In effect: ${credits(cap)} credits, the cap of a key above it.`
+        : null,
+    calls:
+      calls !== null && isAbove(own.maxConcurrentSessions, calls)
+        ? `In effect: ${calls}, the limit of a key above it.`
         : null,
     expiry:
       expiresAt !== null && isAbove(timeOf(own.expiresAt), timeOf(expiresAt))
@@ -83,5 +93,5 @@ export const effectText = (own: Limits, inherited: Limits): { cap: string | null
 
 /** What a change of a key means for the keys below it. */
 export const descendantsText = (count: number): string =>
-  `${counted(count, "active key")} below it ${count === 1 ? "keeps its" : "keep their"} own scopes, cap and expiry. ` +
-  `The cap and the expiry of this key bind ${count === 1 ? "it" : "them"} as well; its scopes do not.`;
+  `${counted(count, "active key")} below it ${count === 1 ? "keeps its" : "keep their"} own scopes and limits. ` +
+  `The limits of this key bind ${count === 1 ? "it" : "them"} as well; its scopes do not.`;

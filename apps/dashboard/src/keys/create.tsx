@@ -15,6 +15,7 @@ const FIRST: Values = {
   name: "",
   scopes: [...DEFAULT_SCOPES],
   cap: "",
+  calls: "",
   expiry: { choice: "never", chosenAt: 0, date: "" },
 };
 

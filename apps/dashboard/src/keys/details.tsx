@@ -29,8 +29,9 @@ const Creator = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
 };
 
 const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
-  const { expiry } = effectText(apiKey, {
+  const { calls, expiry } = effectText(apiKey, {
     spendLimitCreditMicros: null,
+    maxConcurrentSessions: apiKey.effectiveMaxConcurrentSessions,
     expiresAt: apiKey.effectiveExpiresAt,
   });
   return (
@@ -49,6 +50,10 @@ const Facts = ({ apiKey, keys }: { apiKey: ApiKey; keys: Keys }) => {
       </Item>
       <Item name="Credits">
         <Spent apiKey={apiKey} />
+      </Item>
+      <Item name="Calls at once">
+        {apiKey.maxConcurrentSessions ?? "no limit"}
+        {calls && <span className="block text-sm text-muted">{calls}</span>}
       </Item>
       <Item name="Expires">
         {apiKey.expiresAt === null ? "never" : <Expiry at={apiKey.expiresAt} />}

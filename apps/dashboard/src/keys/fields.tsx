@@ -3,24 +3,30 @@ import type { ApiKey } from "@realtime-avatar/client";
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
 import { parseCredits } from "../format.ts";
-import type { Fields } from "./changes.ts";
+import type { Effects, Fields } from "./changes.ts";
 import { type Expiry, ExpiryField, expiryAt } from "./expiry-field.tsx";
 import { isInAll, offeredScopes, SCOPE_TEXTS, type Scope } from "./scopes.ts";
 
 /** What the form has. */
-export type Values = { name: string; scopes: readonly Scope[]; cap: string; expiry: Expiry };
+export type Values = { name: string; scopes: readonly Scope[]; cap: string; calls: string; expiry: Expiry };
 
 const isNoAmount = (cap: string): boolean => cap.trim() !== "" && parseCredits(cap) === null;
 const NO_AMOUNT = "Must be a number such as 12.5, with at most 6 digits after the point, up to 9,000,000,000.";
 
+/** The largest number that the service takes has as many digits. */
+const isNoLimit = (calls: string): boolean =>
+  calls.trim() !== "" && !(/^[1-9]\d{0,15}$/.test(calls.trim()) && Number.isSafeInteger(Number(calls)));
+const NO_LIMIT = "Must be a whole number, 1 or more.";
+
 /** The fields that the form describes; null while one of them cannot be understood. `kept`: the present expiry. */
-export const fieldsOf = ({ name, scopes, cap, expiry }: Values, kept: string | null): Fields | null => {
+export const fieldsOf = ({ name, scopes, cap, calls, expiry }: Values, kept: string | null): Fields | null => {
   const expiresAt = expiryAt(expiry, kept);
-  if (scopes.length === 0 || isNoAmount(cap) || expiresAt === undefined) return null;
+  if (scopes.length === 0 || isNoAmount(cap) || isNoLimit(calls) || expiresAt === undefined) return null;
   return {
     name: name.trim(),
     scopes: scopes.filter((scope) => !(scopes.includes("*") && isInAll(scope))),
     spendLimitCreditMicros: parseCredits(cap),
+    maxConcurrentSessions: calls.trim() === "" ? null : Number(calls),
     expiresAt,
   };
 };
@@ -78,7 +84,7 @@ export const KeyFields = ({
   errors,
   kept,
   present = [],
-  effects = { cap: null, expiry: null },
+  effects = { cap: null, calls: null, expiry: null },
 }: {
   values: Values;
   onChange: (change: Partial<Values>) => void;
@@ -89,7 +95,7 @@ export const KeyFields = ({
   /** The present scopes; none for a new key. */
   present?: ApiKey["scopes"];
   /** What is in effect instead of the values. */
-  effects?: { cap: string | null; expiry: string | null };
+  effects?: Effects;
 }) => (
   <>
     <TextField
@@ -118,6 +124,14 @@ export const KeyFields = ({
         value={values.cap}
         onChange={(event) => onChange({ cap: event.target.value })}
         error={isNoAmount(values.cap) ? NO_AMOUNT : errors("spendLimitCreditMicros")}
+      />
+      <TextField
+        label="Calls at once"
+        hint={effects.calls ?? "How many calls may be open. Empty: only the limit of the tenant."}
+        inputMode="numeric"
+        value={values.calls}
+        onChange={(event) => onChange({ calls: event.target.value })}
+        error={isNoLimit(values.calls) ? NO_LIMIT : errors("maxConcurrentSessions")}
       />
       <ExpiryField
         value={values.expiry}

@@ -14,6 +14,7 @@ export const Spent = ({ apiKey }: { apiKey: ApiKey }) => {
     cap === null ? `${credits(spent)} credits spent, no cap` : `${credits(spent)} of ${credits(cap)} credits spent`;
   const { cap: effect } = effectText(apiKey, {
     spendLimitCreditMicros: apiKey.effectiveSpendLimitCreditMicros,
+    maxConcurrentSessions: null,
     expiresAt: null,
   });
   return (

@@ -21,8 +21,10 @@ const KINDS: Record<EntryKind, { name: string; sign: "+" | "−" | "" }> = {
 };
 
 const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<string, string> }) => {
-  const { name, sign } = KINDS[entry.kind];
-  const { sessionId, apiKeyId } = entry;
+  // A newer version may write a kind that this page does not know.
+  const { name, sign } = KINDS[entry.kind] ?? { name: entry.kind, sign: "" };
+  const byName = (id: string): string => (id === "sweep" ? "the service" : (names.get(id) ?? id));
+  const { sessionId, apiKeyId, reportedBy, closedBy } = entry;
   return (
     <li className="grid grid-cols-[minmax(0,1fr)_auto] gap-x-4 border-b border-line py-2 last:border-0 sm:grid-cols-[9rem_minmax(0,1fr)_minmax(0,1fr)_8rem]">
       <span className="text-sm text-muted sm:order-1">
@@ -35,6 +37,13 @@ const EntryRow = ({ entry, names }: { entry: CreditEntry; names: ReadonlyMap<str
       <span className="col-span-2 min-w-0 truncate sm:order-2 sm:col-span-1">
         {name}
         {entry.reference && <span className="text-muted"> · {entry.reference}</span>}
+        {closedBy && (
+          <span className="text-muted">
+            {" · ended by "}
+            {byName(closedBy)}
+            {reportedBy && `, reported by ${byName(reportedBy)}`}
+          </span>
+        )}
       </span>
       <span className="col-span-2 flex min-w-0 gap-3 text-sm sm:order-3 sm:col-span-1">
         {sessionId && (

@@ -7,6 +7,18 @@ import { credits, duration } from "../format.ts";
 import { LINK, PageLink } from "../layout/navigation.tsx";
 import { useNames, useUsageSession } from "./data.ts";
 
+/** The key that reported or ended a call, or the sweep. */
+const By = ({ id, none }: { id: string | null; none: string }) => {
+  const names = useNames().data;
+  if (id === null) return none;
+  if (id === "sweep") return "the service, at the end of its lease";
+  return (
+    <PageLink to="/keys" className={LINK} search={{ key: id, all: true }}>
+      {names?.get(id) ?? id}
+    </PageLink>
+  );
+};
+
 const Facts = ({ session }: { session: UsageSession }) => {
   const names = useNames().data;
   const { apiKeyId, avatarId } = session;
@@ -43,6 +55,12 @@ const Facts = ({ session }: { session: UsageSession }) => {
         {session.billedCreditMicros === null
           ? `nothing yet; holds ${credits(session.reservedCreditMicros)} credits`
           : `${credits(session.billedCreditMicros)} credits`}
+      </Item>
+      <Item name="Usage reported by">
+        <By id={session.reportedBy} none="no report yet" />
+      </Item>
+      <Item name="Ended by">
+        <By id={session.closedBy} none={session.mustEnd ? "still open: it must end" : "still open"} />
       </Item>
     </dl>
   );

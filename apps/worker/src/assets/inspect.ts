@@ -1,4 +1,5 @@
 /** The inspection of a file, in the sandbox: what it takes, and what it shows. */
+import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
 
 export type InspectedFile = {
@@ -12,7 +13,7 @@ export type InspectedFile = {
 export type Inspection =
   /** `publicFile`: the image that was encoded anew; null for video and audio. */
   | { kind: "accepted"; publicFile: { path: string; contentType: string } | null }
-  | { kind: "failed"; code: string; detail: string }
+  | { kind: "failed"; code: AssetErrorCode; detail: string }
   /** The inspection was cancelled, or this machine could not do it now. */
   | { kind: "retry"; error: string };
 

@@ -313,7 +313,7 @@ describe("meanwhile", () => {
     const fetched = Promise.withResolvers<void>();
     const goOn = Promise.withResolvers<void>();
     let fetches = 0;
-    start({
+    const options: Partial<ProcessOptions> = {
       fetchRemote: async (url, request) => {
         const isFirst = fetches++ === 0;
         if (isFirst) respond = () => file(first);
@@ -324,8 +324,11 @@ describe("meanwhile", () => {
         await goOn.promise;
         return outcome;
       },
-    });
+    };
+    start(options);
     await fetched.promise;
+    // The first worker leaves the job, which must run alone, to the second.
+    start(options);
     await world.expire();
     await world.untilDone();
     goOn.resolve();

@@ -8,6 +8,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { existingAssets } from "@realtime-avatar/db/statements/assets";
 import { type AssetResult, type ClaimedJob, finishAsset, startAsset } from "@realtime-avatar/db/statements/jobs";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
+import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
@@ -33,7 +34,7 @@ export type ProcessOptions = {
 type Failed = Extract<AssetResult, { kind: "failed" }>;
 type Retry = Extract<JobOutcome, { kind: "retry" }>;
 
-const failed = (code: string, detail: string): Failed => ({ kind: "failed", code, detail });
+const failed = (code: AssetErrorCode, detail: string): Failed => ({ kind: "failed", code, detail });
 
 /** Fetches the file of a remote asset to `path`. A host that is away fails the asset only after the last attempt. */
 const fetchFile = async (

@@ -26,8 +26,8 @@ export const createInspect =
       const publicFile = publicImage === null ? null : { path: publicImage, contentType: PUBLIC_TYPE };
       return { kind: "accepted", publicFile };
     }
+    if (outcome.kind === "refused") return { kind: "failed", code: outcome.code, detail: outcome.detail };
     const { code, detail } = outcome;
-    if (outcome.kind === "refused") return { kind: "failed", code, detail };
     if (code !== "canceled")
       log.warn({ code, detail, stderr: outcome.stderr.slice(-MAX_STDERR_CHARACTERS) }, "an inspection has failed");
     return isTransient(outcome)

@@ -152,6 +152,60 @@ test("a job that has ended its worker each time is not started again", async () 
   expect(await world.stateOf(asset as never)).toMatchObject({ status: "failed", errorCode: "internal" });
 });
 
+test("jobs whose worker died: each runs alone, and costs no attempt", async () => {
+  const assets = await seed(4);
+  const died = assets.slice(0, 2).map(({ id }): string => id);
+  await world.database.db.client`
+    update jobs set lease = 'x', leased_until = now(), attempts = 1 where target_id in ${world.database.db.client(died)}`;
+  const running = new Set<string>();
+  const besides: number[] = [];
+  const attempts: number[] = [];
+  start(
+    handlerOf(async (job) => {
+      attempts.push(job.attempts);
+      running.add(job.targetId);
+      // Long enough for the loop to claim another one.
+      for (let look = 0; look < 30; look++) {
+        if ([...running].some((id) => died.includes(id))) besides.push(running.size);
+        await Bun.sleep(10);
+      }
+      running.delete(job.targetId);
+      return { kind: "ready" };
+    }),
+    { concurrency: 4, slotsPerTenant: 4 },
+  );
+  await world.untilDone();
+  expect([Math.max(...besides), attempts]).toEqual([1, [1, 1, 1, 1]]);
+});
+
+test("a loop that stops after a crash: what has not ended can be claimed at once, runs alone, and lost no attempt", async () => {
+  await seed(2);
+  const untilBoth = Promise.withResolvers<void>();
+  let started = 0;
+  const loop = start(
+    handlerOf(async (_, { signal }) => {
+      if (++started === 2) untilBoth.resolve();
+      await new Promise((resolve) => signal.addEventListener("abort", resolve));
+      return { kind: "retry", error: "canceled" };
+    }),
+    { timing: { stopMs: 10 } },
+  );
+  await untilBoth.promise;
+  await loop.stop(true);
+  const claims: unknown[] = [];
+  start(
+    handlerOf(async ({ attempts, runsAlone }) => {
+      claims.push([attempts, runsAlone]);
+      return { kind: "ready" };
+    }),
+  );
+  await world.untilDone();
+  expect(claims).toEqual([
+    [1, true],
+    [1, true],
+  ]);
+});
+
 test("a lease is renewed while the work lasts, so that no other worker takes the job", async () => {
   const [asset] = await seed(1);
   let runs = 0;
@@ -178,27 +232,29 @@ test("work on a lost lease is told to end, and writes nothing", async () => {
   const [asset] = await seed(1);
   const seen = Promise.withResolvers<unknown>();
   let lost: ClaimedJob | null = null;
-  const loop = start(
-    handlerOf(async (job, { signal, holdLease }) => {
-      lost ??= job;
-      if (job.lease !== lost.lease) return { kind: "ready" };
-      await world.expire();
-      while ((await world.stateOf(asset as never)).attempts === 1) await Bun.sleep(10);
-      expect(await holdLease()).toBe(false);
-      seen.resolve(signal.reason);
-      return { kind: "ready" };
-    }),
-  );
+  let other: JobLoop | null = null;
+  const handler = handlerOf(async (job, { signal, holdLease }) => {
+    lost ??= job;
+    if (job.lease !== lost.lease) return { kind: "ready" };
+    await world.expire();
+    other ??= start(handler);
+    const isHeld = () => world.database.db.client`select 1 from jobs where lease = ${job.lease}`;
+    while ((await isHeld()).length > 0) await Bun.sleep(10);
+    expect(await holdLease()).toBe(false);
+    seen.resolve(signal.reason);
+    return { kind: "ready" };
+  });
+  const loop = start(handler);
   expect(await seen.promise).toBe("lost");
   await world.untilDone();
-  await loop.stop();
+  await Promise.all([loop.stop(), (other as JobLoop | null)?.stop()]);
   expect((await world.stateOf(asset as never)).status).toBe("ready");
   const ends = world.lines
     .filter(({ msg }) => msg === "a job has ended")
     .map(({ outcome, attempts }) => [attempts, outcome]);
   expect(ends.sort()).toEqual([
     [1, "gone"],
-    [2, "ready"],
+    [1, "ready"],
   ]);
 });
 

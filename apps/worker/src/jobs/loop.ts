@@ -2,7 +2,7 @@
  * The job loop: claims jobs and runs some at a time. Any number of workers may run it. A job that fails, or whose handler
  * throws, is tried again later and never ends the worker.
  */
-import { claimJob } from "@realtime-avatar/db/statements/jobs";
+import { claimJob, claimJobBeside } from "@realtime-avatar/db/statements/jobs";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { errorText, type JobRunner, runJob } from "./run-job.ts";
@@ -27,8 +27,11 @@ export type JobLoopOptions = JobRunner & {
 };
 
 export type JobLoop = {
-  /** Claims nothing more, waits for the jobs that run, and hands back those that take too long. */
-  stop(): Promise<void>;
+  /**
+   * Claims nothing more, waits for the jobs that run, and hands back those that take too long. `hasCrashed`: their leases run
+   * out instead, as if the worker had died, because one of them may be the reason.
+   */
+  stop(hasCrashed?: boolean): Promise<void>;
 };
 
 /** Starts to claim jobs. */
@@ -38,6 +41,8 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
   const stopping = Promise.withResolvers<void>();
   const handBack = new AbortController();
   let isStopping = false;
+  /** Whether the job that runs must run alone. */
+  let isAlone = false;
   let loggedAt = Number.NEGATIVE_INFINITY;
 
   /** Claims a job and starts it. Returns the pause before the next claim. */
@@ -45,8 +50,10 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
     const claimedAt = performance.now();
     const lease = Buffer.from(random(LEASE_BYTES)).toString("base64url");
     const claim = { lease, leaseSeconds: timing.leaseSeconds, slots: slotsPerTenant, kinds: JOB_KINDS };
-    const job = await claimJob(db, claim);
-    if (job === null) return IDLE_PAUSE_MS;
+    const job = await (running.size === 0 ? claimJob : claimJobBeside)(db, claim);
+    // For a job that must run alone, the others are left to end.
+    if (job === null || job === "alone") return IDLE_PAUSE_MS;
+    isAlone = job.runsAlone;
     const ended: Promise<void> = runJob(options, job, claimedAt, handBack.signal).then((outcome) => {
       metrics?.jobEnds({ kind: job.kind, outcome, durationMs: performance.now() - claimedAt });
       log.debug({ jobId: job.id, kind: job.kind, outcome, attempts: job.attempts }, "a job has ended");
@@ -58,7 +65,7 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
 
   const run = async (): Promise<void> => {
     while (!isStopping) {
-      if (running.size >= concurrency) {
+      if (running.size >= (isAlone ? 1 : concurrency)) {
         await Promise.race([...running, stopping.promise]);
         continue;
       }
@@ -76,11 +83,11 @@ export const startJobLoop = (options: JobLoopOptions): JobLoop => {
   };
   const claiming = run();
   return {
-    stop: async () => {
+    stop: async (hasCrashed = false) => {
       isStopping = true;
       stopping.resolve();
       await claiming;
-      const timer = setTimeout(() => handBack.abort(), timing.stopMs);
+      const timer = setTimeout(() => handBack.abort(hasCrashed ? "crashed" : "stopping"), timing.stopMs);
       await Promise.all(running);
       clearTimeout(timer);
     },

@@ -28,7 +28,7 @@ const DELAY_FACTOR = 4;
 export type JobRunner = { db: Db; handlers: JobHandlers; log: Logger; random: RandomBytes; timing: JobTiming };
 
 /** Why a handler was told to end. */
-type Reason = "lost" | "timed_out" | "stopping";
+type Reason = "lost" | "timed_out" | "stopping" | "crashed";
 
 /** The text of an error for the operator. The message of a foreign error can contain anything, so only its code is kept. */
 export const errorText = (error: unknown): string => {
@@ -102,6 +102,10 @@ const giveBack = async (
   const { db, log, random, timing } = runner;
   const now = new Date();
   const origin = { actor: null, requestId: newRequestId(now, random), now, random };
+  if (reason === "crashed") {
+    await renewJob(db, job, 0);
+    return "lost";
+  }
   if (reason === "stopping") {
     const failure = { error: "The worker stopped.", delaySeconds: 0, maxAttempts: null };
     const given = await retryJob(db, job, failure, origin);
@@ -127,7 +131,8 @@ const descriptionOf = ({ id, kind, tenantId, targetId }: ClaimedJob) => ({
 
 /**
  * Runs a job that was claimed by a statement sent at `claimedAt` (of `performance.now()`), and returns how it ended. When
- * `stopping` is aborted, the job is handed back, so that another worker can take it at once. Never rejects: when not even
+ * `stopping` is aborted with the reason `stopping`, the job is handed back, so that another worker can take it at once; with
+ * `crashed`, its lease ends, which does the same but counts as the death of a worker. Never rejects: when not even
  * the failure can be recorded, the lease runs out, and another worker takes the job.
  */
 export const runJob = async (
@@ -139,13 +144,13 @@ export const runJob = async (
   const { log, timing } = runner;
   const controller = new AbortController();
   const { signal } = controller;
-  const stop = (): void => controller.abort("stopping" satisfies Reason);
+  const stop = (): void => controller.abort(stopping.reason);
   stopping.addEventListener("abort", stop);
   if (stopping.aborted) stop();
   const limit = setTimeout(() => controller.abort("timed_out" satisfies Reason), timing.maxJobMs);
   const lease = keepLease(runner, job, controller, claimedAt);
   try {
-    // Each earlier attempt has ended its worker, or was cut off from the database to its end.
+    // Each earlier attempt has failed, has ended its worker, or was cut off from the database to its end.
     const outcome: JobOutcome =
       job.attempts > MAX_ATTEMPTS
         ? { kind: "retry", error: "No attempt has come to an end." }

@@ -71,6 +71,8 @@ test("a worker that has lost its lease changes nothing that the next one has pre
   const { examine, started, goOn } = held();
   start({ examine });
   await started;
+  // The first worker leaves the job, which must run alone, to the second.
+  start({ examine });
   await world().expire();
   const ready = await settled(avatar);
   expect(ready).toMatchObject({ status: "ready", cacheVersion: 1 });
@@ -99,9 +101,14 @@ test("a worker that stored its files before it lost its lease leaves them to the
   };
   const { examine, started, goOn: goOnSecond } = held();
   let examinations = 0;
-  start({ storage: slow, examine: (...source) => (examinations++ === 0 ? accept(...source) : examine(...source)) });
+  const options: Parameters<typeof start>[0] = {
+    storage: slow,
+    examine: (...source) => (examinations++ === 0 ? accept(...source) : examine(...source)),
+  };
+  start(options);
   await stored.promise;
   const files = await world().preparedOf(avatar);
+  start(options);
   await world().expire();
   await started;
   goOn.resolve();

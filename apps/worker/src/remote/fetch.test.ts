@@ -1,6 +1,7 @@
 /** The fetcher against servers that break each rule. Nothing leaves the machine: names resolve to loopback. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -21,9 +22,9 @@ const body = Buffer.alloc(MAX_BYTES, "0123456789abcdef");
 const SECRET = "words-of-the-origin";
 
 /** Writes until the other side closes. */
-const flood = (socket: TLSSocket): void => {
+const flood = (socket: TLSSocket, bytes: string | Buffer = Buffer.alloc(65_536)): void => {
   const write = () => {
-    while (socket.writable && socket.write(Buffer.alloc(65_536)));
+    while (socket.writable && socket.write(bytes));
   };
   socket.on("drain", write);
   write();
@@ -37,6 +38,30 @@ const RESPONSES: Record<string, (socket: TLSSocket) => void> = {
   "/chunked": (socket) => socket.end(http(200, { "Transfer-Encoding": "chunked" }, "5\r\nhello\r\n0\r\n\r\n")),
   "/close": (socket) => socket.end(http(200, { Connection: "close" }, "hello")),
   "/early": (socket) => socket.end(http(103, { Link: "</a>" }) + http(200, { "Content-Length": 5 }, "hello")),
+  "/many-early": (socket) => socket.end(http(103, {}).repeat(10) + http(200, { "Content-Length": 5 }, "hello")),
+  "/only-early": (socket) => flood(socket, http(103, { Link: "</a>" }).repeat(500)),
+  "/switch": (socket) => socket.write(http(101, { Upgrade: "websocket", Connection: "Upgrade" })),
+  "/switch-close": (socket) => socket.end(http(101, { Upgrade: "websocket", Connection: "Upgrade" })),
+  "/switch-bare": (socket) => socket.write(http(101, {})),
+  "/head-reset": (socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nX: ");
+    socket.resetAndDestroy();
+  },
+  "/close-empty": (socket) => socket.end(http(200, { Connection: "close" })),
+  "/open": (socket) => socket.write(http(200, { Connection: "close" }, "hello")),
+  "/open-reset": (socket) => {
+    socket.write(http(200, { Connection: "close" }, "hello"));
+    setTimeout(() => socket.resetAndDestroy(), 50);
+  },
+  "/no-body": (socket) => socket.write(http(200, { "Content-Length": 50 })),
+  "/extensions": (socket) => {
+    socket.write(http(200, { "Transfer-Encoding": "chunked" }, "5;"));
+    flood(socket);
+  },
+  "/trailers": (socket) => {
+    socket.write(http(200, { "Transfer-Encoding": "chunked" }, "5\r\nhello\r\n0\r\n"));
+    flood(socket, `X: ${"x".repeat(1000)}\r\n`.repeat(60));
+  },
   "/large-declared": (socket) => socket.end(http(200, { "Content-Length": MAX_BYTES + 1 })),
   "/large": (socket) => {
     socket.write(http(200, {}));
@@ -110,7 +135,7 @@ describe("fetchRemote", () => {
     expect(head).not.toMatch(/^(Cookie|Authorization|Referer):/im);
   });
 
-  test.each(["/chunked", "/close", "/early", "/redirect/1/chunked", "/redirect/3/chunked"])(
+  test.each(["/chunked", "/close", "/early", "/many-early", "/redirect/1/chunked", "/redirect/3/chunked"])(
     "follows %s",
     async (path) => {
       const { outcome, content } = await fetchPath(path);
@@ -129,6 +154,16 @@ describe("fetchRemote", () => {
     ["/garbage", "refused", "invalid_response"],
     ["/headers", "refused", "invalid_response"],
     ["/both-lengths", "refused", "invalid_response"],
+    ["/only-early", "refused", "invalid_response"],
+    ["/switch", "refused", "unexpected_status"],
+    ["/switch-close", "refused", "unexpected_status"],
+    ["/switch-bare", "refused", "unexpected_status"],
+    ["/redirect/1/switch", "refused", "unexpected_status"],
+    ["/extensions", "unavailable", "connection_lost"],
+    ["/trailers", "unavailable", "connection_lost"],
+    ["/close-empty", "refused", "empty"],
+    ["/head-reset", "unavailable", "connection_failed"],
+    ["/open-reset", "unavailable", "connection_lost"],
     ["/secret", "refused", "unexpected_status"],
     ["/status/204", "refused", "unexpected_status"],
     ["/status/206", "refused", "unexpected_status"],
@@ -165,14 +200,17 @@ describe("fetchRemote", () => {
     });
   });
 
-  test.each(["/nothing", "/slow", "/slow-head"])("gives up on %s after the total time", async (path) => {
-    const { outcome } = await fetchPath(path, { totalMs: 300 });
-    expect(outcome).toEqual({
-      kind: "unavailable",
-      code: "timed_out",
-      detail: "The file did not arrive within 300 ms.",
-    });
-  });
+  test.each(["/nothing", "/slow", "/slow-head", "/open", "/no-body"])(
+    "gives up on %s after the total time",
+    async (path) => {
+      const { outcome } = await fetchPath(path, { totalMs: 300 });
+      expect(outcome).toEqual({
+        kind: "unavailable",
+        code: "timed_out",
+        detail: "The file did not arrive within 300 ms.",
+      });
+    },
+  );
 
   test("gives up on a host that accepts a connection and no TLS", async () => {
     const silent = createServer((socket) => socket.on("error", () => {}));
@@ -207,8 +245,34 @@ describe("fetchRemote", () => {
     const never = { ...server.network, resolve: () => new Promise<string[]>(() => {}) };
     const later = AbortSignal.timeout(50);
     expect((await fetchPath("/file", { signal: later, network: never })).outcome).toMatchObject(canceled as never);
-    expect((await fetchPath("/slow", { signal: AbortSignal.timeout(200) })).outcome).toMatchObject(canceled as never);
+    for (const path of ["/slow", "/open", "/no-body"]) {
+      const outcome = (await fetchPath(path, { signal: AbortSignal.timeout(200) })).outcome;
+      expect(outcome).toMatchObject(canceled as never);
+    }
   });
+
+  test.each(["/nothing", "/slow-head", "/switch", "/only-early"])(
+    "%s: no file is open before there is a body",
+    async (path) => {
+      const open = join(folder, "open");
+      const fetched = fetchRemote(`https://files.example.com:${server.port}${path}`, {
+        path: open,
+        maxBytes: MAX_BYTES,
+        network: server.network,
+        totalMs: 500,
+      });
+      let [exists, isOver] = [false, false];
+      const ended = fetched.finally(() => {
+        isOver = true;
+      });
+      while (!isOver) {
+        exists ||= existsSync(open);
+        await Bun.sleep(5);
+      }
+      await ended;
+      expect(exists).toBe(false);
+    },
+  );
 
   test("refuses a certificate of another name or of an unknown authority", async () => {
     const refused = { kind: "refused", code: "certificate_not_valid" };
@@ -222,7 +286,7 @@ describe("fetchRemote", () => {
     const path = join(folder, "existing");
     await writeFile(path, "x");
     const url = `https://files.example.com:${server.port}/file`;
-    await expect(fetchRemote(url, { path, maxBytes: 1, network: server.network })).rejects.toThrow("EEXIST");
+    await expect(fetchRemote(url, { path, maxBytes: MAX_BYTES, network: server.network })).rejects.toThrow("EEXIST");
     expect((await stat(path)).size).toBe(1);
     await rm(path);
   });

@@ -22,6 +22,7 @@ export type FetchOptions = {
   network?: Network;
 };
 
+type Body = { response: IncomingMessage; isCut: () => boolean };
 export type Fetched = { kind: "fetched"; sizeBytes: number; sha256: string };
 
 const MAX_REDIRECTS = 3;
@@ -54,38 +55,63 @@ const examine = (
 
 const tooLarge = (maxBytes: number): Refused => refused("too_large", `The file is larger than ${maxBytes} bytes.`);
 
-/** Writes the body to `file` and hashes it. */
-const receive = async (
-  response: IncomingMessage,
-  file: FileHandle,
+const lost = unavailable("connection_lost", "The connection was closed before the end of the file.");
+
+/** Reads the body to `write`, and hashes it. */
+const readBody = async (
+  { response, isCut }: Body,
   maxBytes: number,
+  aborted: Promise<null>,
+  write: (chunk: Buffer) => Promise<void>,
 ): Promise<Fetched | Refused | Unavailable> => {
   const hash = createHash("sha256");
   let sizeBytes = 0;
-  const lost = unavailable("connection_lost", "The connection was closed before the end of the file.");
   const chunks: AsyncIterator<Buffer> = response[Symbol.asyncIterator]();
   for (;;) {
     // Only reading fails because of the origin; a full disk is an error of the worker.
-    const next = await chunks.next().catch(() => null);
+    const next = await Promise.race([chunks.next().catch(() => null), aborted]);
     if (next === null) return lost;
     if (next.done) break;
     sizeBytes += next.value.length;
     if (sizeBytes > maxBytes) return tooLarge(maxBytes);
     hash.update(next.value);
-    await file.writeFile(next.value);
+    await write(next.value);
   }
-  if (!response.complete) return lost;
+  // A body without a length ends with its connection. Bun says `complete` also when the connection failed or was aborted.
+  if (!response.complete || isCut()) return lost;
   if (sizeBytes === 0) return refused("empty", "The file is empty.");
   return { kind: "fetched", sizeBytes, sha256: hash.digest("hex") };
+};
+
+/** Writes the body to a new file at `path`, which is opened with its first bytes. */
+const receive = async (
+  body: Body,
+  { path, maxBytes }: FetchOptions,
+  aborted: Promise<null>,
+): Promise<Fetched | Refused | Unavailable> => {
+  let file: FileHandle | null = null;
+  let isFetched = false;
+  try {
+    const outcome = await readBody(body, maxBytes, aborted, async (chunk) => {
+      file ??= await open(path, "wx", 0o600);
+      await file.writeFile(chunk);
+    });
+    isFetched = outcome.kind === "fetched";
+    return outcome;
+  } finally {
+    await (file as FileHandle | null)?.close();
+    if (file !== null && !isFetched) await rm(path, { force: true });
+  }
 };
 
 /** Follows redirects to a body and receives it. */
 const follow = async (
   url: string,
-  file: FileHandle,
-  { maxBytes, connectMs = 10_000, network = PUBLIC_INTERNET }: FetchOptions,
+  options: FetchOptions,
   signal: AbortSignal,
+  aborted: Promise<null>,
 ): Promise<Fetched | Refused | Unavailable> => {
+  const { maxBytes, connectMs = 10_000, network = PUBLIC_INTERNET } = options;
   let [location, base]: [string, URL | null] = [url, null];
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects += 1) {
     const target = targetOf(location, base, network.ports);
@@ -95,7 +121,7 @@ const follow = async (
     const { response } = opened;
     try {
       const found = examine(response, maxBytes);
-      if (found.kind === "body") return await receive(response, file, maxBytes);
+      if (found.kind === "body") return await receive(opened, options, aborted);
       if (found.kind !== "redirect") return found;
       [location, base] = [found.location, target.url];
     } finally {
@@ -111,28 +137,25 @@ const follow = async (
  * later attempt can succeed. Throws only for errors of the local disk.
  */
 export const fetchRemote = async (url: string, options: FetchOptions): Promise<Fetched | Refused | Unavailable> => {
-  const { path, totalMs = 60_000 } = options;
+  const { totalMs = 60_000 } = options;
   const end = new AbortController();
-  const cancel = () => end.abort();
+  const { promise: aborted, resolve } = Promise.withResolvers<null>();
+  const cancel = (): void => {
+    end.abort();
+    resolve(null);
+  };
   const timer = setTimeout(cancel, totalMs);
   options.signal?.addEventListener("abort", cancel);
   if (options.signal?.aborted) cancel();
-  const file = await open(path, "wx", 0o600);
-  let isFetched = false;
   try {
-    let outcome = await follow(url, file, options, end.signal);
+    const outcome = await follow(url, options, end.signal, aborted);
     // An aborted request looks like a lost connection.
-    if (outcome.kind === "unavailable" && end.signal.aborted) {
-      outcome = options.signal?.aborted
-        ? unavailable("canceled", "The request was canceled.")
-        : unavailable("timed_out", `The file did not arrive within ${totalMs} ms.`);
-    }
-    isFetched = outcome.kind === "fetched";
-    return outcome;
+    if (outcome.kind !== "unavailable" || !end.signal.aborted) return outcome;
+    return options.signal?.aborted
+      ? unavailable("canceled", "The request was canceled.")
+      : unavailable("timed_out", `The file did not arrive within ${totalMs} ms.`);
   } finally {
     clearTimeout(timer);
     options.signal?.removeEventListener("abort", cancel);
-    await file.close();
-    if (!isFetched) await rm(path, { force: true });
   }
 };

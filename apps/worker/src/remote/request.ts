@@ -1,6 +1,6 @@
 /** One HTTPS request to an address that was checked. */
 import { lookup } from "node:dns/promises";
-import type { IncomingMessage } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { request } from "node:https";
 import { isIPv6 } from "node:net";
 import type { TLSSocket } from "node:tls";
@@ -49,7 +49,52 @@ const failureOf = ({ code = "" }: NodeJS.ErrnoException): Refused | Unavailable 
   return unavailable("connection_failed", "No connection to the host could be established, or it was closed.");
 };
 
-type Opened = { kind: "response"; response: IncomingMessage };
+/** `isCut`: whether the connection failed or was aborted since, which `response.complete` does not say for each body. */
+type Opened = { kind: "response"; response: IncomingMessage; isCut: () => boolean };
+
+/** Interim responses (1xx) before the response. A host could send them without end. */
+const MAX_INTERIM = 10;
+
+/** The events of a request. `settle` is called in every way in which it can end; the first call counts. */
+const settleOnEvents = (
+  outgoing: ClientRequest,
+  addresses: readonly string[],
+  signal: AbortSignal,
+  settle: (outcome: Opened | Refused | Unavailable) => void,
+): void => {
+  let interim = 0;
+  let hasFailed = false;
+  outgoing.on("socket", (socket) =>
+    socket.once("secureConnect", () => {
+      // A second check, in case the runtime ignores `lookup`.
+      if (addresses.includes((socket as TLSSocket).remoteAddress ?? "")) return;
+      settle(refused("host_not_public", "The host of the URL has an address that is not public."));
+      outgoing.destroy();
+    }),
+  );
+  outgoing.on("information", () => {
+    interim += 1;
+    if (interim <= MAX_INTERIM) return;
+    settle(refused("invalid_response", `The host sent more than ${MAX_INTERIM} interim responses.`));
+    outgoing.destroy();
+  });
+  // A status of 101. Neither `response` nor `error` follows, and the socket would stay open.
+  outgoing.on("upgrade", (_, socket) => {
+    socket.on("error", () => {});
+    socket.destroy();
+    settle(refused("unexpected_status", "The host responded with status 101 instead of 200."));
+  });
+  outgoing.on("response", (response) => {
+    // Without a listener, an error while nobody reads would end the process.
+    response.on("error", () => {});
+    settle({ kind: "response", response, isCut: () => hasFailed || signal.aborted });
+  });
+  outgoing.on("error", (error: NodeJS.ErrnoException) => {
+    hasFailed = true;
+    settle(failureOf(error));
+  });
+  outgoing.on("close", () => settle(failureOf({ name: "", message: "" })));
+};
 
 const connect = (
   { url, host, port }: Target,
@@ -76,27 +121,20 @@ const connect = (
           addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 })),
         ),
     });
+    const stop = () => settle(unavailable("canceled", "The request was canceled."));
+    const settle = (outcome: Opened | Refused | Unavailable): void => {
+      clearTimeout(giveUp);
+      signal.removeEventListener("abort", stop);
+      resolve(outcome);
+    };
     const giveUp = setTimeout(() => {
-      resolve(unavailable("timed_out", `The host did not accept a TLS connection within ${connectMs} ms.`));
+      settle(unavailable("timed_out", `The host did not accept a TLS connection within ${connectMs} ms.`));
       outgoing.destroy();
     }, connectMs);
-    outgoing.on("socket", (socket) =>
-      socket.once("secureConnect", () => {
-        clearTimeout(giveUp);
-        // A second check, in case the runtime ignores `lookup`.
-        if (addresses.includes((socket as TLSSocket).remoteAddress ?? "")) return;
-        resolve(refused("host_not_public", "The host of the URL has an address that is not public."));
-        outgoing.destroy();
-      }),
-    );
-    outgoing.on("response", (response) => {
-      clearTimeout(giveUp);
-      resolve({ kind: "response", response });
-    });
-    outgoing.on("error", (error: NodeJS.ErrnoException) => {
-      clearTimeout(giveUp);
-      resolve(failureOf(error));
-    });
+    outgoing.on("socket", (socket) => socket.once("secureConnect", () => clearTimeout(giveUp)));
+    signal.addEventListener("abort", stop);
+    if (signal.aborted) stop();
+    settleOnEvents(outgoing, addresses, signal, settle);
     outgoing.end();
   });
 

@@ -1,5 +1,5 @@
 -- Closes open sessions at `p_now`: what each is charged moves from held to spent, the rest back to available, and both
--- entries are written. Every counter changes once, by a relative amount.
+-- entries are written. Sessions that are counted as open are so no more. Every counter changes once, by a relative amount.
 -- The calling function has locked the sessions, and then their counters (lock_counters).
 create function rta.close_sessions(p_closings rta.closing[], p_now timestamptz) returns void
 language plpgsql as $$
@@ -9,35 +9,41 @@ declare
 begin
   for v_change in
     select closing.tenant_id, metered.api_key_id, sum(closing.reserved)::bigint as reserved,
-      sum(closing.charged)::bigint as charged
+      sum(closing.charged)::bigint as charged, count(*) filter (where closing.is_counted) as sessions
     from unnest(p_closings) closing cross join lateral unnest(closing.lineage) metered (api_key_id)
     group by 1, 2
   loop
-    update public.api_key_meters set reserved = reserved - v_change.reserved, settled = settled + v_change.charged
+    update public.api_key_meters
+    set reserved = reserved - v_change.reserved, settled = settled + v_change.charged,
+      open_sessions = open_sessions - v_change.sessions
     where tenant_id = v_change.tenant_id and api_key_id = v_change.api_key_id;
   end loop;
   for v_change in
-    select tenant_id, environment, sum(reserved)::bigint as reserved, sum(charged)::bigint as charged
+    select tenant_id, environment, sum(reserved)::bigint as reserved, sum(charged)::bigint as charged,
+      count(*) filter (where is_counted) as sessions
     from unnest(p_closings) group by 1, 2
   loop
     update public.credit_accounts
-    set reserved = reserved - v_change.reserved, settled = settled + v_change.charged, version = version + 1,
-      updated_at = v_now
+    set reserved = reserved - v_change.reserved, settled = settled + v_change.charged,
+      open_sessions = open_sessions - v_change.sessions, version = version + 1, updated_at = v_now
     where tenant_id = v_change.tenant_id and environment = v_change.environment;
   end loop;
 
   -- A clock that was set back since the start must not make the session end before it: the API shows the seconds between.
   update public.usage_sessions session
-  set status = closing.status, used = closing.charged, reason = closing.reason,
-    ended_at = greatest(v_now, session.started_at), version = session.version + 1
+  set status = closing.status, reported = session.used, used = closing.charged, closed_by = closing.closed_by,
+    reason = coalesce(closing.reason, session.reason), ended_at = greatest(v_now, session.started_at),
+    is_counted = false, version = session.version + 1
   from unnest(p_closings) closing
   where session.tenant_id = closing.tenant_id and session.id = closing.session_id;
   insert into public.credit_entries (
-    tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at
+    tenant_id, id, environment, kind, amount, session_id, api_key_id, reported_by, closed_by, request_id, created_at
   )
-  select tenant_id, settle_entry_id, environment, 'settle', charged, session_id, api_key_id, request_id, v_now
+  select tenant_id, settle_entry_id, environment, 'settle', charged, session_id, api_key_id, reported_by, closed_by,
+    request_id, v_now
   from unnest(p_closings)
   union all
-  select tenant_id, rest_entry_id, environment, rest, reserved - charged, session_id, api_key_id, request_id, v_now
+  select tenant_id, rest_entry_id, environment, rest, reserved - charged, session_id, api_key_id, reported_by, closed_by,
+    request_id, v_now
   from unnest(p_closings);
 end $$;

@@ -14,7 +14,9 @@ declare
 begin
   update public.jobs
   set lease = null, leased_until = null, run_at = date_trunc('milliseconds', clock_timestamp()) + p_delay,
-    last_error = left(p_error, 500), attempts = attempts - case when p_is_attempt then 0 else 1 end
+    last_error = left(p_error, 500), attempts = attempts - case when p_is_attempt then 0 else 1 end,
+    -- An attempt that came to an end has not ended its worker.
+    lost_leases = case when p_is_attempt then 0 else lost_leases end
   where tenant_id = p_job.tenant_id and id = p_job.id and lease = p_lease;
   v_is_held := found;
   perform rta.free_slot(p_job.tenant_id, p_lease);

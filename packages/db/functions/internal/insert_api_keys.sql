@@ -8,10 +8,11 @@ create function rta.insert_api_keys(
 language plpgsql as $$
 begin
   insert into public.api_keys (
-    tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, expires_at, lineage, version, created_at
+    tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at, lineage,
+    version, created_at
   )
-  select tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, expires_at, lineage, version,
-    created_at
+  select tenant_id, id, key_id, environment, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at,
+    lineage, version, created_at
   from unnest(p_api_keys) with ordinality
   where p_outcomes[ordinality].kind = 'written';
 

@@ -26,7 +26,7 @@ begin
       claim (
         request, idempotency_key, body_hash, status, location, etag, answer, sealed_for,
         session_id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,
-        created_at, caller_at, kind, limited_by, reserved, expires_at, avatar_name,
+        created_at, caller_at, kind, limited_by, session_limit, reserved, expires_at, avatar_name,
         replayed_body_hash, replayed_status, replayed_location, replayed_etag, replayed_answer, replayed_sealed_for
       )
     join unnest(p_callers) caller on caller.caller_at = claim.caller_at
@@ -39,10 +39,11 @@ begin
   end if;
 
   insert into public.usage_sessions (
-    tenant_id, id, environment, api_key_id, lineage, avatar_id, status, reserved, price, metadata, created_at, expires_at
+    tenant_id, id, environment, api_key_id, lineage, avatar_id, status, reserved, price, metadata, created_at, expires_at,
+    is_counted
   )
   select caller.tenant_id, request.id, caller.environment, caller.api_key_id, caller.lineage, avatar_id, 'reserved',
-    reserved, price, metadata, created_at, expires_at
+    reserved, price, metadata, created_at, expires_at, true
   from rows from (unnest(p_requests), unnest(p_caller_at), unnest(p_outcomes))
     request (
       id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,

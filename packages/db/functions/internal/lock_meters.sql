@@ -1,23 +1,23 @@
--- Locks the meters of keys, and returns what each has settled and holds together, in the order of their primary keys.
+-- Locks the meters of keys, and returns them in the order of their primary keys.
 -- Each key once. Creates missing meters: an older replica that runs during an upgrade creates keys without them.
 --
 -- Lock order: meters by primary key. The second attempt waits for no lock that it does not hold: the transaction that creates a missing meter has locked the existing ones
 -- before, and missing ones are created in the order of their primary keys.
-create function rta.lock_meters(p_tenant_ids text[], p_api_key_ids text[]) returns bigint[]
+create function rta.lock_meters(p_tenant_ids text[], p_api_key_ids text[]) returns rta.locked_meter[]
 language plpgsql as $$
 declare
-  v_used bigint[];
+  v_meters rta.locked_meter[];
 begin
   loop
-    v_used := array(
-      select meter.settled + meter.reserved
+    v_meters := array(
+      select row(meter.settled + meter.reserved, meter.open_sessions)::rta.locked_meter
       from unnest(p_tenant_ids, p_api_key_ids) key (tenant_id, id)
       join public.api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
       order by meter.tenant_id, meter.api_key_id
       for no key update of meter
     );
-    if cardinality(v_used) = coalesce(cardinality(p_api_key_ids), 0) then
-      return v_used;
+    if cardinality(v_meters) = coalesce(cardinality(p_api_key_ids), 0) then
+      return v_meters;
     end if;
     insert into public.api_key_meters (tenant_id, api_key_id)
     select tenant_id, id from unnest(p_tenant_ids, p_api_key_ids) key (tenant_id, id)

@@ -6,7 +6,7 @@ begin
     select row(
       session.id, session.environment, session.api_key_id, session.avatar_id, avatar.display_name, session.status,
       session.reserved, session.used, session.price, session.metadata, session.version, session.created_at,
-      session.started_at, session.ended_at, session.expires_at
+      session.started_at, session.ended_at, session.expires_at, session.must_end, session.reported_by, session.closed_by
     )::rta.usage_session
     from public.usage_sessions session
     left join public.avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id

@@ -10,6 +10,7 @@ export type ApiKey = {
   name: string | null;
   scopes: readonly string[] | null;
   spendLimitCreditMicros: number | null;
+  maxConcurrentSessions: number | null;
   expiresAt: Date | null;
   lineage: readonly string[] | null;
   version: number | null;
@@ -23,6 +24,7 @@ const apiKey = composite<ApiKey>(
   "name",
   "scopes",
   "spendLimitCreditMicros",
+  "maxConcurrentSessions",
   "expiresAt",
   "lineage",
   "version",
@@ -479,11 +481,27 @@ export const acceptInvitation = databaseFunction<AcceptInvitationInput, AcceptIn
   'accept_invitation as "result"',
 );
 
+export type ChangeSessionLimitInput = {
+  tenantId: string | null;
+  environment: string | null;
+  sessionLimit: number | null;
+  auditEvent: AuditEvent | null;
+};
+export type ChangeSessionLimitRow = {
+  result: boolean | null;
+};
+export const changeSessionLimit = databaseFunction<ChangeSessionLimitInput, ChangeSessionLimitRow>(
+  "change_session_limit",
+  { tenantId: null, environment: null, sessionLimit: null, auditEvent: auditEvent },
+  'change_session_limit as "result"',
+);
+
 export type ClaimJobInput = {
   lease: string | null;
   leaseSeconds: number | null;
   slots: number | null;
   kinds: readonly string[] | null;
+  isIdle: boolean | null;
 };
 export type ClaimJobRow = {
   tenantId: string | null;
@@ -494,11 +512,12 @@ export type ClaimJobRow = {
   generation: number | null;
   runAt: Date | null;
   attempts: number | null;
+  runsAlone: boolean | null;
 };
 export const claimJob = databaseFunction<ClaimJobInput, ClaimJobRow>(
   "claim_job",
-  { lease: null, leaseSeconds: null, slots: null, kinds: null },
-  '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts"',
+  { lease: null, leaseSeconds: null, slots: null, kinds: null, isIdle: null },
+  '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts", runs_alone as "runsAlone"',
 );
 
 export type CompleteAssetInput = {
@@ -1014,6 +1033,7 @@ export type OpenUsageSessionsInput = {
 export type OpenUsageSessionsRow = {
   kind: string | null;
   limitedBy: string | null;
+  sessionLimit: string | null;
   reserved: string | null;
   expiresAt: Date | null;
   avatarName: string | null;
@@ -1028,7 +1048,7 @@ export type OpenUsageSessionsRow = {
 export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
   "open_usage_sessions",
   { callers: list(caller), callerAt: list(), requests: list(sessionRequest), claims: list(claim), wait: null },
-  'kind as "kind", limited_by as "limitedBy", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor", figures as "figures"',
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor", figures as "figures"',
 );
 
 export type PrepareAvatarInput = {
@@ -1121,6 +1141,9 @@ export type ReleaseSessionRow = {
   startedAt: Date | null;
   endedAt: Date | null;
   expiresAt: Date | null;
+  mustEnd: boolean | null;
+  reportedBy: string | null;
+  closedBy: string | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
   figures: object | null;
@@ -1139,7 +1162,7 @@ export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessi
     requestId: null,
     claim: claim,
   },
-  'kind as "kind", has_ended as "hasEnded", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", body_hash as "bodyHash", etag as "etag", figures as "figures"',
+  'kind as "kind", has_ended as "hasEnded", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", figures as "figures"',
 );
 
 export type RenewJobInput = {
@@ -1166,7 +1189,6 @@ export type ReportUsageInput = {
 };
 export type ReportUsageRow = {
   kind: string | null;
-  mustEnd: boolean | null;
   id: string | null;
   environment: string | null;
   apiKeyId: string | null;
@@ -1182,6 +1204,9 @@ export type ReportUsageRow = {
   startedAt: Date | null;
   endedAt: Date | null;
   expiresAt: Date | null;
+  mustEnd: boolean | null;
+  reportedBy: string | null;
+  closedBy: string | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
   figures: object | null;
@@ -1189,7 +1214,7 @@ export type ReportUsageRow = {
 export const reportUsage = databaseFunction<ReportUsageInput, ReportUsageRow>(
   "report_usage",
   { caller: caller, environment: null, sessionId: null, used: null, leaseSeconds: null, claim: claim },
-  'kind as "kind", must_end as "mustEnd", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", body_hash as "bodyHash", etag as "etag", figures as "figures"',
+  'kind as "kind", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", figures as "figures"',
 );
 
 export type RetryJobInput = {
@@ -1224,6 +1249,7 @@ export type RevokeApiKeyRow = {
   name: string | null;
   scopes: string[] | null;
   spendLimitCreditMicros: string | null;
+  maxConcurrentSessions: string | null;
   expiresAt: Date | null;
   lineage: string[] | null;
   version: number | null;
@@ -1232,7 +1258,7 @@ export type RevokeApiKeyRow = {
 export const revokeApiKey = databaseFunction<RevokeApiKeyInput, RevokeApiKeyRow>(
   "revoke_api_key",
   { caller: caller, reporterKeyId: null, target: target, auditEvent: auditEvent },
-  'tenant_id as "tenantId", id as "id", key_id as "keyId", environment as "environment", name as "name", scopes as "scopes", spend_limit_credit_micros as "spendLimitCreditMicros", expires_at as "expiresAt", lineage as "lineage", version as "version", created_at as "createdAt"',
+  'tenant_id as "tenantId", id as "id", key_id as "keyId", environment as "environment", name as "name", scopes as "scopes", spend_limit_credit_micros as "spendLimitCreditMicros", max_concurrent_sessions as "maxConcurrentSessions", expires_at as "expiresAt", lineage as "lineage", version as "version", created_at as "createdAt"',
 );
 
 export type RotateApiKeyInput = {

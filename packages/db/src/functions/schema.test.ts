@@ -93,7 +93,7 @@ describe("the schema", () => {
     const { record } = await seedKey(database.db, tenantId);
     const [written] = await database.db.client.unsafe(
       `select ${other.name}.create_root_api_key(
-        row($1, 'key_01h455vb4pex5vsknk084sn02q', 'abcdefghijklmnop', 'test', 'n', '{*}', null, null, '{}', 1, now()),
+        row($1, 'key_01h455vb4pex5vsknk084sn02q', 'abcdefghijklmnop', 'test', 'n', '{*}', null, null, null, '{}', 1, now()),
         sha256('x'), row($1, 'aud_01h455vb4pex5vsknk084sn02q', 'test', null, null, 'api_key.created', $2, '{}', 'r', now())
       ) as written`,
       [tenantId, record.id],

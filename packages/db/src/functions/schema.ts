@@ -7,6 +7,7 @@
  */
 import { createHash } from "node:crypto";
 import acceptInvitation from "../../functions/accept_invitation.sql" with { type: "text" };
+import changeSessionLimit from "../../functions/change_session_limit.sql" with { type: "text" };
 import claimJob from "../../functions/claim_job.sql" with { type: "text" };
 import completeAsset from "../../functions/complete_asset.sql" with { type: "text" };
 import createApiKeys from "../../functions/create_api_keys.sql" with { type: "text" };
@@ -150,6 +151,7 @@ export const FUNCTION_FILES = [
   startGeneration,
   stopAsset,
   tenantsToServe,
+  changeSessionLimit,
   claimJob,
   completeAsset,
   createAsset,

@@ -195,6 +195,7 @@ type ChangedRow = Omit<RecordRow, "status" | "lastUsedAt" | keyof typeof UNCHANG
 /** Placeholders for what `revokeApiKey` takes from the target. */
 const UNCHANGED = {
   inheritedSpendLimitCreditMicros: null,
+  inheritedMaxConcurrentSessions: null,
   inheritedExpiresAt: null,
   spentCreditMicros: "0",
   reservedCreditMicros: "0",

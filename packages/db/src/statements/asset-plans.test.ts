@@ -228,7 +228,7 @@ const cases: [string, () => Promise<unknown>, string[]][] = [
       const asset = await insert();
       await database.db.client`update jobs set run_at = '2000-01-01' where target_id = ${asset.id}`;
       await database.db.client`delete from job_slots where started_at > now() - interval '10 minutes'`;
-      const job = { ...jobOf(asset), attempts: 1, lease: "x" };
+      const job = { ...jobOf(asset), attempts: 1, runsAlone: false, lease: "x" };
       await database.db.client`
         update jobs set lease = 'x', leased_until = now() + interval '1 minute', id = ${job.id} where target_id = ${asset.id}`;
       expect(await finishAsset(db, job, READY, operatorOrigin())).toBe("finished");

@@ -218,7 +218,7 @@ test("what the quota counts is what there is, after every kind of write at once"
           await finishAsset(
             db,
             job,
-            next() < 0.5 ? READY : { kind: "failed", code: "c", detail: "d" },
+            next() < 0.5 ? READY : { kind: "failed", code: "empty", detail: "d" },
             operatorOrigin(),
           );
       }

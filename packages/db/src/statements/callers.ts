@@ -88,7 +88,7 @@ type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; with
 
 /**
  * What the key of a row of `api_keys` can still hold: under its own cap, under the tightest cap of its ancestors of the
- * same environment, and of the balance. Read without locks: `open_usage_sessions.sql` decides what is admitted.
+ * same environment, and of the balance; and which limits of open sessions are reached. Read without locks: `open_usage_sessions.sql` decides what is admitted.
  *
  * `offset 0`: otherwise the server reads each meter once for each aggregate. The first overdue session is found by
  * comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of all tenants.
@@ -97,10 +97,12 @@ const HEADROOM = sql`(
   select json_build_object(
     'own', min(headroom) filter (where line.id = ${apiKeys.id}),
     'ancestors', min(headroom) filter (where line.id <> ${apiKeys.id}),
-    'account', coalesce((
-      select granted - forfeited - settled - reserved from ${creditAccounts}
-      where ${creditAccounts.tenantId} = ${apiKeys.tenantId} and ${creditAccounts.environment} = ${apiKeys.environment}
-    ), 0),
+    'account', coalesce(min(account.available), 0),
+    'reachedLimits', json_build_object(
+      'self', min(line.reached_limit) filter (where line.id = ${apiKeys.id}),
+      'ancestor', min(line.reached_limit) filter (where line.id <> ${apiKeys.id}),
+      'tenant', min(account.reached_limit)
+    ),
     'hasOverdue', coalesce((
       select true from ${usageSessions}
       where ${usageSessions.endedAt} is null
@@ -110,15 +112,25 @@ const HEADROOM = sql`(
     ), false)
   )
   from (
-    select line.id, line.spend_limit_credit_micros - coalesce((
-      select settled + reserved from ${apiKeyMeters}
-      where ${apiKeyMeters.tenantId} = line.tenant_id and ${apiKeyMeters.apiKeyId} = line.id
-    ), 0) as headroom
+    select line.id, line.spend_limit_credit_micros - coalesce(meter.settled + meter.reserved, 0) as headroom,
+      case when meter.open_sessions >= line.max_concurrent_sessions then line.max_concurrent_sessions end as reached_limit
     from ${apiKeys} line
+    left join lateral (
+      select * from ${apiKeyMeters} meter
+      where meter.tenant_id = line.tenant_id and meter.api_key_id = line.id
+      offset 0
+    ) meter on true
     where line.tenant_id = ${apiKeys.tenantId} and line.environment = ${apiKeys.environment}
       and line.id = any((${apiKeys.lineage} || ${apiKeys.id}) collate "C")
     offset 0
   ) line
+  left join lateral (
+    select granted - forfeited - settled - reserved as available,
+      case when open_sessions >= max_concurrent_sessions then max_concurrent_sessions end as reached_limit
+    from ${creditAccounts}
+    where ${creditAccounts.tenantId} = ${apiKeys.tenantId} and ${creditAccounts.environment} = ${apiKeys.environment}
+    offset 0
+  ) account on true
 )`;
 
 /**

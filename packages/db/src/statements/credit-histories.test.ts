@@ -25,13 +25,24 @@ afterAll(() => database.close());
 const PRICES = [1, 3, 1000] as const;
 /** In seconds at the middle price: caps that a few sessions reach. */
 const CAP = fc.option(fc.nat({ max: 60_000 }), { freq: 3 });
+/** Few, so that they are reached. */
+const MAX_SESSIONS = fc.option(fc.integer({ min: 1, max: 4 }), { freq: 2 });
 const environment = fc.constantFrom("live" as const, "live" as const, "test" as const);
 /** Mostly one deep line, with branches. A live key may have test children, never the other way. */
 const keys = fc
-  .array(fc.record({ parent: fc.nat({ max: 2 }), environment, cap: CAP, isMetered: fc.boolean() }), {
-    minLength: 1,
-    maxLength: 9,
-  })
+  .array(
+    fc.record({
+      parent: fc.nat({ max: 2 }),
+      environment,
+      cap: CAP,
+      maxSessions: MAX_SESSIONS,
+      isMetered: fc.boolean(),
+    }),
+    {
+      minLength: 1,
+      maxLength: 9,
+    },
+  )
   .map((list) => {
     const environments: ("live" | "test")[] = [];
     return list.map(({ parent, environment, ...key }, at) => {
@@ -80,7 +91,6 @@ const step = fc.oneof(
       isEngine: fc.boolean(),
       used: fc.option(amount),
       key: at,
-      age: fc.nat({ max: 60 }),
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("expire" as const), at }) },
@@ -97,6 +107,14 @@ const step = fc.oneof(
     }),
   },
   { weight: 3, arbitrary: fc.record({ do: fc.constant("cap" as const), at, cap: CAP }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      do: fc.constant("sessions" as const),
+      at: fc.option(at),
+      maxSessions: fc.integer({ min: 1, max: 8 }),
+    }),
+  },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("revoke" as const), at }) },
 );
 type Step = typeof step extends fc.Arbitrary<infer One> ? One : never;
@@ -112,7 +130,6 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
       same(await world.report(world.session(one.at), one.used, one.key));
       break;
     case "release":
-      await world.age(world.session(one.at), one.age);
       same(await world.release(world.session(one.at), one.isEngine, one.used, one.key));
       break;
     case "expire":
@@ -129,6 +146,9 @@ const run = async (world: CreditWorld, one: Step): Promise<void> => {
     }
     case "cap":
       await world.setCap(one.at, one.cap);
+      break;
+    case "sessions":
+      await world.setMaxSessions(one.at, one.maxSessions);
       break;
     case "revoke":
       await world.revoke(one.at);

@@ -1,10 +1,11 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { newId } from "@realtime-avatar/domain/id";
+import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
 import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { findCreditBalance } from "./credits.ts";
+import { findCreditBalance, listCreditEntries } from "./credits.ts";
+import { countOpenSessions } from "./list-usage-sessions.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -42,9 +43,10 @@ beforeAll(async () => {
     insert into api_key_meters select '${tenantId}', ${id("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
     insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${id("ten")}, 'live', 0, now()
       from generate_series(1, ${ROWS}) i;
-    insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at)
+    insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at,
+        is_counted)
       select '${tenantId}', ${id("ses")}, 'live', ${id("key")}, array[${id("key")}], 'reserved', 1, 1, '{}', now(),
-        now() + interval '1 hour' from generate_series(1, ${ROWS}) i;
+        now() + interval '1 hour', true from generate_series(1, ${ROWS}) i;
     insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
       select '${tenantId}', ${id("ent")}, 'live', 'hold', 1, ${id("ses")}, ${id("key")}, 'r', now() from generate_series(1, ${ROWS}) i;
     insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
@@ -104,7 +106,7 @@ test.each([
   expect(plans.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
   for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
     // Each index is entered by the tenant, but for the look-up of a credential, which comes before any.
-    if (index !== "api_key_credentials_pkey") expect(condition).toContain("tenant_id");
+    if (index !== "api_key_credentials_pkey" && !index.startsWith("pg_")) expect(condition).toContain("tenant_id");
     if (index.startsWith("idempotency_keys")) expect(condition).toContain("idempotency_key = ");
   }
 });
@@ -120,4 +122,23 @@ test("reading a batch of balances enters the accounts by the whole primary key",
     );
     expect(plan).not.toContain("Seq Scan");
   }
+});
+
+test.each([{}, { kind: "hold" }, { apiKeyId: "key" }] as const)(
+  "a page of the entries of a lineage, filtered by %p, reads by indexes, and each key by its primary key",
+  async (filters) => {
+    plans.length = 0;
+    const { id: ofLineage } = world.records[1] as { id: ApiKeyId };
+    const own = "apiKeyId" in filters ? { apiKeyId: ofLineage } : filters;
+    const owner = { tenantId: world.tenantId, environment: "live", ofLineage } as const;
+    await listCreditEntries(db, owner, { filters: own, before: null, limit: 100 });
+    expect(plans.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
+    expect(plans.join("\n")).toMatch(/using api_keys_\w*pk\w* .*\n +Index Cond: .*tenant_id.* AND .*id/);
+  },
+);
+
+test("the count of a key's open sessions reads the open sessions of its tenant alone", async () => {
+  plans.length = 0;
+  await countOpenSessions(db, { tenantId: world.tenantId, environment: "live", id: world.caller(0).id });
+  expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_overdue_index .*\n +Index Cond: .*tenant_id/);
 });

@@ -345,17 +345,46 @@ describe("the end of a session", () => {
 
 test("only a caller that may write usage says what is charged", async () => {
   const world = await worldOf({});
-  for (const [isEngine, charged] of [
-    [true, 1],
-    [false, 5],
+  for (const [isEngine, reported, charged] of [
+    [true, null, 1],
+    [true, 5, 5],
+    [false, null, 0],
   ] as const) {
     await world.open([wanted({ maxSeconds: 10, minSeconds: 10 })]);
     const id = world.sessions.at(-1) as SessionId;
-    await reportUsage(database.db, id, { used: 5, leaseSeconds: 60 }, world.caller(0));
+    if (reported) await reportUsage(database.db, id, { used: reported, leaseSeconds: 60 }, world.caller(0));
     const release = { isEngine, used: 1, reason: null };
     const outcome = await releaseSession(database.db, id, release, world.caller(0), operatorOrigin());
-    expect(outcome).toMatchObject({ kind: "written", session: { used: charged } });
+    expect(outcome).toMatchObject({ kind: "written", hasEnded: true, session: { used: charged } });
   }
+});
+
+test("a started session that a caller without usage:write releases stays open, and is marked once", async () => {
+  const world = await worldOf({});
+  await world.open([wanted({ maxSeconds: 10, minSeconds: 10 })]);
+  const id = world.session(0);
+  const report = (used: number) => reportUsage(database.db, id, { used, leaseSeconds: 60 }, world.caller(0));
+  expect(await report(5)).toMatchObject({ session: { mustEnd: false } });
+  const release = (isEngine: boolean) =>
+    releaseSession(database.db, id, { isEngine, used: null, reason: "r" }, world.caller(0), operatorOrigin());
+  const first = await release(false);
+  expect(first).toMatchObject({ hasEnded: false, session: { status: "started", mustEnd: true, version: 3 } });
+  expect(await release(false)).toEqual(first);
+  expect(await report(6)).toMatchObject({ kind: "written", session: { mustEnd: true, used: 6 } });
+  const { id: keyId } = world.caller(0);
+  const ended = { status: "released", used: 6, reportedBy: keyId, closedBy: keyId };
+  expect(await release(true)).toMatchObject({ hasEnded: true, session: ended });
+  const [row] = await database.db.client`select reason from usage_sessions where id = ${id}`;
+  expect(row?.["reason"]).toBe("r");
+});
+
+test("a report that uses up the hold: the call must end", async () => {
+  const world = await worldOf({});
+  await world.open([wanted({ maxSeconds: 10, minSeconds: 10, price: 1 })]);
+  const report = (used: number) =>
+    reportUsage(database.db, world.session(0), { used, leaseSeconds: 60 }, world.caller(0));
+  expect(await report(9)).toMatchObject({ session: { mustEnd: false } });
+  expect(await report(10)).toMatchObject({ session: { mustEnd: true } });
 });
 
 test("amounts near the largest number neither overflow nor pass", async () => {

@@ -1,15 +1,16 @@
 /** Credits of a tenant: its balance, its entries, and the movements that the operator makes. */
 import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
-import type { EntryKind } from "@realtime-avatar/domain/credits/entry";
+import type { OperatorKind } from "@realtime-avatar/domain/credits/entry";
 import type { CREDIT_ENTRY_LIST, CreditBalance, CreditEntry } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import type { CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
+import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
 import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { sql } from "drizzle-orm";
 import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { creditAccounts, creditEntries } from "../credits-schema.ts";
-import { moveCredits as callMove } from "../functions/generated.ts";
+import { changeSessionLimit as callChangeLimit, moveCredits as callMove } from "../functions/generated.ts";
+import { apiKeys } from "../schema.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "./query/json-text.ts";
 import { LIMIT, MAX_READ, pageOf, pageReader } from "./query/list.ts";
 import { batchStatement, columnsOf, inputColumn, newestOf } from "./query/statement.ts";
@@ -19,7 +20,7 @@ export type CreditMovement = {
   tenantId: TenantId;
   id: CreditEntryId;
   environment: Environment;
-  kind: Extract<EntryKind, "grant" | "void" | "adjust">;
+  kind: OperatorKind;
   /** In credit micros. */
   amount: number;
   /** The session whose charge is adjusted; null for other movements. */
@@ -45,6 +46,16 @@ export const moveCredits = async (
   if (!kind) throw new TypeError(`unknown outcome of a movement: ${row?.result}`);
   return { kind };
 };
+
+/**
+ * Changes how many sessions of a tenant may be open at once in an environment, and writes the audit event. Open sessions stay.
+ * False, with nothing written, when the tenant has no account. One statement.
+ */
+export const changeSessionLimit = async (
+  db: Db,
+  change: { tenantId: TenantId; environment: Environment; sessionLimit: number },
+  auditEvent: AuditEventRecord,
+): Promise<boolean> => (await callChangeLimit(db, { ...change, auditEvent }))[0]?.result === true;
 
 type Account = { granted: string; forfeited: string; settled: string; reserved: string; updatedAt: Date };
 type Owner = { tenantId: TenantId; environment: Environment };
@@ -114,6 +125,8 @@ const ITEM = objectJson<CreditEntry>({
   amountCreditMicros: rawJson(creditEntries.amount),
   sessionId: nullable(plainJson(creditEntries.sessionId)),
   apiKeyId: nullable(plainJson(creditEntries.apiKeyId)),
+  reportedBy: nullable(plainJson(creditEntries.reportedBy)),
+  closedBy: nullable(plainJson(creditEntries.closedBy)),
   reference: nullable(textJson(creditEntries.reference)),
   requestId: textJson(creditEntries.requestId),
   createdAt: timeJson(creditEntries.createdAt),
@@ -126,19 +139,30 @@ type EntryPage = {
   before: CreditEntryId | null;
   limit: number;
   maxRead: number;
+  /** Only entries of sessions of this key and its descendants; null: all entries. */
+  ofLineage: ApiKeyId | null;
 } & {
   [Name in Filter]?: string;
 };
 /** How many entries a page reads at most, in the order of the index that serves it best. */
 const MAX_ROWS_READ = 5000;
 
+/**
+ * Whether an entry is of a session of a key or of a descendant of it. Each entry that is read costs one look-up by the primary
+ * key of `api_keys`, and a page reads at most `MAX_ROWS_READ`. A scalar subquery: for EXISTS, the server read the whole table.
+ */
+const IS_OF_LINEAGE = sql`(
+  select own.id = ${inputColumn("ofLineage")} or ${inputColumn("ofLineage")} = any(own.lineage) from ${apiKeys} own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)`;
+
 /** The filter whose index is read; the others are applied to what it finds. */
 const BEST_FIRST: readonly Filter[] = ["sessionId", "apiKeyId", "kind"];
 
 /** A statement for each choice of filters. */
 const readers = new Map<string, BatchKind<EntryPage, WrittenPage>>();
-const readerFor = (filters: readonly Filter[]): BatchKind<EntryPage, WrittenPage> => {
-  const name = filters.join();
+const readerFor = (filters: readonly Filter[], isOfLineage: boolean): BatchKind<EntryPage, WrittenPage> => {
+  const name = [isOfLineage, ...filters].join();
   const known = readers.get(name);
   if (known) return known;
   const indexed = BEST_FIRST.find((filter) => filters.includes(filter));
@@ -154,6 +178,7 @@ const readerFor = (filters: readonly Filter[]): BatchKind<EntryPage, WrittenPage
   const others = filters
     .filter((filter) => filter !== indexed)
     .map((filter) => sql`and ${creditEntries[filter]} = ${inputColumn(filter)}`);
+  if (isOfLineage) others.push(sql`and ${IS_OF_LINEAGE}`);
   const inOrder = sql`from ${creditEntries} where ${where} order by ${orderBy}`;
   const query = pageOf(
     sql`(
@@ -166,20 +191,24 @@ const readerFor = (filters: readonly Filter[]): BatchKind<EntryPage, WrittenPage
     orderBy,
     sql`(select ${creditEntries.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
   );
-  const names = ["tenantId", "environment", "before", "limit", "maxRead", ...filters] as const;
+  const lineage = isOfLineage ? (["ofLineage"] as const) : [];
+  const names = ["tenantId", "environment", "before", "limit", "maxRead", ...lineage, ...filters] as const;
   const reader = pageReader<EntryPage>("list_credit_entries", query, names);
   readers.set(name, reader);
   return reader;
 };
 
-/** The newest entries of a tenant in one environment that `page` asks for. One statement. */
+/**
+ * The newest entries of a tenant in one environment that `page` asks for; with `ofLineage`, only those of sessions of this key
+ * and its descendants. One statement.
+ */
 export const listCreditEntries = (
   db: Db,
-  owner: { tenantId: TenantId; environment: Environment },
+  owner: { tenantId: TenantId; environment: Environment; ofLineage?: ApiKeyId | null },
   { filters, before, limit }: PageRequest<typeof CREDIT_ENTRY_LIST>,
 ): Promise<WrittenPage> => {
-  const { tenantId, environment } = owner;
+  const { tenantId, environment, ofLineage = null } = owner;
   const present = BEST_FIRST.filter((filter) => filters[filter] !== undefined);
-  const page = { tenantId, environment, before, limit, maxRead: MAX_ROWS_READ, ...filters };
-  return db.batch(readerFor(present), page, tenantId);
+  const page = { tenantId, environment, ofLineage, before, limit, maxRead: MAX_ROWS_READ, ...filters };
+  return db.batch(readerFor(present, ofLineage !== null), page, tenantId);
 };

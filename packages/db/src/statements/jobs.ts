@@ -26,10 +26,12 @@ export type { JobRecord } from "@realtime-avatar/domain/job";
 /** A job that a worker holds until its lease ends. */
 export type ClaimedJob = JobRecord & {
   /**
-   * How often the job has been claimed, this time included. It counts workers that died, so it can exceed the maximum of
-   * attempts: `retryJob` then ends the job.
+   * How often the job has been claimed, this time included. It counts workers that died while they ran this job alone, so it
+   * can exceed the maximum of attempts: `retryJob` then ends the job.
    */
   attempts: number;
+  /** Its worker died before it ended: it runs without others beside it, so that the next death counts for no other job. */
+  runsAlone: boolean;
   /** Identifies this claim: with another lease, the job belongs to another worker. */
   lease: string;
 };
@@ -43,13 +45,26 @@ export type JobClaim = {
   kinds: readonly JobKind[];
 };
 
-/** Claims a job, of the tenant that was served longest ago; `null` when no job can run now. One statement. */
+/**
+ * Claims a job for a worker that runs other jobs, of the tenant that was served longest ago; `null` when no job can run now.
+ * `alone`: the next job must run alone, so nothing is claimed. One statement.
+ */
+export const claimJobBeside = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | "alone" | null> => {
+  const [row] = await callClaim(db, { ...claim, isIdle: false });
+  if (!row) return null;
+  return row.id === null ? "alone" : ({ ...row, lease: claim.lease } as ClaimedJob);
+};
+
+/** The same for a worker that runs no job: it can run each. One statement. */
 export const claimJob = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | null> => {
-  const [row] = await callClaim(db, claim);
+  const [row] = await callClaim(db, { ...claim, isIdle: true });
   return row ? ({ ...row, lease: claim.lease } as ClaimedJob) : null;
 };
 
-/** Extends the lease of a job. False: the lease is lost, so stop working. One statement. */
+/**
+ * Extends the lease of a job. False: the lease is lost, so stop working. With 0 seconds it runs out at once, as if the worker
+ * had died. One statement.
+ */
 export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number): Promise<boolean> => {
   const [row] = await callRenew(db, { job, lease: job.lease, leaseSeconds });
   return row?.result === true;

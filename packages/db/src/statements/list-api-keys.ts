@@ -32,6 +32,10 @@ const ITEM = objectJson<ApiKey>({
   ),
   spentCreditMicros: rawJson(sql`meter.settled`),
   reservedCreditMicros: rawJson(sql`meter.reserved`),
+  maxConcurrentSessions: nullable(rawJson(apiKeys.maxConcurrentSessions)),
+  effectiveMaxConcurrentSessions: nullable(
+    rawJson(sql`least(${apiKeys.maxConcurrentSessions}, ancestry.max_concurrent_sessions)`),
+  ),
   expiresAt: nullable(timeJson(apiKeys.expiresAt)),
   effectiveExpiresAt: nullable(timeJson(sql`least(${apiKeys.expiresAt}, ancestry.expires_at)`)),
   lastUsedAt: nullable(

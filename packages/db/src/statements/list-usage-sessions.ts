@@ -1,11 +1,13 @@
 /** Reads of usage sessions: one by its id, lists, and sums. */
+
+import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
 import { MAX_SESSIONS_OF_SUMMARY, type UsageSession, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
 import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
-import { firstIdAt, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { type ApiKeyId, firstIdAt, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
-import type { BatchKind } from "../connection/batch.ts";
+import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { usageSessions } from "../credits-schema.ts";
 import { avatars } from "../schema.ts";
@@ -24,14 +26,14 @@ const AVATAR_NAME = sql`(
 
 type SessionLookUp = Owner & { id: SessionId };
 const { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version } = usageSessions;
-const { createdAt, startedAt, endedAt, expiresAt } = usageSessions;
+const { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy } = usageSessions;
 const RECORD = { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version };
-const TIMES = { createdAt, startedAt, endedAt, expiresAt };
+const LIFE = { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy };
 const selectSessions = batchStatement<SessionRow, SessionLookUp>(
   "find_usage_session",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ ...RECORD, ...TIMES })}, ${AVATAR_NAME} as "avatarName"
+    select position::integer as "position", ${columnsOf({ ...RECORD, ...LIFE })}, ${AVATAR_NAME} as "avatarName"
     from ${inputs}
     join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
       and ${usageSessions.id} = ${inputColumn("id")} collate "C"
@@ -67,7 +69,7 @@ const ITEM = objectJson<UsageSession>({
   startedAt: nullable(timeJson(usageSessions.startedAt)),
   endedAt: nullable(timeJson(usageSessions.endedAt)),
   activeSeconds: nullable(
-    rawJson(sql`floor(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))::bigint`),
+    rawJson(sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))::bigint`),
   ),
   billedCreditMicros: nullable(
     rawJson(sql`(case when ${usageSessions.endedAt} is not null then ${usageSessions.used} end)`),
@@ -78,6 +80,11 @@ const ITEM = objectJson<UsageSession>({
   createdAt: timeJson(usageSessions.createdAt),
   reservedCreditMicros: rawJson(usageSessions.reserved),
   expiresAt: timeJson(usageSessions.expiresAt),
+  mustEnd: rawJson(
+    sql`(${usageSessions.endedAt} is null and (${usageSessions.mustEnd} or ${usageSessions.used} = ${usageSessions.reserved}))`,
+  ),
+  reportedBy: nullable(plainJson(usageSessions.reportedBy)),
+  closedBy: nullable(plainJson(usageSessions.closedBy)),
 });
 
 /**
@@ -154,6 +161,7 @@ export const listUsageSessions = (
 type OpenSessionsOf = Owner & { apiKeyId: string | null; before: SessionId | null; limit: number; maxRead: number };
 /** More than a tenant can hold open at once: the open sessions are sorted, 300 bytes each. */
 const MAX_OPEN_READ = 100_000;
+const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.expiresAt})`;
 
 /**
  * Reads the open sessions of the tenant by their index, and sorts them: they are few beside those that have ended. The
@@ -162,14 +170,13 @@ const MAX_OPEN_READ = 100_000;
  */
 const selectOpen = (): SQL => {
   const tenantId = sql`${inputColumn("tenantId")} collate "C"`;
-  const lease = sql`(${usageSessions.tenantId}, ${usageSessions.expiresAt})`;
   const orderBy = sql`${usageSessions.id} desc`;
   return pageOf(
     sql`(
       select * from (
         select * from ${usageSessions}
         where ${usageSessions.endedAt} is null
-          and ${lease} >= (${tenantId}, '-infinity') and ${lease} <= (${tenantId}, 'infinity')
+          and ${LEASE} >= (${tenantId}, '-infinity') and ${LEASE} <= (${tenantId}, 'infinity')
         order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
         limit ${MAX_READ}
       ) usage_sessions
@@ -204,6 +211,50 @@ export const listOpenSessions = (
     tenantId,
   );
 
+const selectCounts = batchStatement<OpenSessionCounts, Omit<SessionLookUp, "id"> & { id: ApiKeyId }>(
+  "count_open_sessions",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", counts.active as "activeSessions", counts.connecting as "connectingSessions"
+    from ${inputs}
+    cross join lateral (
+      select count(*) filter (where status = 'started')::integer as active,
+        count(*) filter (where status = 'reserved')::integer as connecting
+      from (
+        select * from ${usageSessions}
+        where ${usageSessions.endedAt} is null
+          and ${LEASE} >= (${inputColumn("tenantId")} collate "C", '-infinity')
+          and ${LEASE} <= (${inputColumn("tenantId")} collate "C", 'infinity')
+        order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
+        limit (select ${sql.raw(`${MAX_OPEN_READ}`)}::bigint)
+      ) usage_sessions
+      where ${usageSessions.environment} = ${inputColumn("environment")}
+        and ${inputColumn("id")} = any(${usageSessions.lineage})
+    ) counts`,
+);
+
+/** Concurrent reads are batched; those of the same key share one result. */
+const COUNTS: BatchKind<Owner & { id: ApiKeyId }, OpenSessionCounts> = {
+  name: "count_open_sessions",
+  inFlight: 2,
+  run: (db, keys) =>
+    shareEqual(
+      keys,
+      ({ tenantId, id }) => `${tenantId} ${id}`,
+      async (different) => {
+        const found = different.map((): OpenSessionCounts => ({ activeSessions: 0, connectingSessions: 0 }));
+        for (const { position, ...counts } of await selectCounts(db, different)) found[position - 1] = counts;
+        return found;
+      },
+    ),
+};
+
+/** How many sessions of a key and its descendants are open, in the key's environment. One statement. */
+export const countOpenSessions = (
+  db: Db,
+  { tenantId, environment, id }: Owner & { id: ApiKeyId },
+): Promise<OpenSessionCounts> => db.batch(COUNTS, { tenantId, environment, id }, tenantId);
+
 /** A sum as the API shows it, of the columns that `selectSums` gives it. */
 const SUM = objectJson<UsageSum>({
   day: plainJson(sql`to_char(day, 'YYYY-MM-DD')`),
@@ -225,7 +276,7 @@ const selectSums = (): SQL => {
   const { where, orderBy } = newestBy([]);
   const inOrder = sql`from ${usageSessions} where ${where} order by ${orderBy}`;
   const isOpen = sql`${usageSessions.endedAt} is null`;
-  const seconds = sql`floor(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))`;
+  const seconds = sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))`;
   return sql`
     select coalesce(string_agg(${SUM}, ',' order by day desc, api_key_id, avatar_id), '') as "items",
       (select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1) as "next"

@@ -96,8 +96,7 @@ describe("a session", () => {
     });
     expect(await reportUsage(database.db, first.id, { used: 3_000_000, leaseSeconds: 60 }, root)).toMatchObject({
       kind: "written",
-      mustEnd: false,
-      session: { status: "started", used: 3_000_000 },
+      session: { status: "started", used: 3_000_000, mustEnd: false },
     });
     expect(await reportUsage(database.db, first.id, { used: 1, leaseSeconds: 60 }, root)).toMatchObject({
       session: { used: 3_000_000 },
@@ -130,7 +129,7 @@ describe("a session", () => {
     const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];
     for (const id of [released, swept]) await reportUsage(db, id, { used: 2, leaseSeconds: 60 }, caller);
     await db.client`update usage_sessions set started_at = now() + interval '2 hours' where tenant_id = ${tenant}`;
-    const release = { isEngine: false, used: null, reason: null };
+    const release = { isEngine: true, used: null, reason: null };
     const outcome = await releaseSession(db, released, release, caller, operatorOrigin());
     if (outcome.kind !== "written") throw new Error(outcome.kind);
     expect(presentSession(outcome.session)).toMatchObject({ activeSeconds: 0, billedCreditMicros: 2 });

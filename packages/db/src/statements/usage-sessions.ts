@@ -1,4 +1,5 @@
 /** Usage sessions: calls that hold credits while they are open, and are charged once. */
+import type { SessionLimitedBy } from "@realtime-avatar/domain/credits/open";
 import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
 import type { Environment } from "@realtime-avatar/domain/environment";
@@ -44,6 +45,7 @@ export type OpenOutcome =
   | { kind: "written"; figures: SessionFigures }
   | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
+  | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }
   | { kind: "replayed"; response: StoredResponse; figures: SessionFigures };
 
 const figuresOf = ({
@@ -57,7 +59,7 @@ const figuresOf = ({
 });
 
 const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
-  const { kind, limitedBy, reserved, expiresAt, avatarName, figures, ...response } = row;
+  const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, figures, ...response } = row;
   switch (kind) {
     case "written":
       return { kind, figures: figuresOf({ avatarName, reserved, expiresAt }) };
@@ -68,6 +70,8 @@ const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
       return { kind };
     case "spend_limit_exceeded":
       return { kind, limitedBy: limitedBy === "self" ? "self" : "ancestor" };
+    case "concurrency_limit_reached":
+      return { kind, limitedBy: limitedBy as SessionLimitedBy, limit: Number(sessionLimit) };
     case "replayed":
       return { kind, response: response as StoredResponse, figures: figures as SessionFigures };
     default:
@@ -117,14 +121,16 @@ export type SessionOutcome<Details> =
   | { kind: "not_found" }
   | { kind: "stale" };
 
-/** `mustEnd`: whether the call of the session must end. */
-type ReportOutcome = SessionOutcome<{ mustEnd: boolean }>;
+/** `mustEnd` of the session: whether its call must end. */
+type ReportOutcome = SessionOutcome<object>;
 /** `hasEnded`: whether this release has ended the session, and not an earlier one. */
 type ReleaseOutcome = SessionOutcome<{ hasEnded: boolean }>;
 
-type ChangeRow = Omit<ReportUsageRow, "mustEnd">;
-
-const sessionOutcomeOf = <Details>(row: ChangeRow, claim: Claim | null, details: Details): SessionOutcome<Details> => {
+const sessionOutcomeOf = <Details>(
+  row: ReportUsageRow,
+  claim: Claim | null,
+  details: Details,
+): SessionOutcome<Details> => {
   const { kind, bodyHash, etag, figures, ...session } = row;
   switch (kind) {
     case "replayed":
@@ -158,8 +164,7 @@ export const reportUsage = async (
 ): Promise<ReportOutcome> => {
   const report = { caller, environment: caller.environment, sessionId: id, used, leaseSeconds, claim };
   const [row] = await callReport(db, report);
-  const { mustEnd, ...change } = row as ReportUsageRow;
-  return sessionOutcomeOf(change, claim, { mustEnd: mustEnd === true });
+  return sessionOutcomeOf(row as ReportUsageRow, claim, {});
 };
 
 /** How a session is released. */
@@ -172,7 +177,7 @@ export type Release = {
 };
 
 /**
- * Ends a session and charges it once: see `release_session.sql`. With a claim, the whole response is stored as figures. One
+ * Ends a session and charges it once, or marks it to be ended by its engine: see `release_session.sql`. With a claim, the whole response is stored as figures. One
  * statement.
  */
 export const releaseSession = async (

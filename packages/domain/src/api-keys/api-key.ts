@@ -39,6 +39,8 @@ export const presentApiKey = (record: ApiKeyRecord): ApiKey => {
     effectiveSpendLimitCreditMicros: effective.spendLimitCreditMicros,
     spentCreditMicros: record.spentCreditMicros,
     reservedCreditMicros: record.reservedCreditMicros,
+    maxConcurrentSessions: record.maxConcurrentSessions,
+    effectiveMaxConcurrentSessions: effective.maxConcurrentSessions,
     expiresAt: record.expiresAt?.toISOString() ?? null,
     effectiveExpiresAt: effective.expiresAt?.toISOString() ?? null,
     lastUsedAt: record.lastUsedAt?.toISOString() ?? null,

@@ -26,6 +26,7 @@ describe("attenuate", () => {
         expect(from.environment === "live" || grant.environment === "test").toBe(true);
         expect(time(grant.expiresAt)).toBeLessThanOrEqual(time(from.expiresAt));
         expect(limit(grant.spendLimitCreditMicros)).toBeLessThanOrEqual(limit(from.spendLimitCreditMicros));
+        expect(limit(grant.maxConcurrentSessions)).toBeLessThanOrEqual(limit(from.maxConcurrentSessions));
         expect(from.lineage.length).toBeLessThan(MAX_LINEAGE);
       }),
       { seed: 8, numRuns: 20_000 },
@@ -46,6 +47,9 @@ describe("attenuate", () => {
           "#/spendLimitCreditMicros":
             requested.spendLimitCreditMicros !== undefined &&
             limit(requested.spendLimitCreditMicros) > limit(from.spendLimitCreditMicros),
+          "#/maxConcurrentSessions":
+            requested.maxConcurrentSessions !== undefined &&
+            limit(requested.maxConcurrentSessions) > limit(from.maxConcurrentSessions),
           "#/expiresAt":
             requested.expiresAt !== undefined &&
             time(requested.expiresAt === null ? null : new Date(requested.expiresAt)) > time(from.expiresAt),
@@ -64,6 +68,10 @@ describe("attenuate", () => {
               requested.spendLimitCreditMicros === undefined
                 ? from.spendLimitCreditMicros
                 : requested.spendLimitCreditMicros,
+            maxConcurrentSessions:
+              requested.maxConcurrentSessions === undefined
+                ? from.maxConcurrentSessions
+                : requested.maxConcurrentSessions,
             expiresAt:
               requested.expiresAt === undefined
                 ? from.expiresAt
@@ -90,6 +98,7 @@ describe("attenuate", () => {
         expect(from.scopes.every((scope) => permits(first.scopes, scope))).toBe(true);
         expect(time(from.expiresAt)).toBeLessThanOrEqual(time(first.expiresAt));
         expect(limit(from.spendLimitCreditMicros)).toBeLessThanOrEqual(limit(first.spendLimitCreditMicros));
+        expect(limit(from.maxConcurrentSessions)).toBeLessThanOrEqual(limit(first.maxConcurrentSessions));
       }),
       { seed: 10, numRuns: 2000 },
     );
@@ -111,43 +120,60 @@ describe("attenuate", () => {
       environment: "test",
       scopes: ["api_keys:write", "avatars:read"],
       spendLimitCreditMicros: 100,
+      maxConcurrentSessions: 5,
       expiresAt: new Date("2027-01-01T00:00:00.000Z"),
       lineage: [],
       inheritedLimits: NO_LIMITS,
     };
-    const result = attenuate(narrow, { environment: "live", spendLimitCreditMicros: null, expiresAt: null });
+    const unlimited = { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null };
+    const result = attenuate(narrow, { environment: "live", ...unlimited });
     expect("refusals" in result && result.refusals.map(({ pointer, allowed }) => [pointer, allowed])).toEqual([
       ["#/scopes", ["api_keys:write", "avatars:read"]],
       ["#/environment", ["test"]],
       ["#/spendLimitCreditMicros", { maximum: 100 }],
+      ["#/maxConcurrentSessions", { maximum: 5 }],
       ["#/expiresAt", { latest: "2027-01-01T00:00:00.000Z" }],
     ]);
   });
 });
 
 describe("effective limits", () => {
-  test("are the tightest of the lineage; for spending, only of the same environment", () => {
-    const root = record({ spendLimitCreditMicros: 50, expiresAt: new Date("2030-01-01T00:00:00.000Z") });
+  test("are the tightest of the lineage; for spending and open sessions, only of the same environment", () => {
+    const root = record({
+      spendLimitCreditMicros: 50,
+      maxConcurrentSessions: 9,
+      expiresAt: new Date("2030-01-01T00:00:00.000Z"),
+    });
     const child = (from: ApiKeyRecord, requested: Partial<CreateApiKey>) =>
       issue({ name: "child", ...requested }, from).record;
-    const live = child(root, { environment: "live", spendLimitCreditMicros: 40, scopes: ["*"] });
+    const live = child(root, {
+      environment: "live",
+      spendLimitCreditMicros: 40,
+      maxConcurrentSessions: 7,
+      scopes: ["*"],
+    });
     expect(presentApiKey(live)).toMatchObject({
       spendLimitCreditMicros: 40,
       effectiveSpendLimitCreditMicros: 40,
+      effectiveMaxConcurrentSessions: 7,
       effectiveExpiresAt: "2030-01-01T00:00:00.000Z",
     });
     // As read from the database after the root was narrowed.
-    const narrowed = { ...live, inheritedLimits: { spendLimitCreditMicros: 0, expiresAt: new Date(0) } };
+    const inheritedLimits = { spendLimitCreditMicros: 0, maxConcurrentSessions: 3, expiresAt: new Date(0) };
+    const narrowed = { ...live, inheritedLimits };
     expect(presentApiKey(narrowed)).toMatchObject({
       spendLimitCreditMicros: 40,
       effectiveSpendLimitCreditMicros: 0,
+      maxConcurrentSessions: 7,
+      effectiveMaxConcurrentSessions: 3,
       expiresAt: "2030-01-01T00:00:00.000Z",
       effectiveExpiresAt: "1970-01-01T00:00:00.000Z",
     });
     // Test use never counts against live caps; an expiry applies in both environments.
     const test = child(narrowed, { environment: "test", expiresAt: "2029-01-01T00:00:00.000Z" });
-    expect(test.inheritedLimits).toEqual({ spendLimitCreditMicros: null, expiresAt: new Date(0) });
-    expect(effectiveLimits(test)).toEqual({ spendLimitCreditMicros: 40, expiresAt: new Date(0) });
+    expect(test.inheritedLimits).toEqual({ ...NO_LIMITS, expiresAt: new Date(0) });
+    const own = { spendLimitCreditMicros: 40, maxConcurrentSessions: 7 };
+    expect(effectiveLimits(test)).toEqual({ ...own, expiresAt: new Date(0) });
     expect(effectiveLimits(OPERATOR)).toEqual(NO_LIMITS);
   });
 });

@@ -3,7 +3,7 @@ import { parseDateTime } from "../date-time.ts";
 import type { Environment } from "../environment.ts";
 import type { ApiKeyId } from "../id.ts";
 import { type FieldError, Problem, validationFailed } from "../problem.ts";
-import type { CreateApiKey } from "./schemas.ts";
+import type { CreateApiKey, UpdateApiKey } from "./schemas.ts";
 import { DEFAULT_SCOPES, permits, type Scope } from "./scope.ts";
 
 /** Maximum number of ancestors of a key. */
@@ -13,6 +13,8 @@ export const MAX_LINEAGE = 8;
 export type Limits = {
   /** Hard cap in credit micros; `null` means no cap. */
   spendLimitCreditMicros: number | null;
+  /** Maximum number of open sessions; `null` means no limit. */
+  maxConcurrentSessions: number | null;
   /** `null` means never. */
   expiresAt: Date | null;
 };
@@ -30,11 +32,11 @@ export type Grantor = Grant & {
   id: ApiKeyId | null;
   /** Ids of its ancestors, the root first. */
   lineage: readonly ApiKeyId[];
-  /** The tightest limits of its ancestors. For the spend cap, only ancestors in the same environment count. */
+  /** The tightest limits of its ancestors. Except for the expiry, only ancestors in the same environment count. */
   inheritedLimits: Limits;
 };
 
-const NO_LIMITS: Limits = { spendLimitCreditMicros: null, expiresAt: null };
+const NO_LIMITS: Limits = { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null };
 
 /** The lower of two limits; null means no limit. */
 const tighter = <Limit extends number | Date>(a: Limit | null, b: Limit | null): Limit | null =>
@@ -47,17 +49,19 @@ const isAbove = <Limit extends number | Date>(value: Limit | null, limit: Limit 
 /** The limits that apply to a key: for each, the tighter of its own and those of its ancestors. */
 export const effectiveLimits = ({
   spendLimitCreditMicros,
+  maxConcurrentSessions,
   expiresAt,
   inheritedLimits,
 }: Limits & Pick<Grantor, "inheritedLimits">): Limits => ({
   spendLimitCreditMicros: tighter(spendLimitCreditMicros, inheritedLimits.spendLimitCreditMicros),
+  maxConcurrentSessions: tighter(maxConcurrentSessions, inheritedLimits.maxConcurrentSessions),
   expiresAt: tighter(expiresAt, inheritedLimits.expiresAt),
 });
 
 /** `inheritedLimits` of a key that `creator` creates in `environment`. */
 export const limitsInherited = (creator: Grantor, environment: Environment): Limits => {
-  const { spendLimitCreditMicros, expiresAt } = effectiveLimits(creator);
-  return { expiresAt, spendLimitCreditMicros: environment === creator.environment ? spendLimitCreditMicros : null };
+  const effective = effectiveLimits(creator);
+  return environment === creator.environment ? effective : { ...NO_LIMITS, expiresAt: effective.expiresAt };
 };
 
 /** The operator of the service: may grant anything, and is not an ancestor of any key. */
@@ -80,8 +84,8 @@ export const personGrantor = (environment: Environment): Grantor => ({ ...OPERAT
 export const expiryOf = (text: string | null): Date | null => (text === null ? null : parseDateTime(text));
 
 /**
- * Compares `grant` with what `caller` may grant: scopes, environment, spend cap and expiry. Returns one refusal for each field
- * that exceeds the caller, with the values that are allowed; an empty list when none does.
+ * Compares `grant` with what `caller` may grant: scopes, environment, spend cap, open sessions and expiry. Returns one refusal
+ * for each field that exceeds the caller, with the values that are allowed; an empty list when none does.
  */
 export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
   const refusals: FieldError[] = [];
@@ -99,6 +103,10 @@ export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
     const maximum = caller.spendLimitCreditMicros;
     refuse("spendLimitCreditMicros", "Must be at most the spend cap of the calling key.", { maximum });
   }
+  if (isAbove(grant.maxConcurrentSessions, caller.maxConcurrentSessions)) {
+    const maximum = caller.maxConcurrentSessions;
+    refuse("maxConcurrentSessions", "Must be at most the limit of the calling key.", { maximum });
+  }
   if (isAbove(grant.expiresAt, caller.expiresAt)) {
     const latest = caller.expiresAt?.toISOString();
     refuse("expiresAt", "Must be no later than the expiry of the calling key.", { latest });
@@ -106,26 +114,31 @@ export const refusalsOf = (caller: Grant, grant: Grant): FieldError[] => {
   return refusals;
 };
 
+/** The limits that a valid request asks for; those that it omits are those of `defaults`. */
+export const limitsOf = (
+  { spendLimitCreditMicros, maxConcurrentSessions, expiresAt }: Pick<UpdateApiKey, keyof Limits>,
+  defaults: Limits,
+): Limits => ({
+  spendLimitCreditMicros:
+    spendLimitCreditMicros === undefined ? defaults.spendLimitCreditMicros : spendLimitCreditMicros,
+  maxConcurrentSessions: maxConcurrentSessions === undefined ? defaults.maxConcurrentSessions : maxConcurrentSessions,
+  expiresAt: expiresAt === undefined ? defaults.expiresAt : expiryOf(expiresAt),
+});
+
 /**
  * The grant of a key that `caller` creates with `request`, or every reason to refuse it. A key never creates a key that can
- * do more than itself: scopes, environment, expiry and spend cap are compared. Defaults for omitted fields: the default
- * scopes, `test`, and the expiry and cap of the caller.
+ * do more than itself: scopes, environment, expiry and the other limits are compared. Defaults for omitted fields: the default
+ * scopes, `test`, and the limits of the caller.
  *
  * `request` must be a valid `CreateApiKey`. There is no clock here, so the caller of this function checks that the expiry is
  * in the future.
  */
 export const attenuate = (
   caller: Grant & Pick<Grantor, "lineage">,
-  request: Pick<CreateApiKey, "environment" | "scopes" | "spendLimitCreditMicros" | "expiresAt">,
+  request: Omit<CreateApiKey, "name">,
 ): { grant: Grant } | { refusals: FieldError[] } => {
-  const { environment = "test", scopes = DEFAULT_SCOPES, spendLimitCreditMicros, expiresAt } = request;
-  const grant: Grant = {
-    environment,
-    scopes: [...new Set(scopes)],
-    spendLimitCreditMicros:
-      spendLimitCreditMicros === undefined ? caller.spendLimitCreditMicros : spendLimitCreditMicros,
-    expiresAt: expiresAt === undefined ? caller.expiresAt : expiryOf(expiresAt),
-  };
+  const { environment = "test", scopes = DEFAULT_SCOPES } = request;
+  const grant: Grant = { environment, scopes: [...new Set(scopes)], ...limitsOf(request, caller) };
   const refusals = refusalsOf(caller, grant);
   if (caller.lineage.length >= MAX_LINEAGE) {
     const detail = `A key can have at most ${MAX_LINEAGE} ancestors, so the calling key cannot create keys.`;

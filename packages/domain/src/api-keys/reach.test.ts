@@ -16,11 +16,13 @@ import {
   issue,
   limit,
   lineages,
+  NO_LIMITS,
   now,
   problemOf,
   random,
   record,
   request,
+  sessionLimit,
   time,
 } from "./testing.ts";
 import { updatedApiKey } from "./update.ts";
@@ -73,9 +75,11 @@ const within = (key: Grant, to: Grant) => {
 const tightest = (expiring: readonly Grant[], capped: readonly Grant[]) => {
   const latest = Math.min(...expiring.map(({ expiresAt }) => time(expiresAt)));
   const cap = Math.min(...capped.map(({ spendLimitCreditMicros }) => limit(spendLimitCreditMicros)));
+  const sessions = Math.min(...capped.map(({ maxConcurrentSessions }) => limit(maxConcurrentSessions)));
   return {
     expiresAt: Number.isFinite(latest) ? new Date(latest) : null,
     spendLimitCreditMicros: Number.isFinite(cap) ? cap : null,
+    maxConcurrentSessions: Number.isFinite(sessions) ? sessions : null,
   };
 };
 
@@ -89,6 +93,7 @@ describe("reach", () => {
         name: fc.constant("renamed"),
         scopes: fc.array(fc.constantFrom(...SCOPES), { minLength: 1, maxLength: 16 }),
         spendLimitCreditMicros: cap,
+        maxConcurrentSessions: sessionLimit,
         expiresAt: expiry.map((date) => date?.toISOString() ?? null),
       },
       { requiredKeys: [] },
@@ -141,6 +146,8 @@ describe("reach", () => {
             requested.spendLimitCreditMicros === undefined
               ? key.spendLimitCreditMicros
               : requested.spendLimitCreditMicros,
+          maxConcurrentSessions:
+            requested.maxConcurrentSessions === undefined ? key.maxConcurrentSessions : requested.maxConcurrentSessions,
           expiresAt:
             requested.expiresAt === undefined
               ? key.expiresAt
@@ -154,6 +161,9 @@ describe("reach", () => {
           ...expectedGrant,
           ...(requested.spendLimitCreditMicros === undefined
             ? { spendLimitCreditMicros: effective(key).spendLimitCreditMicros }
+            : {}),
+          ...(requested.maxConcurrentSessions === undefined
+            ? { maxConcurrentSessions: effective(key).maxConcurrentSessions }
             : {}),
           ...(requested.expiresAt === undefined ? { expiresAt: effective(key).expiresAt } : {}),
         };
@@ -264,7 +274,7 @@ describe("reach", () => {
     const parent = record();
     const child = issue({ name: "child", environment: "live", scopes: ["*"] }, parent).record;
     const narrowed: ApiKeyRecord = { ...parent, scopes: ["api_keys:write"], spendLimitCreditMicros: 1 };
-    const inheriting = { ...child, inheritedLimits: { spendLimitCreditMicros: 1, expiresAt: null } };
+    const inheriting = { ...child, inheritedLimits: { ...NO_LIMITS, spendLimitCreditMicros: 1 } };
     expect(revocableApiKey(inheriting, narrowed, always)).toBe(inheriting);
     const narrowedChild = updatedApiKey(inheriting, { scopes: ["api_keys:write"] }, narrowed, {
       checkedAt: now,

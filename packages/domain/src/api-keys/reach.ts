@@ -3,10 +3,10 @@
  * revocation.
  */
 import { managedEnvironments } from "../environment.ts";
-import { type FieldError, notFound } from "../problem.ts";
+import { type FieldError, type FieldErrorCode, notFound } from "../problem.ts";
 import { invalidTransition } from "../transitions.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
-import { effectiveLimits, type Grant, type Grantor, refusalsOf, refuseGrant } from "./grant.ts";
+import { effectiveLimits, type Grant, type Grantor, limitsOf, refusalsOf, refuseGrant } from "./grant.ts";
 import type { UpdateApiKey } from "./schemas.ts";
 import { API_KEY_TRANSITIONS } from "./status.ts";
 
@@ -22,7 +22,12 @@ export const visibleApiKey = (caller: Grantor, target: ApiKeyRecord | null): Api
 const MANAGEMENT_REFUSED = "The calling key is not allowed to manage this key.";
 
 /** A refusal because of the lineage of the key rather than one of its fields. */
-const lineageRefusal = (code: string, detail: string): FieldError => ({ pointer: "#", code, detail, allowed: null });
+const lineageRefusal = (code: FieldErrorCode, detail: string): FieldError => ({
+  pointer: "#",
+  code,
+  detail,
+  allowed: null,
+});
 const IS_ANCESTOR = lineageRefusal("is_ancestor", "This key is an ancestor of the calling key.");
 const NOT_DESCENDANT = lineageRefusal("not_descendant", "Must be a descendant of the calling key.");
 
@@ -75,13 +80,7 @@ export const checkWidening = (
   after: ApiKeyRecord,
   request: UpdateApiKey,
 ): void => {
-  const effective = effectiveLimits(target);
-  const requested = {
-    ...after,
-    spendLimitCreditMicros:
-      request.spendLimitCreditMicros === undefined ? effective.spendLimitCreditMicros : after.spendLimitCreditMicros,
-    expiresAt: request.expiresAt === undefined ? effective.expiresAt : after.expiresAt,
-  };
+  const requested = { ...after, ...limitsOf(request, effectiveLimits(target)) };
   const refusals = refusalsOf(effectiveGrant(caller), requested);
   // A key that widens itself exceeds itself: the refusals of the fields are enough.
   if (!isSelf(caller, target) || refusals.length === 0) refusals.push(...foreignRefusals(caller, target));

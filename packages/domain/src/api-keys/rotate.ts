@@ -1,6 +1,6 @@
 /** Rotation of API keys: a new credential for the same record. */
 import type { RandomBytes } from "../id.ts";
-import { validationFailed } from "../problem.ts";
+import { type FieldError, validationFailed } from "../problem.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
 import type { Grantor } from "./grant.ts";
 import { checkActive, checkRotation, isSelf, visibleApiKey } from "./reach.ts";
@@ -26,7 +26,7 @@ export const rotatedApiKey = (
   // With the older secret of an overlap, that overlap keeps its end, and `overlapSeconds` is ignored.
   const usesOlderSecret = caller.credentialKeyId !== undefined && caller.credentialKeyId !== target.keyId;
   if (isSelf(caller, target) && !usesOlderSecret && overlapSeconds < MIN_OWN_OVERLAP_SECONDS) {
-    const error = {
+    const error: FieldError = {
       pointer: "#/overlapSeconds",
       code: "too_short_for_own_key",
       detail: `Must be at least ${MIN_OWN_OVERLAP_SECONDS} when a key rotates itself; otherwise a lost response would lock the caller out.`,

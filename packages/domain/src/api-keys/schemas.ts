@@ -1,5 +1,6 @@
 /** The request and response schemas of API keys. */
 import { type Static, Type } from "@sinclair/typebox";
+import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
@@ -22,6 +23,10 @@ const fields = {
   spendLimitCreditMicros: Nullable(Count(), {
     description: "Hard spend cap of the key and its descendants, in credit micros; null means no cap.",
   }),
+  maxConcurrentSessions: Nullable(SessionLimit, {
+    description:
+      "Maximum number of open sessions of the key and its descendants in the same environment; null means that only the limit of the tenant applies.",
+  }),
   expiresAt: Nullable(DateTime(), { description: "Time at which the key expires; null means never." }),
 };
 
@@ -30,6 +35,7 @@ export const CreateApiKey = ClosedObject({
   environment: Type.Optional(fields.environment),
   scopes: Type.Optional(fields.scopes),
   spendLimitCreditMicros: Type.Optional(fields.spendLimitCreditMicros),
+  maxConcurrentSessions: Type.Optional(fields.maxConcurrentSessions),
   expiresAt: Type.Optional(fields.expiresAt),
 });
 export type CreateApiKey = Static<typeof CreateApiKey>;
@@ -39,6 +45,7 @@ export const UpdateApiKey = ClosedObject(
     name: Type.Optional(fields.name),
     scopes: Type.Optional(fields.scopes),
     spendLimitCreditMicros: Type.Optional(fields.spendLimitCreditMicros),
+    maxConcurrentSessions: Type.Optional(fields.maxConcurrentSessions),
     expiresAt: Type.Optional(fields.expiresAt),
   },
   { minProperties: 1 },
@@ -91,6 +98,11 @@ export const ApiKey = ClosedObject({
   }),
   reservedCreditMicros: Count({
     description: "What open sessions of the key and its descendants in the same environment hold, in credit micros.",
+  }),
+  maxConcurrentSessions: fields.maxConcurrentSessions,
+  effectiveMaxConcurrentSessions: Nullable(SessionLimit, {
+    description:
+      "The lowest `maxConcurrentSessions` of the key and its ancestors in the same environment; null means that only the limit of the tenant applies.",
   }),
   expiresAt: fields.expiresAt,
   effectiveExpiresAt: Nullable(DateTime(), {

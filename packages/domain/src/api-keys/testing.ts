@@ -32,6 +32,9 @@ export const lineages = Array.from({ length: MAX_LINEAGE + 1 }, (_, length) =>
 );
 const scopes = fc.uniqueArray(fc.constantFrom(...SCOPES), { minLength: 1 });
 export const cap = fc.option(fc.oneof(fc.nat({ max: 5 }), fc.maxSafeNat()));
+export const sessionLimit = fc.option(
+  fc.oneof(fc.integer({ min: 1, max: 5 }), fc.integer({ min: 1, max: 2 ** 31 - 1 })),
+);
 export const expiry = fc.option(
   fc.date({ min: new Date("2027-01-01"), max: new Date("2027-01-03"), noInvalidDate: true }),
 );
@@ -41,9 +44,10 @@ export const caller: fc.Arbitrary<Grantor> = fc.record({
   environment: fc.constantFrom(...ENVIRONMENTS),
   scopes,
   spendLimitCreditMicros: cap,
+  maxConcurrentSessions: sessionLimit,
   expiresAt: expiry,
   lineage: fc.constantFrom(...lineages),
-  inheritedLimits: fc.record({ spendLimitCreditMicros: cap, expiresAt: expiry }),
+  inheritedLimits: fc.record({ spendLimitCreditMicros: cap, maxConcurrentSessions: sessionLimit, expiresAt: expiry }),
 });
 
 export const request: fc.Arbitrary<CreateApiKey> = fc.record(
@@ -52,12 +56,13 @@ export const request: fc.Arbitrary<CreateApiKey> = fc.record(
     environment: fc.constantFrom(...ENVIRONMENTS),
     scopes: fc.array(fc.constantFrom(...SCOPES), { minLength: 1, maxLength: 16 }),
     spendLimitCreditMicros: cap,
+    maxConcurrentSessions: sessionLimit,
     expiresAt: expiry.map((date) => date?.toISOString() ?? null),
   },
   { requiredKeys: ["name"] },
 );
 
-export const NO_LIMITS = { spendLimitCreditMicros: null, expiresAt: null };
+export const NO_LIMITS = { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null };
 
 export const time = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
 export const limit = (micros: number | null): number => micros ?? Number.POSITIVE_INFINITY;
@@ -67,7 +72,8 @@ export const covers = (from: Grant, grant: Grant): boolean =>
   SCOPES.every((scope) => !permits(grant.scopes, scope) || permits(from.scopes, scope)) &&
   (from.environment === "live" || grant.environment === "test") &&
   time(grant.expiresAt) <= time(from.expiresAt) &&
-  limit(grant.spendLimitCreditMicros) <= limit(from.spendLimitCreditMicros);
+  limit(grant.spendLimitCreditMicros) <= limit(from.spendLimitCreditMicros) &&
+  limit(grant.maxConcurrentSessions) <= limit(from.maxConcurrentSessions);
 
 export const record = (fields: Partial<ApiKeyRecord> = {}): ApiKeyRecord => ({
   ...issue({ name: "a key", environment: "live", scopes: ["*"] }, OPERATOR).record,

@@ -1,7 +1,7 @@
 /** Changes of API keys. */
 import { checkVersion, type MatchesVersion } from "../problem.ts";
 import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
-import { checkFuture, expiryOf, type Grantor } from "./grant.ts";
+import { checkFuture, type Grantor, limitsOf } from "./grant.ts";
 import { checkActive, checkNarrowing, checkWidening, isWider, visibleApiKey } from "./reach.ts";
 import { UpdateApiKey } from "./schemas.ts";
 
@@ -20,13 +20,11 @@ export const updatedApiKey = (
   checkFuture(request.expiresAt, checkedAt);
   const target = visibleApiKey(caller, stored);
   const { name = target.name, scopes = target.scopes } = request;
-  const { spendLimitCreditMicros: cap = target.spendLimitCreditMicros } = request;
   const record: ApiKeyRecord = {
     ...target,
     name,
     scopes: [...new Set(scopes)],
-    spendLimitCreditMicros: cap,
-    expiresAt: request.expiresAt === undefined ? target.expiresAt : expiryOf(request.expiresAt),
+    ...limitsOf(request, target),
     version: target.version + 1,
   };
   if (isWider(target, record)) checkWidening(caller, target, record, request);

@@ -1,5 +1,19 @@
 import { expect, test } from "bun:test";
+import fc from "fast-check";
 import { remoteUrlErrors } from "./remote-url.ts";
+import { REMOTE_URL_PATTERN } from "./schemas.ts";
+
+test("a URL that matches the pattern of the document is accepted", () => {
+  const pattern = new RegExp(REMOTE_URL_PATTERN);
+  const shown = ["https://0.0", "https://a.0x/", "https://a.0xff.", "https://1.2.3.4:8443/", "https://a.09?b"];
+  expect(shown.filter((url) => pattern.test(url))).toEqual([]);
+  // No pattern can say which labels are valid in Punycode.
+  const matching = fc.stringMatching(pattern).filter((url) => !/xn--/i.test(url));
+  fc.assert(
+    fc.property(matching, (url) => expect(remoteUrlErrors(url)).toEqual([])),
+    { seed: 23, numRuns: 2000 },
+  );
+});
 
 test.each([
   "https://example.com/ada.jpg",

@@ -1,8 +1,9 @@
 /** The request and response schemas of assets. */
-import { type Static, Type } from "@sinclair/typebox";
+import { type Static, type TUnsafe, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { ASSET_ERROR_CODES, type AssetErrorCode } from "./errors.ts";
 import { ASSET_KINDS, ASSET_LIMITS } from "./limits.ts";
 import { ASSET_STATUSES } from "./status.ts";
 
@@ -11,8 +12,11 @@ const MAX_METADATA_BYTES = 32 * 1024;
 /** Maximum length of a URL that is fetched. */
 const MAX_URL_LENGTH = 2048;
 
-/** The form of a URL that is fetched. `remoteUrlErrors` tests it, and what a pattern cannot say. */
-export const REMOTE_URL_PATTERN = "^https://([A-Za-z0-9_-]+\\.)+[A-Za-z0-9_-]+\\.?(:443|:8443)?([/?#][!-~]*)?$";
+/**
+ * The form of a URL that is fetched. `remoteUrlErrors` tests it, and what a pattern cannot say. The last
+ * label begins with a letter: a host whose last label is a number is an IPv4 address (WHATWG URL).
+ */
+export const REMOTE_URL_PATTERN = "^https://([A-Za-z0-9_-]+\\.)+[A-Za-z][A-Za-z0-9_-]*\\.?(:443|:8443)?([/?#][!-~]*)?$";
 /** 16 bytes have exactly one form in base64: the unused bits of the last digit are zero. */
 export const MD5_PATTERN = "^[A-Za-z0-9+/]{21}[AQgw]==$";
 
@@ -70,8 +74,14 @@ export type CreateUpload = Static<typeof CreateUpload>;
 /** Completing an upload needs no fields. */
 export const CompleteUpload = ClosedObject({});
 
+const ERROR_CODE = Text({
+  minLength: 1,
+  maxLength: 64,
+  description: `One of: ${Object.values(ASSET_ERROR_CODES).flat().join(", ")}. Later versions may add others.`,
+});
 const AssetError = ClosedObject({
-  code: Text({ minLength: 1, maxLength: 64 }),
+  // Not an `enum`: during an upgrade, the older version reads what the newer one has written.
+  code: ERROR_CODE as TUnsafe<AssetErrorCode> & typeof ERROR_CODE,
   detail: Text({ minLength: 1, maxLength: 500, description: "What is wrong with the file, and what is required." }),
 });
 export type AssetError = Static<typeof AssetError>;

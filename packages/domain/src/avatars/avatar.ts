@@ -113,7 +113,7 @@ export const noSource = ({ status }: Pick<AvatarRecord, "status">): Problem =>
 export const preparedAgain = (avatar: AvatarRecord, now: Date): AvatarRecord => {
   const { status } = avatar;
   const started = { ...avatar, generation: avatar.generation + 1, version: avatar.version + 1, updatedAt: now };
-  const effect = CHANGE_EFFECTS.prepare[status];
+  const effect = Object.hasOwn(CHANGE_EFFECTS.prepare, status) ? CHANGE_EFFECTS.prepare[status] : "refuse";
   if (effect !== "refuse" && avatar.sourceAssetId === null && avatar.pendingSourceAssetId === null) {
     throw noSource(avatar);
   }

@@ -1,5 +1,5 @@
 /** The statuses of an avatar, the transitions between them, and which of these a caller can make. */
-import { statesBefore } from "../transitions.ts";
+import { allowedFrom, statesBefore } from "../transitions.ts";
 
 export const AVATAR_TRANSITIONS = {
   draft: ["preprocessing", "deleted"],
@@ -33,9 +33,12 @@ export const updatableStatuses = ({ status }: { status?: SettableStatus }): Avat
     ? AVATAR_STATUSES.filter((from) => AVATAR_TRANSITIONS[from].length > 0)
     : statesBefore<AvatarStatus>(AVATAR_TRANSITIONS, status).filter((from) => isSettable(from));
 
-/** The statuses to which a caller can change an avatar in status `from`: `deleted` and the settable ones. */
+/**
+ * The statuses to which a caller can change an avatar in status `from`: `deleted` and the settable ones. None for a status that
+ * only a newer version knows.
+ */
 export const writableStatuses = (from: AvatarStatus): AvatarStatus[] =>
-  AVATAR_TRANSITIONS[from].filter(
+  allowedFrom<AvatarStatus>(AVATAR_TRANSITIONS, from).filter(
     (to) => to === "deleted" || (isSettable(to) && updatableStatuses({ status: to }).includes(from)),
   );
 

@@ -1,3 +1,5 @@
+import type { AuditAction } from "../audit.ts";
+
 /**
  * Movements of credits, in double entry: each kind moves an amount from one place to another. Replaying the entries of a
  * tenant gives every counter.
@@ -21,6 +23,14 @@ export const CREDIT_MOVES = {
   /** The operator refunds what a session has spent. */
   adjust: { from: "spent", to: "available" },
 } as const;
+
+/** The kinds of the operator's movements, and the audit event that each has. */
+export const OPERATOR_ACTIONS = {
+  grant: "credits.granted",
+  void: "credits.voided",
+  adjust: "credits.adjusted",
+} as const satisfies { [Kind in keyof typeof CREDIT_MOVES]?: AuditAction };
+export type OperatorKind = keyof typeof OPERATOR_ACTIONS;
 
 export type EntryKind = keyof typeof CREDIT_MOVES;
 export const ENTRY_KINDS = Object.keys(CREDIT_MOVES) as EntryKind[];

@@ -28,8 +28,9 @@ describe("a planned session", () => {
   test("is refused by the first limit that leaves too little, and fits when each leaves just enough", () => {
     const planned = plan({ maxSessionSeconds: 60, minSessionSeconds: 10 });
     const enough = 10_000_000;
+    const NONE = { self: null, ancestor: null, tenant: null };
     const refusal = (own: number | null, ancestors: number | null, account: number) => {
-      const problem = refusalOf(planned, { own, ancestors, account });
+      const problem = refusalOf(planned, { own, ancestors, account, reachedLimits: NONE });
       return problem && [problem.code, problem.extras.limitedBy, problem.extras.requiredCreditMicros];
     };
     expect(refusal(null, null, enough)).toBeNull();

@@ -1,6 +1,6 @@
 /** Opening a usage session. Amounts are in credit micros. */
 import { type AvatarId, isId, newId, type RandomBytes, type SessionId } from "../id.ts";
-import { notFound, Problem, validationFailed } from "../problem.ts";
+import { notFound, Problem, type SESSION_LIMITED_BY, validationFailed } from "../problem.ts";
 import type { CreateUsageSession, OpenedSession } from "./schemas.ts";
 import { presentSession, type SessionRecord } from "./session.ts";
 
@@ -68,23 +68,48 @@ export const presentOpened = (
     apiKeyId,
     avatarName: null,
     status: "reserved",
-    reserved: 0,
+    // Not 0: what is open and has used all that it holds must end.
+    reserved: planned.price,
     used: 0,
     version: 1,
     startedAt: null,
     endedAt: null,
     expiresAt: planned.createdAt,
+    mustEnd: false,
+    reportedBy: null,
+    closedBy: null,
   });
   return known;
 };
 
 /**
  * What the caller and its tenant can still hold. `own`: under the spend cap of the key; `ancestors`: under the tightest of
- * its ancestors'. A cap counts for keys of its own environment; null means no cap.
+ * its ancestors'. A cap counts for keys of its own environment; null means no cap. `reachedLimits`: for each place that limits
+ * open sessions, its limit if it is reached.
  */
-export type Headroom = { own: number | null; ancestors: number | null; account: number };
+export type Headroom = {
+  own: number | null;
+  ancestors: number | null;
+  account: number;
+  reachedLimits: Record<SessionLimitedBy, number | null>;
+};
 
-/** The problem of a session that does not fit; null when it fits. A spend cap is checked before the balance. */
+/** Whose limit of open sessions refuses a session: that of the calling key, of an ancestor of it, or of the tenant. */
+export type SessionLimitedBy = (typeof SESSION_LIMITED_BY)[number];
+
+/** A limit of open sessions that refuses a session, and whose it is. */
+export type ReachedLimit = { limitedBy: SessionLimitedBy; limit: number };
+
+/** The limit that is reached, ancestors first as in `refusalOf`; null when none is. */
+export const reachedLimitOf = ({ reachedLimits }: Headroom): ReachedLimit | null => {
+  for (const limitedBy of ["ancestor", "self", "tenant"] as const) {
+    const limit = reachedLimits[limitedBy];
+    if (limit !== null) return { limitedBy, limit };
+  }
+  return null;
+};
+
+/** The problem of a session that credits refuse; null when it fits. A spend cap is checked before the balance. */
 export const refusalOf = (planned: PlannedSession, { own, ancestors, account }: Headroom): Problem | null => {
   const required = requiredCreditMicros(planned);
   // Ancestors first, as the write does: the keys of a lineage are checked in the order of their ids.
@@ -104,4 +129,34 @@ export const spendLimitExceeded = (planned: PlannedSession, limitedBy: "self" | 
 export const insufficientCredits = (planned: PlannedSession): Problem => {
   const extras = { requiredCreditMicros: requiredCreditMicros(planned), retryable: false };
   return new Problem("insufficient_credits", "The tenant has fewer credits available than the session needs.", extras);
+};
+
+/** Open sessions of a key and its descendants: those that were started, and those that were not yet. */
+export type OpenSessionCounts = { activeSessions: number; connectingSessions: number };
+
+const OWNER_OF_LIMIT = {
+  self: "The calling key has",
+  ancestor: "An ancestor of the calling key has",
+  tenant: "The tenant has",
+} as const satisfies Record<SessionLimitedBy, string>;
+
+/**
+ * The problem `concurrency_limit_reached`. Only of its own limit does a key learn how many sessions are open: `counts` is null
+ * for the limit of an ancestor or of the tenant. No session waits in a queue here, so none is pending.
+ */
+export const concurrencyLimitReached = (
+  { limitedBy, limit }: ReachedLimit,
+  counts: OpenSessionCounts | null,
+): Problem => {
+  const live = counts && {
+    liveSessions: counts.activeSessions + counts.connectingSessions,
+    ...counts,
+    pendingSessions: 0,
+  };
+  return new Problem("concurrency_limit_reached", `${OWNER_OF_LIMIT[limitedBy]} the maximum number of open sessions.`, {
+    limitedBy,
+    maxConcurrentSessions: limit,
+    ...live,
+    retryable: true,
+  });
 };

@@ -4,6 +4,7 @@ import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Metadata, Nullable, OneOf, Text } from "../schema.ts";
 import { ENTRY_KINDS } from "./entry.ts";
+import { SessionLimit } from "./session-limit.ts";
 import { SESSION_STATUSES } from "./status.ts";
 import { DEFAULT_WINDOW_DAYS, MAX_WINDOW_DAYS } from "./window.ts";
 
@@ -59,6 +60,14 @@ const session = {
   createdAt: DateTime(),
   reservedCreditMicros: Count({ description: "What the session holds while it is open. At most this is charged." }),
   expiresAt: DateTime({ description: "An open session that is not reported before this moment ends by itself." }),
+  mustEnd: Type.Boolean({
+    description:
+      "Whether the call of an open session must end: a key without `usage:write` has released the session, or it has used all that it holds.",
+  }),
+  reportedBy: Nullable(id(), { description: "The key that reported usage last; null before the first report." }),
+  closedBy: Nullable(id(), {
+    description: "The key that ended the session, or `sweep` at the end of its lease; null while it is open.",
+  }),
 };
 
 export const UsageSession = ClosedObject(session);
@@ -142,7 +151,10 @@ export type UsageSummaryPage = Static<typeof UsageSummaryPage>;
 /** A session, and whether its call must end. */
 export const ReportedSession = ClosedObject({
   ...session,
-  mustEnd: Type.Boolean({ description: "Whether the call must end: its key is no longer valid, or above its cap." }),
+  mustEnd: Type.Boolean({
+    description:
+      "Whether the call must end: a key without `usage:write` has released the session, it has used all that it holds, or its key or an ancestor is no longer valid or above its cap.",
+  }),
 });
 export type ReportedSession = Static<typeof ReportedSession>;
 
@@ -164,7 +176,11 @@ export const CreditEntry = ClosedObject({
   kind: OneOf(ENTRY_KINDS),
   amountCreditMicros: Count(),
   sessionId: Nullable(id()),
-  apiKeyId: Nullable(id()),
+  apiKeyId: Nullable(id(), { description: "The key that opened the session." }),
+  reportedBy: Nullable(id(), { description: "Of the end of a session: the key that had reported its usage last." }),
+  closedBy: Nullable(id(), {
+    description: "Of the end of a session: the key that ended it, or `sweep` at the end of its lease.",
+  }),
   reference: Nullable(Text({ minLength: 1, maxLength: 160 })),
   requestId: Text({ minLength: 1, maxLength: 128 }),
   createdAt: DateTime(),
@@ -178,6 +194,12 @@ export const MoveCredits = ClosedObject({
   reference: Text({ minLength: 1, maxLength: 160 }),
 });
 export type MoveCredits = Static<typeof MoveCredits>;
+
+/** The limit of open sessions of a tenant, which the operator changes. */
+export const ChangeSessionLimit = ClosedObject({
+  environment: OneOf(ENVIRONMENTS),
+  maxConcurrentSessions: SessionLimit,
+});
 
 /** `GET /api/v1/credits/entries` */
 export const CREDIT_ENTRY_LIST = listOf("ent", {

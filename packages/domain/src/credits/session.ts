@@ -25,11 +25,17 @@ export type SessionRecord = {
   startedAt: Date | null;
   endedAt: Date | null;
   expiresAt: Date;
+  /** Whether a caller that may not write usage has released it: it stays open until its engine's final figure. */
+  mustEnd: boolean;
+  /** The key that reported last. */
+  reportedBy: ApiKeyId | null;
+  /** The key that ended it, or `sweep`. */
+  closedBy: ApiKeyId | "sweep" | null;
 };
 
-/** Whole seconds from the first report to the end; null while the session has not ended, or when it was never started. */
+/** Seconds from the first report to the end, rounded up; null while the session has not ended, or when it was never started. */
 const activeSeconds = ({ startedAt, endedAt }: Pick<SessionRecord, "startedAt" | "endedAt">): number | null =>
-  startedAt === null || endedAt === null ? null : Math.floor((endedAt.getTime() - startedAt.getTime()) / 1000);
+  startedAt === null || endedAt === null ? null : Math.ceil((endedAt.getTime() - startedAt.getTime()) / 1000);
 
 /** A session as the API shows it. */
 export const presentSession = (record: SessionRecord): UsageSession => ({
@@ -49,4 +55,7 @@ export const presentSession = (record: SessionRecord): UsageSession => ({
   createdAt: record.createdAt.toISOString(),
   reservedCreditMicros: record.reserved,
   expiresAt: record.expiresAt.toISOString(),
+  mustEnd: record.endedAt === null && (record.mustEnd || record.used === record.reserved),
+  reportedBy: record.reportedBy,
+  closedBy: record.closedBy,
 });

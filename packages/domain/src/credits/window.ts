@@ -1,6 +1,6 @@
 /** The time window of lists and sums of usage sessions. It selects by the creation of a session. */
 import { EARLIEST, parseDateTime } from "../date-time.ts";
-import { type FieldError, validationFailed } from "../problem.ts";
+import { type FieldError, type FieldErrorCode, validationFailed } from "../problem.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 /** Length of the window when `from` is omitted. */
@@ -39,7 +39,7 @@ export const windowOf = (asked: { from?: string; to?: string }, now: Date): Wind
   const earliest = Math.max(to.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS, EARLIEST);
   const from = new Date(asked.from ?? earliest);
   const length = to.getTime() - from.getTime();
-  const refuse = (code: string, detail: string): never => {
+  const refuse = (code: FieldErrorCode, detail: string): never => {
     const error: FieldError = { parameter: "from", code, detail };
     throw validationFailed([error]);
   };

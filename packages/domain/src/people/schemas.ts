@@ -183,13 +183,18 @@ export const OidcRedirect = ClosedObject({
 });
 export type OidcRedirect = Static<typeof OidcRedirect>;
 
+/**
+ * A parameter of the callback, in ASCII (RFC 6749, appendix A). All of them at their greatest lengths, percent-encoded, fit into
+ * the head of one request.
+ */
+const parameter = (maxLength: number, description: string) =>
+  Type.Optional(Type.Unsafe<string>({ ...Text({ minLength: 0, maxLength, description }), pattern: "^[ -~]*$" }));
 /** What the callback reads. Providers add parameters of their own, which are ignored (RFC 6749 §4.1.2). */
-const parameter = (description: string) => Type.Optional(Text({ minLength: 0, maxLength: 4096, description }));
 export const OidcCallback = ClosedObject({
-  code: parameter("The authorization code."),
-  state: parameter("The state with which the attempt began."),
-  iss: parameter("The issuer (RFC 9207)."),
-  error: parameter("Why the provider refused (RFC 6749 §4.1.2.1)."),
+  code: parameter(3072, "The authorization code."),
+  state: parameter(64, "The state with which the attempt began."),
+  iss: parameter(512, "The issuer (RFC 9207)."),
+  error: parameter(128, "Why the provider refused (RFC 6749 §4.1.2.1)."),
 });
 
 export const Identity = ClosedObject({

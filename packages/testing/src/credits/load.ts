@@ -17,6 +17,7 @@ import {
   sweepSessions,
 } from "@realtime-avatar/db/statements/usage-sessions";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "../database.ts";
@@ -81,7 +82,7 @@ const move = async (
     requestId: "r",
     createdAt: origin.now,
   };
-  return moveCredits(db, entry, auditEvent("credits.granted", entry, origin));
+  return moveCredits(db, entry, auditEvent(OPERATOR_ACTIONS[entry.kind], entry, origin));
 };
 
 /** Uniform numbers below 1 from a seed (mulberry32). */

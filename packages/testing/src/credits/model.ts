@@ -12,10 +12,13 @@ export type ModelKey = {
   /** The ids of its ancestors. */
   lineage: readonly string[];
   cap: number | null;
+  /** Maximum number of open sessions. */
+  maxSessions: number | null;
   version: number;
   isRevoked: boolean;
   settled: number;
   reserved: number;
+  openSessions: number;
 };
 
 export type ModelSession = {
@@ -29,6 +32,13 @@ export type ModelSession = {
   used: number;
   price: number;
   isOverdue: boolean;
+  /** Whether a caller that is not the engine has released it. */
+  mustEnd: boolean;
+  /** What was reported when it ended. */
+  reported: number;
+  /** The keys that reported last and that ended it. */
+  reportedBy: string | null;
+  closedBy: string | null;
   refunded: number;
 };
 
@@ -47,27 +57,29 @@ export type ModelRequest = {
 };
 
 type Entry = { kind: EntryKind; environment: Environment; amount: number; sessionId: string | null };
+type WrittenEntry = Entry & Pick<ModelSession, "reportedBy" | "closedBy">;
 export type ModelOpened =
   | { kind: "written"; reserved: number }
   | { kind: "replayed"; reserved: number }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
+  | { kind: "concurrency_limit_reached"; limitedBy: "self" | "ancestor" | "tenant" }
   | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" };
 export type ModelOutcome = "written" | "session_closed" | "not_found" | "stale";
 export type ModelMoved = "written" | "repeated" | "reference_used" | "insufficient" | "too_large" | "not_found";
 
-const account = () => ({ granted: 0, forfeited: 0, settled: 0, reserved: 0 });
+const account = () => ({ granted: 0, forfeited: 0, settled: 0, reserved: 0, openSessions: 0, maxSessions: 1000 });
 const MOST = 2 ** 53 - 1;
 
 export class CreditModel {
   readonly accounts = { live: account(), test: account() };
   readonly keys = new Map<string, ModelKey>();
   readonly sessions = new Map<string, ModelSession>();
-  readonly entries: Entry[] = [];
+  readonly entries: WrittenEntry[] = [];
   readonly #claims = new Map<string, number>();
   readonly #references = new Map<string, string>();
 
-  addKey(key: Pick<ModelKey, "id" | "environment" | "lineage" | "cap" | "version">): void {
-    this.keys.set(key.id, { ...key, isRevoked: false, settled: 0, reserved: 0 });
+  addKey(key: Pick<ModelKey, "id" | "environment" | "lineage" | "cap" | "maxSessions" | "version">): void {
+    this.keys.set(key.id, { ...key, isRevoked: false, settled: 0, reserved: 0, openSessions: 0 });
   }
 
   key(id: string): ModelKey {
@@ -97,6 +109,10 @@ export class CreditModel {
       .map((id) => this.key(id))
       .filter(({ environment }) => environment === key.environment)
       .sort((a, b) => (a.id < b.id ? -1 : 1));
+    const reached = line.find(({ maxSessions, openSessions }) => maxSessions !== null && openSessions >= maxSessions);
+    if (reached) return { kind: "concurrency_limit_reached", limitedBy: reached === key ? "self" : "ancestor" };
+    const { openSessions, maxSessions } = this.accounts[key.environment];
+    if (openSessions >= maxSessions) return { kind: "concurrency_limit_reached", limitedBy: "tenant" };
     let seconds = maxSeconds;
     for (const { id, cap, settled, reserved } of line) {
       if (cap === null) continue;
@@ -108,9 +124,13 @@ export class CreditModel {
 
     const reserved = seconds * price;
     const { environment } = key;
-    const state = { status: "reserved", reserved, used: 0, price, isOverdue: false, refunded: 0 } as const;
+    const unused = { used: 0, reported: 0, refunded: 0, isOverdue: false, mustEnd: false } as const;
+    const state = { status: "reserved", reserved, price, ...unused, reportedBy: null, closedBy: null } as const;
     this.sessions.set(id, { id, environment, keyId: key.id, line, ...state });
-    for (const counters of [this.accounts[environment], ...line]) counters.reserved += reserved;
+    for (const counters of [this.accounts[environment], ...line]) {
+      counters.reserved += reserved;
+      counters.openSessions++;
+    }
     this.#add("hold", environment, reserved, id);
     if (claim !== null) this.#claims.set(`${key.id} ${claim}`, reserved);
     return { kind: "written", reserved };
@@ -123,6 +143,7 @@ export class CreditModel {
     if (!isOpen(session) || session.isOverdue) return "session_closed";
     session.status = "started";
     session.used = Math.min(session.reserved, Math.max(session.used, used));
+    session.reportedBy = caller.keyId;
     return "written";
   }
 
@@ -132,31 +153,29 @@ export class CreditModel {
     if (!session) return true;
     const { lineage } = this.key(session.keyId);
     return (
+      session.mustEnd ||
+      session.used === session.reserved ||
       [...lineage, session.keyId].some((key) => this.key(key).isRevoked) ||
       session.line.some(({ cap, settled, reserved }) => cap !== null && settled + reserved > cap)
     );
   }
 
-  /** `elapsedSeconds`: whole seconds since the first report. */
   release(
     id: string,
     { isEngine, used }: { isEngine: boolean; used: number | null },
     caller: ModelCaller,
-    elapsedSeconds: number,
   ): ModelOutcome {
     if (!this.isValid(caller)) return "stale";
     const session = this.sessions.get(id);
     if (session?.environment !== this.key(caller.keyId).environment) return "not_found";
     if (!isEngine && !session.line.some((key) => key.id === caller.keyId)) return "not_found";
     if (isOpen(session)) {
-      if (session.isOverdue) this.#close(session, session.used, "expire");
-      else if (isEngine) this.#close(session, used ?? session.used, "release");
-      else {
-        const isStarted = session.status === "started";
-        this.#close(session, isStarted ? Math.max(session.used, elapsedSeconds * session.price) : 0, "release");
-      }
+      if (session.isOverdue) this.#close(session, session.used, "expire", caller.keyId);
+      else if (isEngine) this.#close(session, Math.max(session.used, used ?? 0), "release", caller.keyId);
+      else if (session.status === "reserved") this.#close(session, 0, "release", caller.keyId);
+      else session.mustEnd = true;
     }
-    return isEngine && used !== null && Math.min(used, session.reserved) !== session.used
+    return isEngine && used !== null && Math.min(Math.max(session.reported, used), session.reserved) !== session.used
       ? "session_closed"
       : "written";
   }
@@ -169,7 +188,7 @@ export class CreditModel {
   /** Returns how many sessions it closes. */
   sweep(): number {
     const overdue = [...this.sessions.values()].filter((session) => isOpen(session) && session.isOverdue);
-    for (const session of overdue) this.#close(session, session.used, "expire");
+    for (const session of overdue) this.#close(session, session.used, "expire", "sweep");
     return overdue.length;
   }
 
@@ -197,20 +216,30 @@ export class CreditModel {
     return "written";
   }
 
-  #close(session: ModelSession, charge: number, rest: "release" | "expire"): void {
+  #close(session: ModelSession, charge: number, rest: "release" | "expire", closedBy: string): void {
     const charged = Math.min(session.reserved, charge);
     for (const counters of [this.accounts[session.environment], ...session.line]) {
       counters.reserved -= session.reserved;
       counters.settled += charged;
+      counters.openSessions--;
     }
     session.status = rest === "expire" && session.status === "reserved" ? "failed" : "released";
+    session.reported = session.used;
     session.used = charged;
-    this.#add("settle", session.environment, charged, session.id);
-    this.#add(rest, session.environment, session.reserved - charged, session.id);
+    session.closedBy = closedBy;
+    const by = { reportedBy: session.reportedBy, closedBy };
+    this.#add("settle", session.environment, charged, session.id, by);
+    this.#add(rest, session.environment, session.reserved - charged, session.id, by);
   }
 
-  #add(kind: EntryKind, environment: Environment, amount: number, sessionId: string | null): void {
-    this.entries.push({ kind, environment, amount, sessionId });
+  #add(
+    kind: EntryKind,
+    environment: Environment,
+    amount: number,
+    sessionId: string | null,
+    by: Pick<ModelSession, "reportedBy" | "closedBy"> = { reportedBy: null, closedBy: null },
+  ): void {
+    this.entries.push({ kind, environment, amount, sessionId, ...by });
   }
 }
 

@@ -25,8 +25,8 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   ],
   "the account before the meters": [
     [
-      "  v_used := rta.lock_meters(",
-      "  v_available := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_used := rta.lock_meters(",
+      "  v_meters := rta.lock_meters(",
+      "  v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);\n  v_meters := rta.lock_meters(",
     ],
   ],
   "the account before the meters when sessions end": [
@@ -50,37 +50,39 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
       "v_valid_until timestamptz[] := array_fill('infinity'::timestamptz, array[cardinality(p_caller_at)]);\n  v_counters",
     ],
     [
-      "  v_used := rta.lock_meters(v",
-      "  v_valid_until := rta.lock_callers(p_callers, p_caller_at, p_wait);\n  v_used := rta.lock_meters(v",
+      "  v_meters := rta.lock_meters(v",
+      "  v_valid_until := rta.lock_callers(p_callers, p_caller_at, p_wait);\n  v_meters := rta.lock_meters(v",
     ],
   ],
   "the balance before the lock on the meters": [
     [
-      "  v_used := rta.lock_meters(v",
-      "  v_available := array(select granted - forfeited - settled - reserved from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_used := rta.lock_meters(v",
+      "  v_meters := rta.lock_meters(v",
+      "  v_accounts := array(select row(coalesce(granted - forfeited - settled - reserved, 0), open_sessions, max_concurrent_sessions)::rta.locked_account from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
-    ["  v_available := rta.lock_accounts(v_counters", "  perform rta.lock_accounts(v_counters"],
+    ["  v_accounts := rta.lock_accounts(v_counters", "  perform rta.lock_accounts(v_counters"],
   ],
   "an absolute update of meters": [
     ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
     [
-      "  v_used := rta.lock_meters(v",
-      "  v_before := array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at);\n  v_used := rta.lock_meters(v",
+      "  v_meters := rta.lock_meters(v",
+      "  v_before := array(select coalesce(meter.reserved, 0) from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids) with ordinality wanted (tenant_id, id, at) left join public.api_key_meters meter on meter.tenant_id = wanted.tenant_id and meter.api_key_id = wanted.id order by at);\n  v_meters := rta.lock_meters(v",
     ],
+    ["set reserved = meter.reserved + held.amount, open", "set reserved = held.before + held.amount, open"],
     [
-      "set reserved = meter.reserved + held.amount\n  from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids, v_admitted.meters_held)\n    held (tenant_id, api_key_id, amount)",
-      "set reserved = held.before + held.amount\n  from unnest(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids, v_admitted.meters_held, v_before)\n    held (tenant_id, api_key_id, amount, before)",
+      "v_admitted.meters_held, v_admitted.meters_opened\n  ) held (tenant_id, api_key_id, amount, sessions)",
+      "v_admitted.meters_held, v_admitted.meters_opened, v_before\n  ) held (tenant_id, api_key_id, amount, sessions, before)",
     ],
   ],
   "an absolute update of the account": [
     ["  v_admitted record;\nbegin\n", "  v_admitted record;\n  v_before bigint[];\nbegin\n"],
     [
-      "  v_used := rta.lock_meters(v",
-      "  v_before := array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_used := rta.lock_meters(v",
+      "  v_meters := rta.lock_meters(v",
+      "  v_before := array(select coalesce(account.reserved, 0) from unnest(v_counters.account_tenant_ids, v_counters.account_environments) with ordinality wanted (tenant_id, environment, at) left join public.credit_accounts account using (tenant_id, environment) order by at);\n  v_meters := rta.lock_meters(v",
     ],
+    ["set reserved = account.reserved + held.amount, open", "set reserved = held.before + held.amount, open"],
     [
-      "set reserved = account.reserved + held.amount, version = account.version + 1, updated_at = now()\n  from unnest(v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held)\n    held (tenant_id, environment, amount)",
-      "set reserved = held.before + held.amount, version = account.version + 1, updated_at = now()\n  from unnest(v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held, v_before)\n    held (tenant_id, environment, amount, before)",
+      "v_admitted.accounts_held, v_admitted.accounts_opened\n  ) held (tenant_id, environment, amount, sessions)",
+      "v_admitted.accounts_held, v_admitted.accounts_opened, v_before\n  ) held (tenant_id, environment, amount, sessions, before)",
     ],
   ],
   "a sweep that ignores the lease": [
@@ -98,8 +100,43 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   "a report that may lower the figure": [["least(reserved, greatest(used, p_used))", "least(reserved, p_used)"]],
   "a report above the hold": [["least(reserved, greatest(used, p_used))", "greatest(used, p_used)"]],
   "a release above the hold": [
-    ["least(v_session.reserved, coalesce(p_used, v_session.used))", "coalesce(p_used, v_session.used)"],
+    [
+      "charged := least(v_session.reserved, greatest(v_session.used, p_used))",
+      "charged := greatest(v_session.used, p_used)",
+    ],
   ],
+  "a release below the report": [
+    [
+      "charged := least(v_session.reserved, greatest(v_session.used, p_used))",
+      "charged := least(v_session.reserved, coalesce(p_used, v_session.used))",
+    ],
+  ],
+  "a release without usage:write ends a started session": [
+    ["v_marks := not p_is_engine and", "v_marks := false and not p_is_engine and"],
+  ],
+  "a mark that ignores the lease": [["    and v_session.expires_at > clock_timestamp();", ";"]],
+  "a second mark raises the version": [["v_marks and not v_session.must_end then", "v_marks then"]],
+  "a session that may go on when its hold is used up": [
+    ["p_session.must_end or p_session.used = p_session.reserved or not", "p_session.must_end or not"],
+  ],
+  "a session that may go on after its release": [["return p_session.must_end or", "return"]],
+  "one more open session than a key may have": [
+    ["meters_opened[v_meter] >= p_counters.session_limits", "meters_opened[v_meter] > p_counters.session_limits"],
+  ],
+  "one more open session than a tenant may have": [
+    ["accounts_opened[v_account] >= p_accounts", "accounts_opened[v_account] > p_accounts"],
+  ],
+  "open sessions of the same batch do not count for a key": [
+    ["p_meters[v_meter].open_sessions + meters_opened[v_meter] >=", "p_meters[v_meter].open_sessions >="],
+  ],
+  "open sessions of the same batch do not count for a tenant": [
+    ["p_accounts[v_account].open_sessions + accounts_opened[v_account] >=", "p_accounts[v_account].open_sessions >="],
+  ],
+  "a session that ends stays counted": [
+    ["open_sessions = open_sessions - v_change.sessions, version = version", "version = version"],
+  ],
+  "a session that ends loses who closed it": [["closed_by = closing.closed_by,", "closed_by = null,"]],
+  "a report that does not say who made it": [["reported_by = p_caller.id,", "reported_by = null,"]],
   "a release that frees nothing": [
     [
       "set reserved = reserved - v_change.reserved, settled = settled + v_change.charged\n",

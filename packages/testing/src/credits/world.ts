@@ -6,6 +6,7 @@ import { type Caller, findCredential } from "@realtime-avatar/db/statements/call
 import { moveCredits } from "@realtime-avatar/db/statements/credits";
 import { releaseSession, reportUsage, sweepSessions } from "@realtime-avatar/db/statements/usage-sessions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "../database.ts";
@@ -28,6 +29,8 @@ export type NewKey = {
   parent: number | null;
   environment: Environment;
   cap: number | null;
+  /** Maximum number of open sessions; null without a limit. */
+  maxSessions?: number | null;
   /** False as if an older version of the service had created it. */
   isMetered: boolean;
 };
@@ -63,9 +66,10 @@ export class CreditWorld {
     return world;
   }
 
-  async #addKey({ parent, environment, cap, isMetered }: NewKey) {
+  async #addKey({ parent, environment, cap, maxSessions = null, isMetered }: NewKey) {
     const above = parent === null ? undefined : this.records[parent];
-    const request = { environment, scopes: ["*"] as ["*"], spendLimitCreditMicros: cap };
+    const limits = { spendLimitCreditMicros: cap, maxConcurrentSessions: maxSessions };
+    const request = { environment, scopes: ["*"] as ["*"], ...limits };
     const { record, secret } = await seedKey(this.db, this.tenantId, request, above);
     const found = await findCredential(this.db, secret.keyId);
     if (!found) throw new Error("no caller");
@@ -73,7 +77,7 @@ export class CreditWorld {
     this.records.push(record);
     this.#first.push(found.caller);
     this.#callers.push(found.caller);
-    this.model.addKey(Object.assign({}, record, { cap }));
+    this.model.addKey(Object.assign({}, record, { cap, maxSessions }));
   }
 
   async #addAvatar(environment: Environment, status: (typeof AVATARS)[number]) {
@@ -150,7 +154,7 @@ export class CreditWorld {
     if (outcome.kind !== "written") return { stored: outcome.kind, expected };
     const session = this.model.sessions.get(id);
     return {
-      stored: `${outcome.kind} ${outcome.mustEnd} ${outcome.session.used} ${outcome.session.status}`,
+      stored: `${outcome.kind} ${outcome.session.mustEnd} ${outcome.session.used} ${outcome.session.status}`,
       expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
     };
   }
@@ -159,23 +163,13 @@ export class CreditWorld {
     const caller = this.caller(key);
     const outcome = await releaseSession(this.db, id, { isEngine, used, reason: null }, caller, operatorOrigin());
     const stored = "session" in outcome ? outcome.session : null;
-    // The clock of the database decides how long the session has run.
-    const elapsed = stored?.startedAt && stored.endedAt ? stored.endedAt.getTime() - stored.startedAt.getTime() : 0;
-    const by = { keyId: caller.id, version: caller.version };
-    const expected = this.model.release(id, { isEngine, used }, by, Math.floor(elapsed / 1000));
+    const expected = this.model.release(id, { isEngine, used }, { keyId: caller.id, version: caller.version });
     if (!stored) return { stored: outcome.kind, expected };
     const session = this.model.sessions.get(id);
     return {
-      stored: `${outcome.kind} ${stored.used} ${stored.status}`,
-      expected: `${expected} ${session?.used} ${session?.status}`,
+      stored: `${outcome.kind} ${stored.used} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
+      expected: `${expected} ${session?.used} ${session?.status} ${session?.mustEnd} ${session?.closedBy}`,
     };
-  }
-
-  /** Lets the session have been started that much earlier. */
-  async age(id: SessionId, seconds: number): Promise<void> {
-    await this.db.client`
-      update usage_sessions set started_at = started_at - make_interval(secs => ${seconds})
-      where tenant_id = ${this.tenantId} and id = ${id}`;
   }
 
   /** Lets the lease of a session expire. */
@@ -197,8 +191,23 @@ export class CreditWorld {
     const origin = operatorOrigin();
     const id = newId("ent", origin.now, random);
     const entry = { tenantId: this.tenantId, id, kind, requestId: "r", createdAt: origin.now, ...movement };
-    const { kind: stored } = await moveCredits(this.db, entry, auditEvent("credits.granted", entry, origin));
+    const { kind: stored } = await moveCredits(this.db, entry, auditEvent(OPERATOR_ACTIONS[kind], entry, origin));
     return { stored, expected: this.model.move(kind, movement) };
+  }
+
+  /** Changes how many sessions a key, or with null the tenant in live, may have open. */
+  async setMaxSessions(at: number | null, maxSessions: number): Promise<void> {
+    if (at === null) {
+      await this.db.client`
+        update credit_accounts set max_concurrent_sessions = ${maxSessions}
+        where tenant_id = ${this.tenantId} and environment = 'live'`;
+      this.model.accounts.live.maxSessions = maxSessions;
+      return;
+    }
+    const { id } = this.records[at % this.records.length] as ApiKeyRecord;
+    await this.db.client`
+      update api_keys set max_concurrent_sessions = ${maxSessions} where tenant_id = ${this.tenantId} and id = ${id}`;
+    this.model.key(id).maxSessions = maxSessions;
   }
 
   /** Changes the cap of a key, as an ancestor would. */
@@ -206,7 +215,12 @@ export class CreditWorld {
     const record = this.records[at % this.records.length] as ApiKeyRecord;
     const key = this.model.key(record.id);
     if (key.isRevoked) return;
-    const target = { ...record, version: key.version, spendLimitCreditMicros: cap };
+    const target = {
+      ...record,
+      version: key.version,
+      spendLimitCreditMicros: cap,
+      maxConcurrentSessions: key.maxSessions,
+    };
     await this.#update(target, { ...target });
     key.cap = cap;
     key.version++;
@@ -236,14 +250,17 @@ export class CreditWorld {
   async counters(): Promise<Both<unknown>> {
     const { client } = this.db;
     const accounts = await client`
-      select environment, granted::float8, forfeited::float8, settled::float8, reserved::float8 from credit_accounts
+      select environment, granted::float8, forfeited::float8, settled::float8, reserved::float8,
+        open_sessions::float8 as "openSessions", max_concurrent_sessions::float8 as "maxSessions"
+      from credit_accounts
       where tenant_id = ${this.tenantId} order by environment`;
     const meters = await client`
-      select id, coalesce(settled, 0)::float8 as settled, coalesce(reserved, 0)::float8 as reserved
+      select id, coalesce(settled, 0)::float8 as settled, coalesce(reserved, 0)::float8 as reserved,
+        coalesce(open_sessions, 0)::float8 as "openSessions"
       from api_keys left join api_key_meters on api_key_id = id and api_key_meters.tenant_id = api_keys.tenant_id
       where api_keys.tenant_id = ${this.tenantId} order by id`;
     const entries = await client<{ line: string }[]>`
-      select concat_ws(' ', kind, environment, amount, session_id) as line from credit_entries where tenant_id = ${this.tenantId}`;
+      select concat_ws(' ', kind, environment, amount, session_id, reported_by, closed_by) as line from credit_entries where tenant_id = ${this.tenantId}`;
     const { accounts: of, keys, entries: expected } = this.model;
     const byId = (one: { id: string }, other: { id: string }) => (one.id < other.id ? -1 : 1);
     return {
@@ -253,10 +270,12 @@ export class CreditWorld {
           { environment: "live", ...of.live },
           { environment: "test", ...of.test },
         ],
-        [...keys.values()].sort(byId).map(({ id, settled, reserved }) => ({ id, settled, reserved })),
+        [...keys.values()]
+          .sort(byId)
+          .map(({ id, settled, reserved, openSessions }) => ({ id, settled, reserved, openSessions })),
         expected
-          .map(({ kind, environment, amount, sessionId }) =>
-            [kind, environment, amount, ...(sessionId ? [sessionId] : [])].join(" "),
+          .map(({ kind, environment, amount, sessionId, reportedBy, closedBy }) =>
+            [kind, environment, amount, sessionId, reportedBy, closedBy].filter((part) => part !== null).join(" "),
           )
           .sort(),
       ],

@@ -1,6 +1,7 @@
 /** Reads a body of many megabytes piece by piece: never faster than its pieces are processed, and not without end. */
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { RequestContext } from "../request-context.ts";
+import { createPlaces, type Place } from "./places.ts";
 import { release } from "./release.ts";
 
 /**
@@ -9,6 +10,13 @@ import { release } from "./release.ts";
  */
 export const STALL_MS = 30_000;
 export const PROGRESS_BYTES = 64 * 1024;
+
+/** A place of a body that shares none with others. */
+const placeOfItsOwn = (): Place => {
+  const taken = createPlaces(Number.POSITIVE_INFINITY).take([]);
+  if (taken.kind !== "taken") throw new Error("a place without a limit was refused");
+  return taken.place;
+};
 
 /**
  * Up to this declared length, a refused body is discarded as it arrives. A connection that is closed while the client still
@@ -31,13 +39,15 @@ const noBody = (): ReadableStream<Uint8Array> => new ReadableStream({ start: (co
 
 /**
  * Starts to read the body of a request. `maxBytes` bounds the whole body; a larger one throws `tooLarge()`, at once when
- * its declared length says so. `stallMs`: see `STALL_MS`.
+ * its declared length says so. `stallMs`: see `STALL_MS`. `place`: the place that the upload holds, which it loses when the
+ * body stalls.
  */
 export const openBody = (
   request: Request,
   context: RequestContext,
-  { maxBytes, tooLarge, stallMs = STALL_MS }: { maxBytes: number; tooLarge: () => Problem; stallMs?: number },
+  options: { maxBytes: number; tooLarge: () => Problem; stallMs?: number; place?: Place },
 ): BodyReader => {
+  const { maxBytes, tooLarge, stallMs = STALL_MS, place = placeOfItsOwn() } = options;
   const declared = request.headers.get("content-length");
   // Bun discards what is left of the body, which has a bounded length.
   if (declared !== null && Number(declared) <= MAX_DISCARDED_BYTES) context.onBodyRead?.();
@@ -49,10 +59,10 @@ export const openBody = (
   let isStalled = false;
   let isClosed = false;
   const cancel = (): void => void reader.cancel().catch(() => {});
-  const timer = setTimeout(() => {
+  const watch = place.watch(stallMs, () => {
     isStalled = true;
     cancel();
-  }, stallMs);
+  });
   return {
     read: async () => {
       // After a disconnection the read rejects, or ends early.
@@ -69,14 +79,14 @@ export const openBody = (
       recent += value.byteLength;
       if (recent >= PROGRESS_BYTES) {
         recent = 0;
-        timer.refresh();
+        watch.progress();
       }
       return value;
     },
     close: () => {
       if (isClosed) return;
       isClosed = true;
-      clearTimeout(timer);
+      watch.stop();
       cancel();
       context.deadline += performance.now() - startedAt;
     },

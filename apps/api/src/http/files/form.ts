@@ -1,7 +1,7 @@
 /** Forms with a file (`multipart/form-data`, RFC 7578), read as they arrive. */
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { type FieldError, Problem, validationFailed } from "@realtime-avatar/domain/problem";
+import { type FieldError, type FieldErrorCode, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { shownName } from "@realtime-avatar/domain/schema";
 import busboy from "busboy";
 import type { BodyReader } from "./body-reader.ts";
@@ -21,7 +21,7 @@ export const checkFormType = ({ headers }: Request): void => {
   throw new Problem("unsupported_media_type", "Send `Content-Type: multipart/form-data`, and no Content-Encoding.");
 };
 
-/** A file of a form. `filename` has no folders; undefined when the client named none. */
+/** A file of a form. `filename` is as the client named it; undefined when it named none. */
 export type FormFile = { name: string; filename: string | undefined; bytes: AsyncIterable<Uint8Array> };
 
 /** What a form may have. */
@@ -42,7 +42,7 @@ export type FormHandlers = {
 const malformed = (detail: string): Problem => new Problem("malformed_request", detail);
 
 /** The error of a field of the form. The pointer is that of a JSON body with the same fields. */
-export const fieldError = (name: string, code: string, detail: string): FieldError => ({
+export const fieldError = (name: string, code: FieldErrorCode, detail: string): FieldError => ({
   pointer: `#/${encodeURIComponent(shownName(name).replaceAll("~", "~0").replaceAll("/", "~1"))}`,
   code,
   detail,
@@ -63,6 +63,13 @@ const createNameCheck = ({ file, fields }: FormParts) => {
   };
 };
 
+/**
+ * The name of a file as the client knows it. Browsers encode three characters and nothing else (WHATWG HTML, multipart/form-data
+ * encoding); older clients escape the quote with a backslash. `patches/` keeps other backslashes of the header.
+ */
+const decodeFilename = (filename: string | undefined): string | undefined =>
+  filename?.replaceAll("%22", '"').replaceAll('\\"', '"').replaceAll("%0D", "\r").replaceAll("%0A", "\n") || undefined;
+
 const createParser = (contentType: string, parts: FormParts): busboy.Busboy => {
   const fieldSize = Math.max(...Object.values(parts.fields)) + 1;
   try {
@@ -71,6 +78,7 @@ const createParser = (contentType: string, parts: FormParts): busboy.Busboy => {
       highWaterMark: BUFFER_BYTES,
       fileHwm: BUFFER_BYTES,
       defParamCharset: "utf8",
+      preservePath: true,
       limits: { parts: MAX_PARTS, fieldSize },
     });
   } catch {
@@ -116,7 +124,7 @@ const connect = (
     stream.on("error", () => {});
     attempt(() => {
       const name = checkName(rawName, true);
-      running.push(handlers.file({ name, filename: filename || undefined, bytes: bytesOf(stream) }).catch(fail));
+      running.push(handlers.file({ name, filename: decodeFilename(filename), bytes: bytesOf(stream) }).catch(fail));
     });
   });
   parser.on("field", (rawName: string | undefined, value: string, { valueTruncated }) =>

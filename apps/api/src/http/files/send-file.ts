@@ -1,5 +1,6 @@
 /** Sends files as streams: one piece of each is in memory, however slowly its client reads. */
 import { Problem } from "@realtime-avatar/domain/problem";
+import { createPlaces, type Place } from "./places.ts";
 import { release } from "./release.ts";
 
 export type FileSenderOptions = {
@@ -7,56 +8,60 @@ export type FileSenderOptions = {
   maxOpen?: number;
   /** Milliseconds after which a connection that accepts nothing is closed. */
   stalledMs?: number;
+  /** The same while half of `maxOpen` are being sent and others ask for files. */
+  scarceStalledMs?: number;
 };
+
+/** A request for a file: the network of its client, and what identifies the file. */
+export type FileRequest = { client: string; file: string };
 
 export type FileSender = {
   /**
-   * Opens a file and returns a stream for its response; null when there is no file. Throws the problem `unavailable` when
-   * too many files are being sent.
+   * Opens a file and returns a stream for its response; null when there is no file. Throws the problem `rate_limited` when
+   * too many files are being sent to the client, and `unavailable` when too many are in all, or of this file.
    */
   open(
+    request: FileRequest,
     openFile: () => Promise<{ stream: ReadableStream<Uint8Array> } | null>,
   ): Promise<ReadableStream<Uint8Array> | null>;
   /** How many files are being sent. */
   count(): number;
 };
 
-/** Waits for `piece`. Throws when it takes longer than `stalledMs`. */
-const within = async (piece: Promise<unknown>, stalledMs: number): Promise<void> => {
-  const { promise: stalled, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error("the client reads nothing")), stalledMs);
-  try {
-    await Promise.race([piece, stalled]);
-  } finally {
-    clearTimeout(timer);
-  }
-};
-
 /**
- * A stream that sends each piece after the connection has accepted the previous one. `done` is called once, however the
- * stream ends, and also when it is not begun in time. An error resets the connection, so that the client does not take a
- * part for the whole.
+ * A stream that sends each piece after the connection has accepted the previous one. It gives its place up however it ends, and
+ * also when it is not begun in time. An error resets the connection, so that the client does not take a part for the whole.
  */
-const pacedStream = (source: ReadableStream<Uint8Array>, stalledMs: number, done: () => void) => {
+const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs: number) => {
   const reader = source.getReader();
+  const stalled = Promise.withResolvers<never>();
+  // Nobody may be waiting for it.
+  stalled.promise.catch(() => {});
   let isDone = false;
   const end = (): void => {
-    clearTimeout(unread);
     if (isDone) return;
     isDone = true;
+    watch.stop();
+    place.free();
     reader.cancel().catch(() => {});
-    done();
   };
-  const unread = setTimeout(end, stalledMs).unref();
+  const watch = place.watch(stalledMs, () => {
+    end();
+    stalled.reject(new Error("the client reads nothing"));
+  });
   const paced: Bun.DirectUnderlyingSource = {
     // Bun's own type of stream: it reports when the connection accepts no more.
     type: "direct",
     async pull(controller) {
-      clearTimeout(unread);
+      watch.stop();
       try {
         for (let { value } = await reader.read(); value !== undefined && !isDone; { value } = await reader.read()) {
           const result: unknown = controller.write(value);
-          if (result instanceof Promise) await within(result, stalledMs);
+          if (result instanceof Promise) {
+            watch.progress();
+            await Promise.race([result, stalled.promise]);
+            watch.stop();
+          }
           // It was sent, or copied into the buffer of the connection.
           release(value);
         }
@@ -70,25 +75,32 @@ const pacedStream = (source: ReadableStream<Uint8Array>, stalledMs: number, done
   return new ReadableStream<Uint8Array>(paced);
 };
 
-/** Counts the files that one process is sending. */
-export const createFileSender = ({ maxOpen = 256, stalledMs = 30_000 }: FileSenderOptions = {}): FileSender => {
-  let open = 0;
+const RETRY = { retryable: true, retryAfterSeconds: 5 };
+
+/** Counts the files that one process is sending. A client gets a quarter of the places at most, and a file half of them. */
+export const createFileSender = (options: FileSenderOptions = {}): FileSender => {
+  const { maxOpen = 256, stalledMs = 30_000, scarceStalledMs } = options;
+  const places = createPlaces(maxOpen, scarceStalledMs);
   return {
-    count: () => open,
-    open: async (openFile) => {
-      if (open >= maxOpen) {
-        throw new Problem("unavailable", "Too many files are being sent. Try again shortly.", { retryable: true });
+    count: places.count,
+    open: async ({ client, file }, openFile) => {
+      const ofClient = { name: `client ${client}`, share: maxOpen / 4 };
+      const taken = places.take([ofClient, { name: `file ${file}`, share: maxOpen / 2 }]);
+      if (taken.kind === "used_up" && taken.holder === ofClient) {
+        throw new Problem("rate_limited", "Too many files are being sent to this client. Read them first.", RETRY);
       }
-      open++;
-      const close = (): void => void open--;
+      if (taken.kind !== "taken") {
+        throw new Problem("unavailable", "Too many files are being sent. Try again shortly.", RETRY);
+      }
+      const { place } = taken;
       try {
-        const file = await openFile();
-        if (file !== null) return pacedStream(file.stream, stalledMs, close);
+        const opened = await openFile();
+        if (opened !== null) return pacedStream(opened.stream, place, stalledMs);
       } catch (error) {
-        close();
+        place.free();
         throw error;
       }
-      close();
+      place.free();
       return null;
     },
   };

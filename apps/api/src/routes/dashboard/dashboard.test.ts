@@ -21,6 +21,11 @@ afterAll(() => api.close());
 const raw = (path: string, headers: Record<string, string> = {}, method = "GET") =>
   fetch(api.url + path, { method, headers, decompress: false, redirect: "manual" });
 
+test.each(["/dashboard", "/docs"])("%s with a slash at the end: 308 to the page", async (path) => {
+  const { status, headers } = await raw(`${path}/`);
+  expect([status, headers.get("location"), headers.get("x-content-type-options")]).toEqual([308, path, "nosniff"]);
+});
+
 test("every page is the same HTML, and is not cached", async () => {
   for (const path of PAGE_PATHS) {
     const { status, headers, text } = await api.call("GET", `/dashboard${path}`);

@@ -6,7 +6,7 @@
 import { notFound } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
-import { asPage } from "../../http/html-page.ts";
+import { asPage, redirect } from "../../http/html-page.ts";
 import type { ResponseHead } from "../../http/response.ts";
 import { type DashboardFile, openDashboard } from "./files.ts";
 
@@ -78,17 +78,16 @@ export const dashboardRoutes = ({
     isReported = true;
     throw notFound();
   };
-  const routes = new Elysia({ name: "dashboard", prefix: "/dashboard" }).get(
-    "/assets/:name",
-    async ({ params, request, set }) => {
-      const { files } = await openFiles();
-      const file = files.get(params.name);
-      if (!file) throw notFound();
-      return sendFile(file, request, set);
-    },
-  );
+  const routes = new Elysia({ name: "dashboard" }).get("/dashboard/assets/:name", async ({ params, request, set }) => {
+    const { files } = await openFiles();
+    const file = files.get(params.name);
+    if (!file) throw notFound();
+    return sendFile(file, request, set);
+  });
+  // Elysia drops the slash at the end of a path after a prefix.
+  routes.get("/dashboard/", ({ set }) => redirect("/dashboard", set));
   for (const path of PAGE_PATHS) {
-    routes.get(path, async ({ set }) => {
+    routes.get(`/dashboard${path}`, async ({ set }) => {
       const { page } = await openFiles();
       const headers = set.headers as Record<string, string>;
       headers["permissions-policy"] = PERMISSIONS;

@@ -1,5 +1,6 @@
 /** Sign-in by OpenID Connect against a real provider: from the page to the provider and back. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { OidcCallback } from "@realtime-avatar/domain/people/schemas";
 import { createOidcBrowser, type OidcServer, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
 import { type Answer, PUBLIC_URL, type TestApi } from "../../../test/support/api.ts";
 import {
@@ -151,4 +152,12 @@ test("no code, token, state or secret gets into the log", async () => {
   ]) {
     expect(log).not.toContain(secret);
   }
+});
+
+test("a callback with every parameter at its greatest length, percent-encoded: a page, and no 431", async () => {
+  const begun = await beginSignIn(api);
+  const query = Object.entries(OidcCallback.properties).map(([name, { maxLength }]) => {
+    return `${name}=${encodeURIComponent((name === "state" ? "x" : "%").repeat(Number(maxLength)))}`;
+  });
+  expect(failureOf(await comeBack(api, query.join("&"), begun.cookie))).toBe("expired");
 });

@@ -70,17 +70,24 @@ describe("the status of a key", () => {
   });
 });
 
-test("the inherited limits are the tightest of all ancestors; a spend limit counts within its environment", async () => {
+test("the inherited limits are the tightest of all ancestors; a spend cap and a limit of open sessions count within their environment", async () => {
   const limits = async (record: ApiKeyRecord) => (await findApiKey(db, tenantId, record.id))?.inheritedLimits;
   const { parent, child, grandchild } = await seedLine();
   const { record: ofTest } = await seedKey(db, tenantId, { environment: "test" }, grandchild);
-  expect(await limits(grandchild)).toEqual({ spendLimitCreditMicros: null, expiresAt: null });
+  expect(await limits(grandchild)).toEqual({
+    spendLimitCreditMicros: null,
+    maxConcurrentSessions: null,
+    expiresAt: null,
+  });
   await db.client`
-    update api_keys set spend_limit_credit_micros = 5, expires_at = '2099-01-02' where id = ${parent.id}`;
+    update api_keys set spend_limit_credit_micros = 5, max_concurrent_sessions = 7, expires_at = '2099-01-02' where id = ${parent.id}`;
   await db.client`
-    update api_keys set spend_limit_credit_micros = 9007199254740991, expires_at = '2099-01-01' where id = ${child.id}`;
+    update api_keys set spend_limit_credit_micros = 9007199254740991, max_concurrent_sessions = 3, expires_at = '2099-01-01' where id = ${child.id}`;
   const expiresAt = new Date("2099-01-01");
-  expect(await limits(child)).toEqual({ spendLimitCreditMicros: 5, expiresAt: new Date("2099-01-02") });
-  expect(await limits(grandchild)).toEqual({ spendLimitCreditMicros: 5, expiresAt });
-  expect(await limits(ofTest)).toEqual({ spendLimitCreditMicros: null, expiresAt });
+  expect(await limits(child)).toEqual({
+    ...{ spendLimitCreditMicros: 5, maxConcurrentSessions: 7 },
+    expiresAt: new Date("2099-01-02"),
+  });
+  expect(await limits(grandchild)).toEqual({ spendLimitCreditMicros: 5, maxConcurrentSessions: 3, expiresAt });
+  expect(await limits(ofTest)).toEqual({ spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt });
 });

@@ -18,12 +18,14 @@ end`;
 /** A record as `RECORD` selects it. The driver gives a bigint as text. */
 export type RecordRow = Omit<
   ApiKeyRecord,
-  "spendLimitCreditMicros" | "inheritedLimits" | "spentCreditMicros" | "reservedCreditMicros"
+  "spendLimitCreditMicros" | "maxConcurrentSessions" | "inheritedLimits" | "spentCreditMicros" | "reservedCreditMicros"
 > & {
   spendLimitCreditMicros: string | null;
+  maxConcurrentSessions: string | null;
   spentCreditMicros: string;
   reservedCreditMicros: string;
   inheritedSpendLimitCreditMicros: string | null;
+  inheritedMaxConcurrentSessions: string | null;
   inheritedExpiresAt: Date | null;
 };
 
@@ -38,6 +40,8 @@ export const RECORD: SQL = sql`
   ${apiKeys.scopes} as "scopes",
   ${apiKeys.spendLimitCreditMicros} as "spendLimitCreditMicros",
   ancestry.spend_limit_credit_micros as "inheritedSpendLimitCreditMicros",
+  ${apiKeys.maxConcurrentSessions} as "maxConcurrentSessions",
+  ancestry.max_concurrent_sessions as "inheritedMaxConcurrentSessions",
   ${apiKeys.expiresAt} as "expiresAt",
   ancestry.expires_at as "inheritedExpiresAt",
   ${apiKeys.lineage} as "lineage",
@@ -51,15 +55,17 @@ export const RECORD: SQL = sql`
   ${apiKeys.createdAt} as "createdAt"`;
 
 /**
- * What a row of `api_keys` needs to become a record: the state of its ancestors, and their tightest limits. A spend cap
- * counts for keys of its own environment. For \`offset 0\` see \`find_credential\`.
+ * What a row of `api_keys` needs to become a record: the state of its ancestors, and their tightest limits. Except for
+ * the expiry, a limit counts for keys of its own environment. For \`offset 0\` see \`find_credential\`.
  */
 export const LINEAGE: SQL = sql`
   cross join lateral (
     select count(*) as length, bool_or(${ancestors.revokedAt} is not null) as revoked,
       bool_or(${ancestors.expiresAt} <= now()) as expired, min(${ancestors.expiresAt}) as expires_at,
       min(${ancestors.spendLimitCreditMicros}) filter (where ${ancestors.environment} = ${apiKeys.environment})
-        as spend_limit_credit_micros
+        as spend_limit_credit_micros,
+      min(${ancestors.maxConcurrentSessions}) filter (where ${ancestors.environment} = ${apiKeys.environment})
+        as max_concurrent_sessions
     from unnest(${apiKeys.lineage}) ancestor (id)
     cross join lateral (
       select * from ${apiKeys} ancestors
@@ -88,10 +94,12 @@ export const toRecord = (row: RecordRow): ApiKeyRecord => ({
   status: row.status,
   scopes: row.scopes,
   spendLimitCreditMicros: numberOf(row.spendLimitCreditMicros),
+  maxConcurrentSessions: numberOf(row.maxConcurrentSessions),
   expiresAt: row.expiresAt,
   lineage: row.lineage,
   inheritedLimits: {
     spendLimitCreditMicros: numberOf(row.inheritedSpendLimitCreditMicros),
+    maxConcurrentSessions: numberOf(row.inheritedMaxConcurrentSessions),
     expiresAt: row.inheritedExpiresAt,
   },
   version: row.version,

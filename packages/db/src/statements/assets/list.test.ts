@@ -1,6 +1,7 @@
 /** The list of assets: its JSON is what the API shows of each record, for any content, and its pages end. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type AssetRecord, presentAsset } from "@realtime-avatar/domain/assets/asset";
+import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_KINDS } from "@realtime-avatar/domain/assets/limits";
 import { AssetPage } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
@@ -56,7 +57,7 @@ test("the JSON of assets equals that of their records, for any content, status a
       publicType: status === "ready" ? "image/webp" : null,
       remoteUrl: at % 3 === 0 ? pick(TEXTS, at) : null,
       reservedBytes: 1,
-      error: status === "failed" ? { code: pick(TEXTS, at), detail: pick(TEXTS, at + 1) } : null,
+      error: status === "failed" ? { code: pick(TEXTS, at) as AssetErrorCode, detail: pick(TEXTS, at + 1) } : null,
       originalFilename: at % 4 === 0 ? null : pick(TEXTS, at),
       metadata: pick(OBJECTS, at),
       createdAt: now,

@@ -1,11 +1,12 @@
 /** Assets as rows: the form in which they go to the database and come from it. */
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 
 /** A row of an asset. The driver gives a bigint as text. */
 export type AssetRow = Omit<AssetRecord, "sizeBytes" | "reservedBytes" | "error"> & {
   sizeBytes: string | null;
   reservedBytes: string;
-  errorCode: string | null;
+  errorCode: AssetErrorCode | null;
   errorDetail: string | null;
 };
 

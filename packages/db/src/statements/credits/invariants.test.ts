@@ -111,6 +111,39 @@ describe("drift", () => {
     ]);
   });
 
+  test("of a count of open sessions is found, and of a session that is not counted as it is", async () => {
+    const one = (table: string, where: string) =>
+      `update ${table} set open_sessions = open_sessions + 1 where ${where}`;
+    const account = `tenant_id = '${tenantId}' and environment = 'live'`;
+    expect(await findingsAfter(one("credit_accounts", account))).toEqual(["account_sessions live openSessions 1 2"]);
+    expect(await findingsAfter(one("api_key_meters", `api_key_id = '${childId}'`))).toEqual([
+      `meter_sessions ${childId} openSessions 0 1`,
+    ]);
+    const counted = `alter table usage_sessions disable trigger usage_sessions_count;
+      update usage_sessions set is_counted = true where id = '${charged}'`;
+    expect(await findingsAfter(counted)).toEqual([`session_count ${charged} openSessions 0 1`]);
+  });
+
+  test("of who ended a session is found: another than in its entries, or no key of the tenant", async () => {
+    const closed = await findingsAfter(`update usage_sessions set closed_by = '${rootId}' where id = '${charged}'`);
+    expect(closed).toEqual(Array(2).fill(`session_closer ${charged} closedBy ${rootId} ${childId}`));
+    const reported = await findingsAfter(
+      `update credit_entries set reported_by = null where session_id = '${charged}'`,
+    );
+    expect(reported).toEqual(Array(2).fill(`session_closer ${charged} reportedBy ${rootId} `));
+    const stranger = await findingsAfter(`update usage_sessions set reported_by = 'key_x' where id = '${open}'`);
+    expect(stranger).toEqual([`session_closer ${open} reportedBy a key of the tenant key_x`]);
+  });
+
+  test.each(["grant", "void", "adjust"])("of a %s without its audit event is found", async (kind) => {
+    const findings = await findingsAfter(`alter table audit_events disable trigger user;
+      delete from audit_events where tenant_id = '${tenantId}' and target_id in (
+        select id from credit_entries where tenant_id = '${tenantId}' and kind = '${kind}'
+      )`);
+    expect(findings).toHaveLength(1);
+    expect(findings[0]).toMatch(new RegExp(`^entry_audit ent_[a-z0-9]+ ${kind} an audit event none$`));
+  });
+
   test("of a session that was settled twice, or never, is found", async () => {
     const copy = (kind: string, id: string) => `insert into credit_entries
       select tenant_id, 'ent_01h455vb4pex5vsknk084sn02q', environment, kind, amount, session_id, api_key_id, null, request_id, created_at

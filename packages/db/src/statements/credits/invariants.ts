@@ -5,24 +5,28 @@
  * Not here: a key is within its cap at each admission (caps change, so the tables do not tell), and one session for one
  * Idempotency-Key (a primary key).
  */
-import { CREDIT_MOVES, ENTRY_KINDS } from "@realtime-avatar/domain/credits/entry";
+import { CREDIT_MOVES, ENTRY_KINDS, OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
 import type { Db } from "../../connection/pool.ts";
 import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "../../credits-schema.ts";
-import { apiKeys, tenants } from "../../schema.ts";
+import { apiKeys, auditEvents, tenants } from "../../schema.ts";
 import { statement } from "../query/statement.ts";
 
 /**
  * What does not agree. `invariant`:
  * - `account_replay`: a counter of the account, and the replay of its entries
  * - `account_available`: granted less forfeited, settled and reserved is not below 0
- * - `account_sessions`: what the account holds, and its open sessions
+ * - `account_sessions`: what the account holds, and its open sessions; and how many of them are counted
  * - `meter_replay`: a counter of a key, and the replay of the entries of its subtree
- * - `meter_sessions`: what a key holds, and the open sessions of its subtree
+ * - `meter_sessions`: what a key holds, and the open sessions of its subtree; and how many of them are counted
  * - `session_entries`: a session has one hold; when it is closed, one settle and one release or expire, which add up to the
  *   hold; when it is open, none. It uses and refunds no more than it holds and used
  * - `session_lineage`: the keys that the session is charged to
+ * - `session_count`: a session that has ended is not counted as open
+ * - `session_closer`: who reported and who closed a session are the same in the session and in its entries, and are keys of the
+ *   tenant or the sweep
+ * - `entry_audit`: a grant, a void or a refund has its audit event. The first grant of a tenant has none
  */
 export type CreditDrift = {
   invariant: string;
@@ -49,6 +53,9 @@ const balanceOf = (place: Place): SQL =>
   sql`${sumOf(({ to }) => to === place)} - ${sumOf(({ from }) => from === place)}`;
 
 const TENANT = sql.placeholder("tenantId");
+const ACTIONS = Object.entries(OPERATOR_ACTIONS);
+const OPERATOR_KINDS = sql.raw(ACTIONS.map(([kind]) => `'${kind}'`).join(", "));
+const ACTION_OF_KIND = sql.raw(ACTIONS.map(([kind, action]) => `when '${kind}' then '${action}'`).join(" "));
 
 /**
  * One statement, so that it sees one moment: between two statements, a session could be opened. Entries are read twice (by
@@ -58,13 +65,13 @@ const select = statement<CreditDrift>(
   "find_credit_drift",
   sql`
     with accounts as (
-      select environment, granted, forfeited, settled, reserved, granted - forfeited - settled - reserved as available
+      select environment, granted, forfeited, settled, reserved, open_sessions, granted - forfeited - settled - reserved as available
       from ${creditAccounts} where tenant_id = ${TENANT}
     ), movements as materialized (
       select environment, api_key_id, kind, sum(amount) as amount
       from ${creditEntries} where tenant_id = ${TENANT} group by 1, 2, 3
     ), holds as materialized (
-      select environment, api_key_id, sum(reserved) as reserved
+      select environment, api_key_id, sum(reserved) as reserved, count(*) filter (where is_counted) as counted
       from ${usageSessions} where tenant_id = ${TENANT} and ended_at is null group by 1, 2
     ), charged_keys as materialized (
       select own.id as api_key_id, charged.id as charged_id, charged.environment
@@ -81,17 +88,17 @@ const select = statement<CreditDrift>(
         ${balanceOf("spent")} as settled, ${balanceOf("held")} as reserved
       from movements group by 1
     ), held_accounts as (
-      select environment, sum(reserved) as reserved from holds group by 1
+      select environment, sum(reserved) as reserved, sum(counted) as counted from holds group by 1
     ), meters as (
-      select api_key_id, settled, reserved from ${apiKeyMeters} where tenant_id = ${TENANT}
+      select api_key_id, settled, reserved, open_sessions from ${apiKeyMeters} where tenant_id = ${TENANT}
     ), replayed_meters as (
       select charged_id as api_key_id, ${balanceOf("spent")} as settled, ${balanceOf("held")} as reserved
       from movements join charged_keys using (api_key_id, environment) group by 1
     ), held_meters as (
-      select charged_id as api_key_id, sum(reserved) as reserved
+      select charged_id as api_key_id, sum(reserved) as reserved, sum(counted) as counted
       from holds join charged_keys using (api_key_id, environment) group by 1
     ), sessions as (
-      select id as session_id, environment, api_key_id, lineage, reserved, used,
+      select id as session_id, environment, api_key_id, lineage, reserved, used, is_counted, reported_by, closed_by,
         case when ended_at is null then 0 else 1 end as closed
       from ${usageSessions} where tenant_id = ${TENANT}
     ), session_entries as (
@@ -116,10 +123,13 @@ const select = statement<CreditDrift>(
       select 'account_available', environment, environment, 'available', '0', available::text
       from accounts where available < 0
       union all
-      select 'account_sessions', environment, environment, 'reserved', coalesce(held.reserved, 0)::text,
-        coalesce(account.reserved, 0)::text
+      select 'account_sessions', environment, environment, counter.name, expected::text, actual::text
       from accounts account full join held_accounts held using (environment)
-      where coalesce(held.reserved, 0) <> coalesce(account.reserved, 0)
+      cross join lateral (values
+        ('reserved', coalesce(held.reserved, 0), coalesce(account.reserved, 0)),
+        ('openSessions', coalesce(held.counted, 0), coalesce(account.open_sessions, 0))
+      ) counter (name, expected, actual)
+      where expected <> actual
       union all
       select 'meter_replay', null, api_key_id, counter.name, expected::text, actual::text
       from meters meter full join replayed_meters replayed using (api_key_id)
@@ -129,10 +139,13 @@ const select = statement<CreditDrift>(
       ) counter (name, expected, actual)
       where expected <> actual
       union all
-      select 'meter_sessions', null, api_key_id, 'reserved', coalesce(held.reserved, 0)::text,
-        coalesce(meter.reserved, 0)::text
+      select 'meter_sessions', null, api_key_id, counter.name, expected::text, actual::text
       from meters meter full join held_meters held using (api_key_id)
-      where coalesce(held.reserved, 0) <> coalesce(meter.reserved, 0)
+      cross join lateral (values
+        ('reserved', coalesce(held.reserved, 0), coalesce(meter.reserved, 0)),
+        ('openSessions', coalesce(held.counted, 0), coalesce(meter.open_sessions, 0))
+      ) counter (name, expected, actual)
+      where expected <> actual
       union all
       select 'session_entries', session.environment, session_id, counter.name, expected::text, actual::text
       from sessions session full join session_entries entry using (session_id)
@@ -152,6 +165,35 @@ const select = statement<CreditDrift>(
         array_to_string(session.lineage, ',')
       from sessions session left join lineages expected using (api_key_id)
       where session.lineage is distinct from expected.lineage
+      union all
+      select 'session_count', environment, session_id, 'openSessions', '0', '1'
+      from sessions where closed = 1 and is_counted
+      union all
+      select 'session_closer', session.environment, session.session_id, closer.name, expected, actual
+      from sessions session
+      join ${creditEntries} entry on entry.tenant_id = ${TENANT} and entry.session_id = session.session_id
+        and entry.kind in ('settle', 'release', 'expire')
+      cross join lateral (values
+        ('closedBy', session.closed_by, entry.closed_by), ('reportedBy', session.reported_by, entry.reported_by)
+      ) closer (name, expected, actual)
+      -- The version before these columns closes sessions during an upgrade, and leaves both empty.
+      where coalesce(session.closed_by, entry.closed_by) is not null and expected is distinct from actual
+      union all
+      select 'session_closer', environment, session_id, closer.name, 'a key of the tenant', closer.id
+      from sessions cross join lateral (values ('closedBy', closed_by), ('reportedBy', reported_by)) closer (name, id)
+      where closer.id <> 'sweep' and not exists (
+        select from ${apiKeys} key where key.tenant_id = ${TENANT} and key.id = closer.id
+      )
+      union all
+      select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
+      from ${creditEntries} entry
+      where entry.tenant_id = ${TENANT} and entry.kind in (${OPERATOR_KINDS})
+        and not (entry.kind = 'grant' and entry.reference is not distinct from 'initial')
+        and not exists (
+          select from ${auditEvents} event
+          where event.target_id = entry.id and event.tenant_id = entry.tenant_id
+            and event.environment = entry.environment and event.action = case entry.kind ${ACTION_OF_KIND} end
+        )
     )
     select invariant as "invariant", environment as "environment", subject as "subject", counter as "counter",
       expected as "expected", actual as "actual"

@@ -58,11 +58,13 @@ const makeLists = async (): Promise<void> => {
   for (const kind of [{}, { kind: "hold" }] as const) {
     for (const key of [{}, { apiKeyId: "key_" }]) {
       for (const session of [{}, { sessionId: "ses_" }]) {
-        await listCreditEntries(
-          db,
-          { tenantId, environment: "live" },
-          { ...page, filters: { ...kind, ...key, ...session } },
-        );
+        for (const ofLineage of [null, "key_"] as const) {
+          await listCreditEntries(
+            db,
+            { tenantId, environment: "live", ofLineage },
+            { ...page, filters: { ...kind, ...key, ...session } },
+          );
+        }
       }
     }
   }

@@ -4,6 +4,7 @@ export type Described = {
   confirm_first_use: { confirmed: number | null };
   confirm_revocation: object;
   count_jobs: { queued: string | null; running: string | null; oldestSeconds: number | null };
+  count_open_sessions: { position: number | null; activeSessions: number | null; connectingSessions: number | null };
   find_any_user: { found: boolean | null };
   find_api_key: {
     status: string | null;
@@ -15,6 +16,8 @@ export type Described = {
     scopes: readonly string[] | null;
     spendLimitCreditMicros: string | null;
     inheritedSpendLimitCreditMicros: string | null;
+    maxConcurrentSessions: string | null;
+    inheritedMaxConcurrentSessions: string | null;
     expiresAt: Date | null;
     inheritedExpiresAt: Date | null;
     lineage: readonly string[] | null;
@@ -91,6 +94,8 @@ export type Described = {
     scopes: readonly string[] | null;
     spendLimitCreditMicros: string | null;
     inheritedSpendLimitCreditMicros: string | null;
+    maxConcurrentSessions: string | null;
+    inheritedMaxConcurrentSessions: string | null;
     expiresAt: Date | null;
     inheritedExpiresAt: Date | null;
     lineage: readonly string[] | null;
@@ -209,6 +214,9 @@ export type Described = {
     startedAt: Date | null;
     endedAt: Date | null;
     expiresAt: Date | null;
+    mustEnd: boolean | null;
+    reportedBy: string | null;
+    closedBy: string | null;
     avatarName: string | null;
   };
   find_user: {

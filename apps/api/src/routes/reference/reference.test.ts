@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
-import { startApi, type TestApi } from "../../test/support/api.ts";
-import { type OpenApi, operationsOf } from "../../test/support/openapi.ts";
-import { describeApi } from "../openapi/write-file.ts";
+import axe from "axe-core";
+import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { type OpenApi, operationsOf } from "../../../test/support/openapi.ts";
+import { describeApi } from "../../openapi/write-file.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
@@ -48,33 +49,33 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   test("/docs shows every operation, and a trial call gets its 201", async () => {
     const watched = await open("/docs");
     const { page } = watched;
-    await page.locator(".opblock").first().waitFor();
-    const shown = await page.locator(".opblock-summary").evaluateAll((rows) =>
-      rows.map((row) => {
-        const [method, path] = [".opblock-summary-method", ".opblock-summary-path"].map((part) =>
-          row.querySelector(part),
-        );
-        return `${method?.textContent} ${path?.getAttribute("data-path")?.replace(/\u200b/g, "")}`;
-      }),
-    );
+    const shown = await page
+      .locator("section summary h3:has(span)")
+      .evaluateAll((heads) => heads.map(({ textContent }) => textContent));
     const known = operationsOf(describeApi() as OpenApi).map(({ method, path }) => `${method} ${path}`);
     expect(shown.sort()).toEqual(known.sort());
 
-    await page.locator(".auth-wrapper .btn.authorize").first().click();
-    const dialog = page.locator(".dialog-ux .modal-ux");
-    await dialog.locator("#auth-bearer-value").fill(key);
-    await dialog.locator("button.authorize").first().click();
-    await dialog.locator("button.btn-done").first().click();
-
-    const block = page.locator(".opblock", { has: page.locator('[data-path$="/avatars"]'), hasText: "POST" });
-    await block.locator(".opblock-summary-control").click();
-    await block.locator(".body-param textarea").fill('{"displayName": "From the page", "sourceKind": "image"}');
-    await block.locator("button.execute").click();
-    const status = block.locator(".live-responses-table tr.response .response-col_status");
-    await status.waitFor();
-    expect((await status.textContent())?.trim()).toStartWith("201");
+    await page.getByRole("textbox", { name: "API key" }).fill(key);
+    await page.getByRole("link", { name: "Create an avatar" }).click();
+    const block = page.locator("#createAvatar");
+    await block.getByRole("button", { name: "Try it" }).click();
+    await block.getByLabel("Body").fill('{"displayName": "From the page", "sourceKind": "image"}');
+    await block.getByRole("button", { name: "Send" }).click();
+    await block.getByRole("status").filter({ hasText: "201" }).waitFor();
     const { body } = await api.call("GET", "/api/v1/avatars?limit=1", { key });
     expect(body.data[0].displayName).toBe("From the page");
+
+    // A parameter of the path and one of the query.
+    for (const [id, parameter, value, words] of [
+      ["getAvatar", "id (path)", body.data[0].id, "From the page"],
+      ["listAvatars", "limit (query)", "1", "nextCursor"],
+    ]) {
+      await page.evaluate(`location.hash = "${id}"`);
+      await page.locator(`#${id}`).getByRole("button", { name: "Try it" }).click();
+      await page.locator(`#${id}`).getByLabel(parameter).fill(value);
+      await page.locator(`#${id}`).getByRole("button", { name: "Send" }).click();
+      await page.locator(`#${id}`).getByRole("status").filter({ hasText: words }).waitFor();
+    }
 
     expectQuiet(watched);
     // Nothing of the key stays behind.
@@ -82,6 +83,37 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expect(stored).toBe('[{},{},""]');
     await page.close();
   });
+
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`/docs, with some of it open, and /problems/<code>, in ${colorScheme}: no violations of axe`, async () => {
+      for (const path of ["/docs", "/problems/validation_failed"]) {
+        const { page } = await open(path);
+        await page.emulateMedia({ colorScheme });
+        // Operations of each method and form of body. To look at all of them takes half a minute.
+        for (const id of [
+          "createApiKey",
+          "listAvatars",
+          "updateAvatar",
+          "deleteAsset",
+          "uploadAsset",
+          "schema-Avatar",
+        ]) {
+          await page.evaluate(`document.getElementById("${id}")?.setAttribute("open", "")`);
+        }
+        if (path === "/docs") await page.getByRole("button", { name: "Try it" }).first().click();
+        for (const width of [1280, 390]) {
+          await page.setViewportSize({ width, height: 800 });
+          expect(await page.evaluate("document.documentElement.scrollWidth <= innerWidth")).toBe(true);
+        }
+        // The policy of the page forbids scripts in it, but not those of the debugger.
+        await page.evaluate(axe.source);
+        const found = await page.evaluate(`axe.run(document, { resultTypes: ["violations"] }).then(({ violations }) =>
+          violations.map(({ id, nodes }) => id + " " + nodes[0].html))`);
+        expect([path, found]).toEqual([path, []]);
+        await page.close();
+      }
+    });
+  }
 
   test("/problems/<code> explains each of them", async () => {
     const watched = await open("/problems/not_found");
@@ -104,8 +136,9 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
 describe("the pages", () => {
   test("have a policy that forbids requests to other origins and framing", async () => {
     for (const path of ["/docs", "/problems/not_found"]) {
-      const { status, headers } = await api.call("GET", path, { headers: { accept: "text/html" } });
+      const { status, headers, text } = await api.call("GET", path, { headers: { accept: "text/html" } });
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+      expect(text).toMatch(/<html lang="en">.*<link rel="icon" href="data:.*<main>.*<h1>/s);
       const policy = headers.get("content-security-policy") ?? "";
       for (const part of ["default-src 'none'", "base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"]) {
         expect(policy).toContain(part);
@@ -119,7 +152,7 @@ describe("the pages", () => {
   });
 
   test("are not served at another path or for another method", async () => {
-    expect((await api.call("GET", "/docs/reference.ts")).status).toBe(404);
+    expect((await api.call("GET", "/docs/render.ts")).status).toBe(404);
     expect((await api.call("GET", "/docs/..%2fpackage.json")).status).toBe(404);
     expect((await api.call("POST", "/docs")).headers.get("allow")).toBe("GET, HEAD");
   });

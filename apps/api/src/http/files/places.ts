@@ -1,0 +1,100 @@
+/**
+ * Places for work that lasts as long as a client is slow: to send a file, or to receive one. Their number is bounded, so that
+ * slow clients cannot fill the memory, and each holder (a client, a tenant, a file) has a share, so that no one holds them
+ * all. When half of the places are taken, they are scarce: then a share is a quarter as large, and a client without progress
+ * gives its place up sooner. So many holders are needed to take all, and they have to read or send to keep them.
+ */
+
+/** Who or what takes a place, and its share: how many it may have while places are not scarce. */
+export type Holder = { name: string; share: number };
+
+/** Watches a client. `stop` suspends it, and `progress` begins it anew. */
+export type Watch = { progress(): void; stop(): void };
+
+export type Place = {
+  /**
+   * Gives the place up and calls `onStall`, once, when the client makes no progress for `stallMs`, or for a shorter time while
+   * places are scarce and others ask for one.
+   */
+  watch(stallMs: number, onStall: () => void): Watch;
+  /** Gives the place up. */
+  free(): void;
+};
+
+export type Taken =
+  | { kind: "taken"; place: Place }
+  /** The holder has all that it may have now. */
+  | { kind: "used_up"; holder: Holder }
+  /** All places are taken. */
+  | { kind: "full" };
+
+export type Places = {
+  take(holders: readonly Holder[]): Taken;
+  /** How many are taken. */
+  count(): number;
+};
+
+const SCARCE_STALL_MS = 5000;
+
+/** `max` places. `scarceStallMs`: how long a client may be without progress while they are scarce. */
+export const createPlaces = (max: number, scarceStallMs = SCARCE_STALL_MS): Places => {
+  const held = new Map<string, number>();
+  const stalls = new Map<() => void, number>();
+  let taken = 0;
+  const isScarce = (): boolean => taken >= max / 2;
+
+  const count = (holders: readonly Holder[], change: 1 | -1): void => {
+    taken += change;
+    for (const { name } of holders) {
+      const ofHolder = (held.get(name) ?? 0) + change;
+      if (ofHolder > 0) held.set(name, ofHolder);
+      else held.delete(name);
+    }
+  };
+  const endStalled = (): void => {
+    const before = performance.now() - scarceStallMs;
+    for (const [stall, since] of stalls) if (since <= before) stall();
+  };
+
+  const placeOf = (holders: readonly Holder[]): Place => {
+    let isFree = false;
+    const free = (): void => {
+      if (isFree) return;
+      isFree = true;
+      count(holders, -1);
+    };
+    const watch: Place["watch"] = (stallMs, onStall) => {
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const stop = (): void => {
+        clearTimeout(timer);
+        stalls.delete(stall);
+      };
+      const stall = (): void => {
+        stop();
+        free();
+        onStall();
+      };
+      const progress = (): void => {
+        stop();
+        timer = setTimeout(stall, stallMs).unref();
+        stalls.set(stall, performance.now());
+      };
+      progress();
+      return { progress, stop };
+    };
+    return { watch, free };
+  };
+
+  return {
+    count: () => taken,
+    take: (holders) => {
+      if (isScarce()) endStalled();
+      const divisor = isScarce() ? 4 : 1;
+      const holder = holders.find(({ name, share }) => (held.get(name) ?? 0) >= Math.ceil(share / divisor));
+      if (holder !== undefined) return { kind: "used_up", holder };
+      if (taken >= max) return { kind: "full" };
+      count(holders, 1);
+      return { kind: "taken", place: placeOf(holders) };
+    },
+  };
+};

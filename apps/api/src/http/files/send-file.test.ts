@@ -1,0 +1,105 @@
+/** Files on their way to clients: whose places they take, and when a client loses its place. */
+import { afterEach, expect, setDefaultTimeout, test } from "bun:test";
+import { connect, type Socket } from "node:net";
+import { Problem } from "@realtime-avatar/domain/problem";
+import { serve } from "@realtime-avatar/runtime/serve";
+import { createFileSender, type FileSenderOptions } from "./send-file.ts";
+
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(60_000);
+
+/** More than the operating system takes from a process for a client that reads nothing. */
+const FILE_BYTES = 24 * 1024 * 1024;
+const HOUR_MS = 3_600_000;
+
+const ends: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ends.splice(0)) await end();
+});
+
+/** A server whose `/<client>/<file>` is a file. */
+const start = (options: FileSenderOptions) => {
+  const sender = createFileSender(options);
+  const piece = new Uint8Array(1024 * 1024);
+  let opened = 0;
+  const openFile = async () => {
+    opened++;
+    let left = FILE_BYTES;
+    const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+      if (left === 0) return controller.close();
+      left -= piece.byteLength;
+      controller.enqueue(piece.slice());
+    };
+    return { stream: new ReadableStream<Uint8Array>({ pull }, { highWaterMark: 0 }) };
+  };
+  const server = serve(
+    { host: "127.0.0.1", port: 0, portVariable: "PORT" },
+    { keepAliveMs: 60_000, requestMs: 60_000 },
+    async (request) => {
+      const [, client = "", file = ""] = new URL(request.url).pathname.split("/");
+      try {
+        return new Response(await sender.open({ client, file }, openFile));
+      } catch (error) {
+        return new Response(null, { status: error instanceof Problem ? error.status : 500 });
+      }
+    },
+  );
+  ends.push(() => server.stop(true));
+  /** Asks for a file, and reads nothing. */
+  const idle = (path: string): Socket => {
+    const socket = connect(server.port ?? 0, "127.0.0.1").pause();
+    socket.on("error", () => {});
+    socket.write(`GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`);
+    ends.unshift(async () => socket.destroy());
+    return socket;
+  };
+  const ask = async (path: string): Promise<number> => {
+    const response = await fetch(server.url.origin + path);
+    const { byteLength } = await response.arrayBuffer();
+    expect(byteLength).toBe(response.status === 200 ? FILE_BYTES : 0);
+    return response.status;
+  };
+  return { sender, idle, ask, opened: () => opened };
+};
+const until = async (isDone: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await isDone())) await Bun.sleep(5);
+};
+
+test("a client that reads nothing, on more connections than there are places: others are served, and it is 429", async () => {
+  const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
+  for (let count = 0; count < 32; count++) idle(`/slow/${count}`);
+  await until(() => sender.count() === 4);
+  expect(await Promise.all(["/a/1", "/b/2", "/c/3", "/d/1"].map(ask))).toEqual([200, 200, 200, 200]);
+  expect(await ask("/slow/1")).toBe(429);
+});
+
+test("many clients that read nothing of one file: other files are served", async () => {
+  const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
+  for (let count = 0; count < 32; count++) idle(`/${count}/popular`);
+  await until(() => sender.count() === 8);
+  expect(await ask("/a/other")).toBe(200);
+  expect(await ask("/a/popular")).toBe(503);
+});
+
+test("clients that read nothing, in all places: they lose them soon, and others are served", async () => {
+  const { sender, idle, ask, opened } = start({ maxOpen: 4, stalledMs: HOUR_MS, scarceStalledMs: 100 });
+  for (let count = 0; count < 4; count++) idle(`/${count}/${count}`);
+  await until(() => opened() === 4);
+  await until(async () => (await ask("/a/1")) === 200);
+  expect(sender.count()).toBeLessThan(4);
+});
+
+test("a client that reads nothing, while places are left: it loses its place after the whole time", async () => {
+  const { sender, idle } = start({ maxOpen: 100, stalledMs: 200 });
+  idle("/slow/1");
+  await until(() => sender.count() === 1);
+  await until(() => sender.count() === 0);
+});
+
+test("a client that hangs up: its place is free at once", async () => {
+  const { sender, idle } = start({ stalledMs: HOUR_MS });
+  const socket = idle("/slow/1");
+  await until(() => sender.count() === 1);
+  socket.destroy();
+  await until(() => sender.count() === 0);
+});

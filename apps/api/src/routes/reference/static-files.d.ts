@@ -1,0 +1,10 @@
+/** Files that are shipped as they are: an import gives their text. */
+declare module "*.css" {
+  const text: string;
+  export default text;
+}
+
+declare module "*/try-it.js" {
+  const text: string;
+  export default text;
+}

@@ -1,0 +1,131 @@
+/**
+ * Applies migrations while the service runs. Each has a transaction of its own, and is recorded in it, in the journal that
+ * Drizzle's migrator kept (`drizzle.__drizzle_migrations`).
+ *
+ * A statement that waits for a strong lock makes every later request of that table wait behind it, and one that waits while
+ * its transaction has another lock can deadlock with a write. So a transaction waits for its locks for `MAX_WAIT_MS` in all,
+ * then gives up everything, lets the writes pass, and starts again. That is less than the `deadlock_timeout` of the server,
+ * so in a deadlock it is the migration that gives up, never a write.
+ */
+import { createHash } from "node:crypto";
+import type postgres from "postgres";
+
+export type Migration = { tag: string; when: number; text: string };
+
+/** How long a transaction waits for locks, in all. A write that waits behind it, waits no longer than twice as long. */
+const MAX_WAIT_MS = 400;
+
+/** How often a migration is tried, and the pause between. With both, it waits for a long transaction for ten minutes. */
+export type Patience = { attempts: number; pauseMs: number };
+const PATIENCE: Patience = { attempts: 500, pauseMs: 800 };
+
+/** The first line of a migration whose statements run one by one, outside of a transaction. */
+export const NO_TRANSACTION = "-- no transaction\n";
+
+const BREAKPOINT = "--> statement-breakpoint";
+export const statementsOf = ({ text }: Migration): string[] => text.split(BREAKPOINT);
+
+/** The errors of a wait that was given up: `lock_not_available` and `deadlock_detected`. */
+const GIVEN_UP: ReadonlySet<unknown> = new Set(["55P03", "40P01"]);
+
+const record = (sql: postgres.ISql, { text, when }: Migration) => sql`
+  insert into drizzle.__drizzle_migrations (hash, created_at)
+  values (${createHash("sha256").update(text).digest("hex")}, ${when})`;
+
+/** Applies one migration in a transaction. Each statement may wait for what is left of `maxWaitMs`. */
+const applyInTransaction = (client: postgres.Sql, migration: Migration, maxWaitMs: number): Promise<unknown> =>
+  client.begin(async (transaction) => {
+    const start = performance.now();
+    for (const statement of statementsOf(migration)) {
+      // Zero would be no limit.
+      const left = Math.max(10, Math.ceil(maxWaitMs - (performance.now() - start)));
+      await transaction.unsafe(`set local lock_timeout = ${left}; ${statement}`);
+    }
+    await record(transaction, migration);
+  });
+
+const INDEX_NAME = /^\s*create\s+(?:unique\s+)?index\s+concurrently\s+if\s+not\s+exists\s+"?(\w+)"?/im;
+
+/**
+ * Applies one migration statement by statement. An interrupted `create index concurrently` leaves an index that is not valid:
+ * it is dropped, because `if not exists` would take it for the index. No other statement waits behind these.
+ */
+const applyOneByOne = async (client: postgres.Sql, migration: Migration): Promise<void> => {
+  for (const statement of statementsOf(migration)) {
+    const name = statement.match(INDEX_NAME)?.[1];
+    if (name !== undefined) {
+      const broken = await client`
+        select 1 from pg_index where indexrelid = to_regclass(${`public."${name}"`}) and not indisvalid`;
+      if (broken.length > 0) await client`drop index concurrently ${client(name)}`;
+    }
+    await client.unsafe(statement);
+  }
+  await record(client, migration);
+};
+
+/** Who has been in a transaction for the longest time: as a rule, who holds the lock. */
+const oldestTransaction = async (client: postgres.Sql): Promise<string> => {
+  const [row] = await client<{ pid: number; name: string; seconds: number }[]>`
+    select pid, application_name as name, extract(epoch from clock_timestamp() - xact_start)::integer as seconds
+    from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and xact_start is not null
+    order by xact_start limit 1`;
+  if (!row) return "No other transaction is open now.";
+  return `The oldest open transaction: ${row.name || "no name"}, process ${row.pid}, for ${row.seconds} s.`;
+};
+
+const apply = async (
+  client: postgres.Sql,
+  migration: Migration,
+  { attempts, pauseMs }: Patience,
+  maxWaitMs: number,
+) => {
+  const isOneByOne = migration.text.startsWith(NO_TRANSACTION);
+  for (let attempt = 1; ; attempt++) {
+    try {
+      await (isOneByOne ? applyOneByOne(client, migration) : applyInTransaction(client, migration, maxWaitMs));
+      return;
+    } catch (error) {
+      if (!GIVEN_UP.has((error as postgres.PostgresError).code)) throw error;
+      if (attempt >= attempts) {
+        const reason = await oldestTransaction(client);
+        throw new Error(`Migration ${migration.tag} got no lock in ${attempts} attempts. ${reason}`, { cause: error });
+      }
+    }
+    await Bun.sleep(pauseMs);
+  }
+};
+
+/**
+ * The session that migrates waits as long as it takes where no one waits behind it, whatever its role says. It looks for a
+ * deadlock sooner than others where its role may set that (a superuser): PostgreSQL then also ends an autovacuum that is in
+ * the way.
+ */
+const prepareSession = async (client: postgres.Sql): Promise<number> => {
+  await client`set statement_timeout = 0`;
+  await client`set lock_timeout = 0`;
+  const [row] = await client<{ timeoutMs: number; maySet: boolean }[]>`
+    select extract(epoch from current_setting('deadlock_timeout')::interval) * 1000 as "timeoutMs",
+      has_parameter_privilege('deadlock_timeout', 'set') as "maySet"`;
+  const maxWaitMs = Math.min(MAX_WAIT_MS, Number(row?.timeoutMs) / 2);
+  if (row?.maySet) await client.unsafe(`set deadlock_timeout = ${Math.ceil(maxWaitMs / 4)}`);
+  return maxWaitMs;
+};
+
+/** Applies those of `migrations` that are newer than the newest in the journal. Other processes are kept away by the caller. */
+export const applyMigrations = async (
+  client: postgres.Sql,
+  migrations: readonly Migration[],
+  patience: Patience = PATIENCE,
+): Promise<void> => {
+  const maxWaitMs = await prepareSession(client);
+  await client.unsafe(`create schema if not exists drizzle;
+    create table if not exists drizzle.__drizzle_migrations (
+      id serial primary key, hash text not null, created_at bigint
+    )`);
+  const [row] = await client<{ newest: string | null }[]>`
+    select max(created_at) as newest from drizzle.__drizzle_migrations`;
+  const newest = Number(row?.newest ?? 0);
+  for (const migration of migrations) {
+    if (migration.when > newest) await apply(client, migration, patience, maxWaitMs);
+  }
+};

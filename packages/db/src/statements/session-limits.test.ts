@@ -1,0 +1,88 @@
+/** Limits of open sessions: a batch is decided as its requests would be one by one, and each counter changes once. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
+import { CreditWorld, type NewKey, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await mutate(database.db);
+});
+afterAll(() => database.close());
+
+/** A line of keys, each the child of the one before, and credits for all that they open. */
+const worldOf = async (...keys: Partial<NewKey>[]): Promise<CreditWorld> => {
+  const line = keys.map((key, at) => ({
+    ...{ parent: at === 0 ? null : at - 1, environment: "live" as const, cap: null, isMetered: true },
+    ...key,
+  }));
+  const world = await CreditWorld.create(database.db, line);
+  const grant = { environment: "live", amount: 1_000_000, sessionId: null, reference: null } as const;
+  await world.move("grant", grant);
+  return world;
+};
+const wanted = (key: number): Wanted => ({
+  ...{ key, isOld: false, avatar: null, maxSeconds: 10, minSeconds: 10, price: 1, claim: null },
+});
+const kindsOf = async (world: CreditWorld, keys: readonly number[]): Promise<string[]> => {
+  const outcomes = await world.open(keys.map(wanted));
+  for (const { stored, expected } of outcomes) expect(stored).toEqual(expected);
+  const counters = await world.counters();
+  expect(counters.stored).toEqual(counters.expected);
+  return outcomes.map(({ stored }) => ("limitedBy" in stored ? `${stored.kind} ${stored.limitedBy}` : stored.kind));
+};
+
+test("a batch above the limits of the key, an ancestor and the tenant: as many sessions as each allows", async () => {
+  const world = await worldOf({ maxSessions: 3 }, { maxSessions: 2 }, {}, { environment: "test" });
+  expect(await kindsOf(world, [1, 2, 1, 0, 0])).toEqual([
+    ...["written", "written", "concurrency_limit_reached self", "written", "concurrency_limit_reached self"],
+  ]);
+  expect(await kindsOf(world, [2])).toEqual(["concurrency_limit_reached ancestor"]);
+
+  const other = await worldOf({}, {});
+  await other.setMaxSessions(null, 2);
+  expect(await kindsOf(other, [0, 1, 0])).toEqual(["written", "written", "concurrency_limit_reached tenant"]);
+  expect(await kindsOf(other, [1])).toEqual(["concurrency_limit_reached tenant"]);
+});
+
+test("a session that ends, by a release, by the sweep or never started: its place is free", async () => {
+  const world = await worldOf({ maxSessions: 1 });
+  for (const end of [
+    () => world.release(world.session(0), true, 1, 0),
+    () => world.release(world.session(1), false, null, 0),
+    () => world.expire(world.session(2)).then(() => world.sweep()),
+  ]) {
+    expect(await kindsOf(world, [0])).toEqual(["written"]);
+    expect(await kindsOf(world, [0])).toEqual(["concurrency_limit_reached self"]);
+    await end();
+    const counters = await world.counters();
+    expect(counters.stored).toEqual(counters.expected);
+  }
+});
+
+test("a started session that its key releases keeps its place, until it has ended", async () => {
+  const world = await worldOf({ maxSessions: 1 });
+  await kindsOf(world, [0]);
+  await world.report(world.session(0), 1, 0);
+  const marked = await world.release(world.session(0), false, null, 0);
+  expect(marked.stored).toEqual(marked.expected);
+  expect(await kindsOf(world, [0])).toEqual(["concurrency_limit_reached self"]);
+  await world.expire(world.session(0));
+  // The lease has ended: this release ends the session, and charges what was reported.
+  const ended = await world.release(world.session(0), false, null, 0);
+  expect(ended.stored).toEqual(ended.expected);
+  expect(await kindsOf(world, [0])).toEqual(["written"]);
+});
+
+test("a limit that was lowered below what is open: nothing ends, and nothing is opened", async () => {
+  const world = await worldOf({});
+  await kindsOf(world, [0, 0, 0]);
+  await world.setMaxSessions(0, 1);
+  expect(await kindsOf(world, [0])).toEqual(["concurrency_limit_reached self"]);
+  await world.setMaxSessions(0, 4);
+  expect(await kindsOf(world, [0, 0])).toEqual(["written", "concurrency_limit_reached self"]);
+});

@@ -125,7 +125,7 @@ const listening = async (running: RunningProcess): Promise<string> =>
   (await running.waitFor(/"url":"http:[^"]+:(\d+)/))[1] ?? "";
 
 describe("the image", () => {
-  test("has the three programs, and no secret or leftover comes near it", async () => {
+  test("the image, its files: three programs, and no secret or leftover", async () => {
     expect((await readdir(programs)).sort()).toEqual(PROGRAMS);
     for (const file of ["apps/api/src/main.ts", "bun.lock", "patches/postgres@3.4.9.patch"]) {
       expect([file, isIgnored(file)]).toEqual([file, false]);
@@ -135,7 +135,7 @@ describe("the image", () => {
     }
   });
 
-  test("is of the Bun of package.json, and runs as a user that is a number and not root", async () => {
+  test("the image, its base and user: the Bun of package.json, a numeric user, not root", async () => {
     const { packageManager } = JSON.parse(await read("package.json"));
     // Each base image is an argument, so that it can be pinned by its digest.
     expect([...globals, buildStage[0], imageStage[0]].map((line) => `${line?.name} ${line?.text}`)).toEqual([
@@ -150,7 +150,7 @@ describe("the image", () => {
     expect(() => readConfig(imageVariables)).not.toThrow();
   });
 
-  test("serves with nothing beside its programs but a database", async () => {
+  test("the image, with only a database: migrates, serves, and stops", async () => {
     const database = await testDatabase({ migrated: false });
     const DATABASE_URL = database.url;
     const cli = async (...args: string[]) => {
@@ -201,7 +201,7 @@ describe("the image", () => {
     await database.close();
   });
 
-  test("has a folder for files that belongs to its user; without the worker's program the API says so and serves", async () => {
+  test("the image, its folder for files: belongs to its user; without the worker: serves", async () => {
     const { DATA_DIR } = imageVariables;
     const [installs, makes] = imageStage.filter(({ name }) => name === "RUN").map(({ text }) => text);
     expect(installs).toStartWith("apt-get update && apt-get install -y --no-install-recommends ffmpeg && ");
@@ -219,7 +219,7 @@ describe("the image", () => {
     await database.close();
   });
 
-  test("starts by its CMD; its HEALTHCHECK fails until it is ready, and again when it has gone", async () => {
+  test("the image, its CMD and HEALTHCHECK: unhealthy until ready, and after the end", async () => {
     const database = await testDatabase({ migrated: false });
     const variables = { ...imageVariables, DATA_DIR: files, DATABASE_URL: database.url };
     const container = startProcess(...alone(CMD, { ...variables, PORT: "0" }));
@@ -235,7 +235,7 @@ describe("the image", () => {
   });
 
   test.each(["realtime-avatar-api", "realtime-avatar-worker", "realtime-avatar migrate"])(
-    "%s says in one line that it needs DATABASE_URL, and takes it from no file",
+    "%s, without DATABASE_URL: one line that names it, no file is read",
     async (command) => {
       const elsewhere = join(folder, command.replace(" ", "-"));
       await mkdir(elsewhere);
@@ -264,7 +264,7 @@ describe("the sandbox of the compiled worker", () => {
   };
   const child = () => compiledChild(join(programs, "realtime-avatar-worker"), libraries);
 
-  test("decodes an image with the libraries beside the program, and encodes its public copy", async () => {
+  test("the sandbox, with an image: decoded and encoded by the libraries beside it", async () => {
     const outcome = await inspect("image/png", rawPng({ width: 3000, height: 1500, color: 2 }));
     expect(outcome).toMatchObject({
       kind: "accepted",
@@ -275,7 +275,7 @@ describe("the sandbox of the compiled worker", () => {
     });
   });
 
-  test("refuses what is not an image, and reads a video", async () => {
+  test("the sandbox, with other bytes: refused; with a video: read", async () => {
     expect(await inspect("image/jpeg", Buffer.from("<html>"))).toMatchObject({
       kind: "refused",
       code: "not_decodable",
@@ -290,7 +290,7 @@ describe("the sandbox of the compiled worker", () => {
     await rm(input);
   });
 
-  test("finds the face of a portrait with the networks inside the program, and derives its files", async () => {
+  test("the sandbox, with a portrait: its face is found, and its files derived", async () => {
     const outputs = [join(folder, "normalized.webp"), join(folder, "thumb.webp")];
     const task = { kind: "portrait", contentType: "image/jpeg" } as const;
     const outcome = await runInSandbox(task, { input: portraitPath(), outputs }, child());
@@ -301,7 +301,7 @@ describe("the sandbox of the compiled worker", () => {
     }
   });
 
-  test("says so when the libraries are missing", async () => {
+  test("the sandbox, without its libraries: says so", async () => {
     await rename(libraries, `${libraries}-moved`);
     const outcome = await inspect("image/png", rawPng({ width: 8, height: 8 }));
     await rename(`${libraries}-moved`, libraries);
@@ -338,7 +338,7 @@ describe("the third-party notices", () => {
     );
   };
 
-  test("name every package of the bundles, and those of the programs Bun as well", async () => {
+  test("the notices, of each program: name every package, and Bun", async () => {
     const ofBundles = await Promise.all(
       Object.entries(bundles).map(async ([app, bundle]) => {
         const names = await noticed(join(bundle, "THIRD_PARTY_NOTICES.txt"));
@@ -372,7 +372,7 @@ describe("the systemd unit", () => {
   const settings = [...(unit ?? "").matchAll(/^([A-Za-z]+)=(.*)$/gm)].map(([, name = "", value = ""]) => [name, value]);
   const settingOf = (name: string): string => settings.find(([known]) => known === name)?.[1] ?? "";
 
-  test("runs a program of this repository with its variables, and gives it time to end", async () => {
+  test("the unit, compared with the programs: one of them, its variables, time to end", async () => {
     const environment = settings
       .filter(([name]) => name === "Environment")
       .map(([, value = ""]) => value.split("=") as [string, string]);
@@ -384,7 +384,7 @@ describe("the systemd unit", () => {
     expect(settingOf("MemoryDenyWriteExecute")).toBe("");
   });
 
-  test.skipIf(Bun.which("systemd-analyze") === null)("is understood by systemd, and called safe", async () => {
+  test.skipIf(Bun.which("systemd-analyze") === null)("the unit, checked by systemd: valid and safe", async () => {
     const file = join(folder, "realtime-avatar-api.service");
     await writeFile(file, (unit ?? "").replaceAll("/usr/local/bin", programs));
     const verified = await runToEnd(["systemd-analyze", "verify", "--man=no", file]);

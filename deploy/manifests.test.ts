@@ -30,7 +30,7 @@ const kubernetes: Yaml[] = Bun.YAML.parse(kubernetesText ?? "") as Yaml[];
 describe("compose.yaml", () => {
   const withPassword = (text: string): string => text.replace(/\$\{POSTGRES_PASSWORD:\?[^}]+\}/, "hunter2");
 
-  test("meets the published schema of Compose, which a misspelt copy does not", async () => {
+  test("compose.yaml, checked by the schema of Compose: valid; misspelt: not", async () => {
     const { $schema, ...schema } = JSON.parse(await read("node_modules/dclint/schemas/compose.schema.json"));
     // Bounds that Compose itself looks at.
     const formats = { duration: true, ports: true, expose: true, subnet_ip_address: true } as const;
@@ -41,7 +41,7 @@ describe("compose.yaml", () => {
     expect(meets({ ...compose, services: { ...compose.services, api: { ...api, cap_drop: "ALL" } } })).toBe(false);
   });
 
-  test("gives the programs no more than they need, and what they need in time", async () => {
+  test("compose.yaml, its programs: few rights, and the time that they need to end", async () => {
     const names = PROGRAMS;
     const { postgres, ...own } = compose.services;
     expect(Object.keys(own).sort()).toEqual(["api", "migrate", "worker"]);
@@ -76,7 +76,7 @@ describe("compose.yaml", () => {
     expect(own.api.deploy.replicas).toBeGreaterThan(1);
   });
 
-  test("has no password in it, and a volume for the data, for the files and for temporary files", () => {
+  test("compose.yaml, its secrets and volumes: no password, a volume for each kind of data", () => {
     const { environment, volumes } = compose.services.postgres;
     const password = environment.POSTGRES_PASSWORD;
     expect(withPassword(password)).toBe("hunter2");
@@ -102,7 +102,7 @@ describe("kubernetes.yaml", () => {
   const variables = (list: Yaml[]): Record<string, string> =>
     Object.fromEntries(list.flatMap(({ name, value }) => (value === undefined ? [] : [[name, value]])));
 
-  test("has everything in its namespace, once", () => {
+  test("kubernetes.yaml, its objects: each once, all in its namespace", () => {
     const names = kubernetes.map(({ kind, metadata }) => `${kind} ${metadata.name}`);
     expect(new Set(names).size).toBe(names.length);
     const own = of("Namespace").metadata;
@@ -110,7 +110,7 @@ describe("kubernetes.yaml", () => {
     for (const { kind, metadata } of kubernetes) if (kind !== "Namespace") expect(metadata.namespace).toBe(own.name);
   });
 
-  test("selects the pods that it means", () => {
+  test("kubernetes.yaml, its selectors: the pods that are meant", () => {
     const { labels } = deployment.spec.template.metadata;
     for (const selector of [
       deployment.spec.selector.matchLabels,
@@ -126,7 +126,7 @@ describe("kubernetes.yaml", () => {
     expect(worker.spec.selector.matchLabels).toEqual(worker.spec.template.metadata.labels);
   });
 
-  test("names its image by a digest, which the command in its head puts in", async () => {
+  test("kubernetes.yaml, its image: a digest, put in by the command in its head", async () => {
     const reference = /^[a-z0-9.:/-]+\/realtime-avatar(:[\w.]+)?@sha256:[0-9a-f]{64}$/;
     // The placeholder is no image: a file that is applied as it is starts nothing.
     expect(image).not.toMatch(reference);
@@ -141,7 +141,7 @@ describe("kubernetes.yaml", () => {
     expect(digest).toMatch(reference);
   });
 
-  test("lets only named sources reach its pods, and its pods reach only what they need", () => {
+  test("kubernetes.yaml, its network policies: named sources in, needed targets out", () => {
     const policies = kubernetes.filter(({ kind }) => kind === "NetworkPolicy").map(({ spec }) => spec);
     const [everywhere, api, ofWorker] = policies;
     expect(policies).toHaveLength(3);
@@ -179,7 +179,7 @@ describe("kubernetes.yaml", () => {
     }
   });
 
-  test("asks for paths and ports that exist", async () => {
+  test("kubernetes.yaml, its probes: paths and ports that exist", async () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const paths = app.routes.flatMap(({ method, path }) => (method === "GET" ? [path] : []));
     const ports = container.ports.map(({ name }: Yaml) => name);
@@ -201,14 +201,14 @@ describe("kubernetes.yaml", () => {
     ]);
   });
 
-  test("names the variables of its store as the service does", () => {
+  test("kubernetes.yaml, its variables of the store: those of the service", () => {
     const [, names = ""] = /Its keys are the names of the variables: ([^.]*)/.exec(kubernetesText ?? "") ?? [];
     const known = names.match(/\b(STORAGE|AWS)_[A-Z_]+/g) ?? [];
     expect(known.length).toBeGreaterThan(4);
     for (const name of known) expect([name, KNOWN.has(name)]).toEqual([name, true]);
   });
 
-  test("keeps serving while pods are replaced and nodes are emptied", () => {
+  test("kubernetes.yaml, pods replaced or evicted: it keeps serving", () => {
     expect(deployment.spec.strategy.rollingUpdate.maxUnavailable).toBe(0);
     expect(deployment.spec.replicas).toBeGreaterThan(1);
     // One can be evicted, and one is left.
@@ -219,7 +219,7 @@ describe("kubernetes.yaml", () => {
     expect(grace).toBeGreaterThan(1000 * periodSeconds * failureThreshold);
   });
 
-  test("gives the programs no more than they need, and secrets by their names alone", async () => {
+  test("kubernetes.yaml, its programs: few rights, and secrets by name only", async () => {
     const version = JSON.parse(await read("package.json")).version;
     const names = PROGRAMS;
     const templates = kubernetes.flatMap(templatesOf);

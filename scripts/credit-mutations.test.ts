@@ -4,6 +4,9 @@ import { CREATE_FUNCTIONS } from "@realtime-avatar/db/functions/schema";
 import { CREDIT_MUTATIONS, faultyFunctions } from "@realtime-avatar/testing/credits/mutations";
 import { PEOPLE_MUTATIONS } from "@realtime-avatar/testing/people/mutations";
 
-test.each(Object.keys({ ...CREDIT_MUTATIONS, ...PEOPLE_MUTATIONS }))("%s changes the functions", (name) => {
-  expect(faultyFunctions(name)).not.toBe(CREATE_FUNCTIONS);
-});
+test.each(Object.keys({ ...CREDIT_MUTATIONS, ...PEOPLE_MUTATIONS }))(
+  "the fault %s, put in: changes the functions",
+  (name) => {
+    expect(faultyFunctions(name)).not.toBe(CREATE_FUNCTIONS);
+  },
+);

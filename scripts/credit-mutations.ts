@@ -29,9 +29,9 @@ for (const name of names) {
   const files =
     name in PEOPLE_MUTATIONS
       ? ["people/rechecks"]
-      : ["session-limits", "credit-waits", "credit-histories", "credit-races"];
+      : ["credits/session-limits", "credits/waits", "credits/histories", "credits/races"];
   for (const file of files) {
-    const child = Bun.spawn([process.execPath, "test", "--bail", `./packages/db/src/statements/${file}.test.ts`], {
+    const child = Bun.spawn([process.execPath, "test", "--bail", `./packages/db/src/${file}.test.ts`], {
       cwd: new URL("..", import.meta.url).pathname,
       env: { ...process.env, MUTATION: name, OPERATIONS: "6000" },
       stdout: "ignore",

@@ -30,7 +30,7 @@ const noticesOf = async (manifest: object, files: Record<string, string> = {}) =
 };
 
 describe("the notices of a bundle", () => {
-  test("have each package with the texts of its licence and its notice, and what lies beside a bundled file", async () => {
+  test("the notices, of a package: its licence, its notice and what lies beside a file", async () => {
     const { code, text } = await noticesOf(
       { license: "Apache-2.0" },
       {
@@ -45,7 +45,7 @@ describe("the notices of a bundle", () => {
     expect(notice).toBe("@scope/example 1.2.3\nLicense: Apache-2.0\n\nthe licence\n\nthe notice\n\nof others\n");
   });
 
-  test("have the standard text where a package brings none", async () => {
+  test("the notices, a package without a licence text: the standard text", async () => {
     for (const [license, words] of [
       ["Apache-2.0", "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"],
       ["Unlicense", "This is free and unencumbered software released into the public domain."],
@@ -54,7 +54,7 @@ describe("the notices of a bundle", () => {
     }
   });
 
-  test("say where the source of a package is whose licence demands it", async () => {
+  test("the notices, a licence that demands it: where the source is", async () => {
     const repository = { url: "git+https://git.example.com/example.git" };
     const { text } = await noticesOf({ license: "MPL-2.0", repository }, { LICENSE: "the licence" });
     expect(text).toContain("License: MPL-2.0\nSource: https://git.example.com/example.git\n\nthe licence\n");
@@ -77,7 +77,7 @@ describe("the notices of a bundle", () => {
     ["several of them", { licenses: [{ type: "MIT" }, { type: "GPL-2.0" }] }, /is not allowed: not specified/],
     // The text of an MIT licence names its owner: there is no standard one.
     ["no text of its licence", { license: "MIT" }, /@scope\/example 1\.2\.3 contains no text of its licence \(MIT\)/],
-  ])("are refused for a package with %s", async (_, manifest, words) => {
+  ])("the notices, a package with %s: refused", async (_, manifest, words) => {
     const { code, stderr } = await noticesOf(manifest);
     expect([code, words.test(stderr)]).toEqual([1, true]);
   });

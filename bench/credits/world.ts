@@ -1,9 +1,12 @@
 /** The tenants, keys and sessions that the benchmark of credits loads. */
+
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
+import { changeSessionLimit } from "@realtime-avatar/db/credits/credits";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedSession } from "@realtime-avatar/testing/credits";
-import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Database, seedAvatars } from "../database.ts";
 
 export { PRICE };
@@ -25,6 +28,10 @@ export type Line = { caller: Caller; apiKey: string };
 /** A live key of a new tenant with much credit: `depth` ancestors, each with a cap, as the key itself. */
 export const seedLine = async (db: Db, depth: number, cap = MUCH): Promise<Line> => {
   const tenantId = await seedTenant(db, { live: MUCH });
+  // A run opens more sessions at once than a tenant may have by default.
+  const target = { tenantId, id: tenantId, environment: "live" as const };
+  const event = auditEvent("credits.limit_changed", target, operatorOrigin(), ["maxConcurrentSessions"]);
+  await changeSessionLimit(db, { ...target, sessionLimit: MUCH }, event);
   const request = { spendLimitCreditMicros: cap };
   let line = await seedCaller(db, tenantId, request);
   for (let level = 0; level < depth; level++) line = await seedCaller(db, tenantId, request, line.record);

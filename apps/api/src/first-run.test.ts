@@ -1,9 +1,9 @@
 /** The first key of an empty database. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
-import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
-import { listTenants } from "@realtime-avatar/db/statements/tenants";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -29,7 +29,7 @@ const rows = async () => {
   return row;
 };
 
-test("comes with an hour of credits in both environments", async () => {
+test("a first key, created: its tenant has an hour of credits in both environments", async () => {
   const other = await testDatabase();
   expect(await createFirstKey(other.db, new Date(), random)).not.toBeNull();
   const [tenant] = await listTenants(other.db);
@@ -43,7 +43,7 @@ test("comes with an hour of credits in both environments", async () => {
   await other.close();
 });
 
-test("is created once, by however many processes that start at once", async () => {
+test("a first key, eight processes start at once: it is created once", async () => {
   const pools = Array.from({ length: 8 }, () => connect(database.url, { connections: 1 }));
   const secrets = await Promise.all(pools.map((db) => createFirstKey(db, new Date(), random)));
   expect(secrets.filter(Boolean)).toHaveLength(1);
@@ -52,7 +52,7 @@ test("is created once, by however many processes that start at once", async () =
   await Promise.all(pools.map((db) => db.close()));
 });
 
-test("is not created beside another process that is creating it and has not committed", async () => {
+test("a first key, another process has created it and not committed: no second key", async () => {
   const other = await testDatabase();
   const holder = session(other.url);
   await holder.client`begin`;
@@ -67,7 +67,7 @@ test("is not created beside another process that is creating it and has not comm
   await other.close();
 });
 
-test("is not created where there is a tenant already", async () => {
+test("a first key, a tenant exists already: not created", async () => {
   const other = await testDatabase();
   await seedTenant(other.db);
   expect(await createFirstKey(other.db, new Date(), random)).toBeNull();

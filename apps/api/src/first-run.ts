@@ -1,10 +1,10 @@
 /** The first start with an empty embedded database: creates a tenant and a key, and prints a command to try. */
 
+import { insertFirstApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { insertFirstApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
-import { hasUsers } from "@realtime-avatar/db/statements/people/users";
-import { listTenants } from "@realtime-avatar/db/statements/tenants";
+import { insertInvitation } from "@realtime-avatar/db/people/invitations";
+import { hasUsers } from "@realtime-avatar/db/people/users";
+import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import type { ApiKeySecret } from "@realtime-avatar/domain/api-keys/secret";

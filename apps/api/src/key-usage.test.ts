@@ -1,6 +1,6 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
+import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey } from "@realtime-avatar/testing/seeds";
@@ -30,7 +30,7 @@ const seed = () => seedKey(api.database.db, api.tenantId, { environment: "live",
 const use = (key: string) => api.call("GET", "/api/v1/avatars", { key });
 
 describe("lastUsedAt", () => {
-  test("is null, and then the minute of the last use by any of its secrets", async () => {
+  test("lastUsedAt, before and after a use: null, then its minute", async () => {
     const { record, secret } = await seed();
     await api.uses.flush();
     expect(await lastUsedAt(record.id)).toBeNull();
@@ -47,7 +47,7 @@ describe("lastUsedAt", () => {
     expect(list.data.find(({ id }: { id: string }) => id === record.id).lastUsedAt).toBe(used);
   });
 
-  test("records authenticated callers only", async () => {
+  test("lastUsedAt, of refused callers: set after a 403, not after a 401", async () => {
     const powerless = await seedKey(api.database.db, api.tenantId, { scopes: ["usage:read"] });
     const revoked = await seed();
     await api.database.db.client`update api_keys set revoked_at = now() where id = ${revoked.record.id}`;
@@ -58,7 +58,7 @@ describe("lastUsedAt", () => {
     expect(await rows(revoked.record.id)).toHaveLength(0);
   });
 
-  test("does not change the version of a key: a use is no change", async () => {
+  test("lastUsedAt, after a use: the key's version is unchanged", async () => {
     const { record, secret } = await seed();
     await use(secret.reveal());
     await api.uses.flush();
@@ -66,7 +66,7 @@ describe("lastUsedAt", () => {
   });
 });
 
-describe("the notes", () => {
+describe("the noted uses", () => {
   const quiet = createLog("silent");
   /** A use at so many minutes after a certain one. */
   const useOf = ({ record }: Awaited<ReturnType<typeof seed>>, minutes: number, seconds = 0) => ({
@@ -75,7 +75,7 @@ describe("the notes", () => {
     checkedAt: new Date(Date.UTC(2026, 0, 1, 0, minutes, seconds)),
   });
 
-  test("of one key are written at most once a minute", async () => {
+  test("uses of one key, several in a minute: one write", async () => {
     const key = await seed();
     const uses = createUses(api.database.db, quiet, recordUses);
     uses.note(useOf(key, 1, 5));
@@ -91,7 +91,7 @@ describe("the notes", () => {
     expect(second?.["xmin"]).not.toBe(first?.["xmin"]);
   });
 
-  test("never take a time back, whichever replica writes last", async () => {
+  test("uses, written late by a slower replica: the time does not go back", async () => {
     const key = await seed();
     const replicas = [
       createUses(api.database.db, quiet, recordUses),
@@ -104,7 +104,7 @@ describe("the notes", () => {
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 9)));
   });
 
-  test("that come late, over the border of a minute, do not hide the minute after", async () => {
+  test("uses, noted late across the border of a minute: the later minute is written", async () => {
     const [key, other] = [await seed(), await seed()];
     const uses = createUses(api.database.db, quiet, recordUses);
     uses.note(useOf(other, 2));
@@ -114,7 +114,7 @@ describe("the notes", () => {
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
   });
 
-  test("of thousands of keys go in a few statements, each in the order of the primary key, and do not deadlock", async () => {
+  test("uses of 2,500 keys, on two replicas: few statements in one order, no deadlock", async () => {
     const { client } = api.database.db;
     const ids = Array.from({ length: 2500 }, (_, index) => `key_01h455vb4p${String(index).padStart(16, "0")}` as const);
     const note = (uses: ReturnType<typeof createUses>, all: readonly (typeof ids)[number][], minute: number) => {
@@ -136,7 +136,7 @@ describe("the notes", () => {
     expect(row).toEqual({ number: 2500, earliest: new Date(Date.UTC(2026, 0, 1, 0, 9)) });
   });
 
-  test("wait while the database does not take them, say so in the log, and hold no secret", async () => {
+  test("uses, the database refusing them: kept, logged without a secret, written later", async () => {
     const key = await seed();
     const lines: string[] = [];
     const uses = createUses(api.database.db, createLog("info", { write: (line) => void lines.push(line) }), recordUses);
@@ -155,7 +155,7 @@ describe("the notes", () => {
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
   });
 
-  test("that come while others are written are written next", async () => {
+  test("uses, noted during a write: written next", async () => {
     const key = await seed();
     const uses = createUses(api.database.db, quiet, recordUses);
     const holder = session(api.database.url);
@@ -172,7 +172,7 @@ describe("the notes", () => {
     await holder.close();
   });
 
-  test("keep no request waiting", async () => {
+  test("uses, their row locked: no request waits", async () => {
     const { record, secret } = await seed();
     const holder = session(api.database.url);
     await holder.client`begin`;

@@ -17,7 +17,7 @@ const asUser = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--cle
 const SECRET = "hunter2".repeat(5);
 
 test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
-  "another process of the same user reads no secret of the service",
+  "the service, read by another process of its user: no secret",
   async () => {
     const folder = await temporaryFolder();
     const home = join(folder, "home");

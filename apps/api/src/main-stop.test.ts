@@ -29,7 +29,7 @@ afterAll(async () => {
 
 describe("SIGTERM", () => {
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "by %s it takes nothing new, finishes what is in flight, and exits with 0",
+    "the service, on %s: no new work, current requests finish, exit 0",
     async (signal) => {
       const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
       const running = await start({ DATABASE_URL: database.url });
@@ -64,7 +64,7 @@ describe("SIGTERM", () => {
     },
   );
 
-  test.skipIf(process.platform !== "linux")("SIGHUP does not end what nohup has started", async () => {
+  test.skipIf(process.platform !== "linux")("SIGHUP, under nohup: the service goes on", async () => {
     const running = await start({ DATABASE_URL: database.url }, [
       "sh",
       "-c",
@@ -78,7 +78,7 @@ describe("SIGTERM", () => {
 
   // npm ends in order by the first, and without a chance to pass anything on by the last. With LONG=1, by SIGHUP as well.
   const ends = (["SIGTERM", "SIGHUP", "SIGKILL"] as const).filter((name) => isLong || name !== "SIGHUP");
-  test.each(ends)("ending the npm that has started it, by %s, ends it and its database", async (signal) => {
+  test.each(ends)("the npm that started the service, ended by %s: service and database end", async (signal) => {
     const data = await preparedDataDirectory(join(folder, `npm-${signal}`));
     // As npx does: npm, a shell, the script runner, the service.
     const script = [process.execPath, "--no-env-file", "start"].join(" ");
@@ -97,7 +97,7 @@ describe("SIGTERM", () => {
     while ((await isServing()) || existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(20);
   });
 
-  test("killed without a chance to close anything, it leaves no database running", async () => {
+  test("the service, killed: its database ends too", async () => {
     const data = await preparedDataDirectory(join(folder, "kill-9"));
     const running = await start({ DATA_DIR: data });
     const postmaster = Number((await readFile(join(data, "postgres/postmaster.pid"), "utf8")).split("\n")[0]);
@@ -117,15 +117,15 @@ describe("SIGTERM", () => {
     expect(await stop(next)).toBe(0);
   });
 
-  test("connections that are kept alive do not hold it up", async () => {
+  test("the service, idle connections kept alive: it stops at once", async () => {
     const running = await start({ DATABASE_URL: database.url });
     await Promise.all(Array.from({ length: 5 }, () => fetch(`${running.url}/healthz`).then((answer) => answer.text())));
     expect(await stop(running)).toBe(0);
   });
 });
 
-describe("a database that is frozen", () => {
-  test("is answered for within the deadline, and does not keep the process from ending", async () => {
+describe("a frozen database", () => {
+  test("a frozen database, during requests: an error within the deadline, and the service still exits", async () => {
     const data = await preparedDataDirectory(join(folder, "frozen"));
     // The first request, on a slow machine, must be answered in time.
     const running = await start({ DATA_DIR: data, REQUEST_TIMEOUT_MS: "2000" });

@@ -70,8 +70,8 @@ const prepareFromPhoto = async (running: RunningProcess & { url: string }): Prom
   }
 };
 
-describe("on the embedded database", () => {
-  test("it opens no port, prepares an avatar from a photo, and ends between the API and PostgreSQL", async () => {
+describe("the worker on the embedded database", () => {
+  test("the worker, started by the API: no port, prepares an avatar, ends between API and PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const port = String(taken.port);
@@ -109,7 +109,7 @@ describe("on the embedded database", () => {
     for (const line of running.stdout().trim().split("\n")) expect(() => JSON.parse(line)).not.toThrow();
   });
 
-  test("when the API is killed, it stops, and PostgreSQL with it", async () => {
+  test("the worker, the API killed: it ends, and PostgreSQL with it", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const running = await startBoth({ DATA_DIR: data });
     const postmaster = Number((await Bun.file(join(data, "postgres/postmaster.pid")).text()).split("\n")[0]);
@@ -118,7 +118,7 @@ describe("on the embedded database", () => {
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
   });
 
-  test("does not run with WORKER=false", async () => {
+  test("the worker, WORKER=false: not started", async () => {
     const data = await preparedDataDirectory(join(folder, "none"));
     const running = await start({ DATA_DIR: data, WORKER: "false" }, release());
     await running.waitFor(/export API_KEY/);
@@ -126,7 +126,7 @@ describe("on the embedded database", () => {
     expect(running.stdout()).not.toContain("worker");
   });
 
-  test("the API says when its program is missing, and serves", async () => {
+  test("the worker, its program missing: a warning, and the API serves", async () => {
     const data = await preparedDataDirectory(join(folder, "missing"));
     const running = await start({ DATA_DIR: data }, bun(API));
     await running.waitFor(/"level":40,.*the worker's program is not beside this one/);
@@ -135,15 +135,15 @@ describe("on the embedded database", () => {
   });
 });
 
-describe("on a DATABASE_URL", () => {
-  test("none runs unless WORKER is true", async () => {
+describe("the worker on a DATABASE_URL", () => {
+  test("the worker, WORKER unset: not started", async () => {
     const running = await start({ DATABASE_URL: database.url, DATA_DIR: folder }, release());
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     expect(running.stdout()).not.toContain("worker");
   });
 
-  test("killed, it is started again, and meanwhile the API is ready", async () => {
+  test("the worker, killed: started again, and the API stays ready", async () => {
     const running = await startBoth({ DATABASE_URL: database.url, WORKER: "true", DATA_DIR: folder });
     process.kill(running.worker, "SIGKILL");
     await running.waitFor(/"signal":"SIGKILL","msg":"the worker has ended; starting it again"/);
@@ -156,7 +156,7 @@ describe("on a DATABASE_URL", () => {
     expect([running.worker, Number(next)].filter(isAlive)).toEqual([]);
   });
 
-  test("it works on while the API finishes its requests; Ctrl-C in a terminal, which reaches both, does not stop it", async () => {
+  test("the worker, the API finishing its requests: works on; Ctrl-C for both does not stop it", async () => {
     const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
     const running = await startBoth({ DATABASE_URL: database.url, WORKER: "true", DATA_DIR: folder });
     let send: (text: string) => void = () => {};

@@ -50,14 +50,14 @@ describe("overdue sessions", () => {
     return isSwept;
   };
 
-  test("are closed by the API on its embedded database, unless SWEEP_IN_API says no", async () => {
+  test("overdue sessions, on the embedded database: closed by the API unless SWEEP_IN_API is false", async () => {
     const embedded = { DATA_DIR: await preparedDataDirectory(join(folder, "sweeping")) };
     expect(await isSweeping(embedded)).toBe(true);
     expect(await isSweeping({ ...embedded, SWEEP_IN_API: "false" })).toBe(false);
     expect(() => readConfig({ SWEEP_IN_API: "yes" })).toThrow(new ConfigError("SWEEP_IN_API", "true or false"));
   });
 
-  test("are closed elsewhere when SWEEP_IN_API says so, while the service runs", async () => {
+  test("overdue sessions, on a DATABASE_URL: closed by the API only if SWEEP_IN_API is true", async () => {
     const own = await testDatabase();
     const tenantId = await seedTenant(own.db);
     await seedMovement(own.db, tenantId);
@@ -71,8 +71,8 @@ describe("overdue sessions", () => {
   });
 });
 
-describe("on an empty embedded database", () => {
-  test("it shows a first key once, with calls that work when pasted; what is written survives", async () => {
+describe("an empty embedded database", () => {
+  test("a first start, repeated: the key is shown once, its calls work, and data survives", async () => {
     const variables = { DATA_DIR: join(folder, "first-run") };
     const first = await start(variables);
     const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
@@ -117,7 +117,7 @@ describe("on an empty embedded database", () => {
     expect(new Set([...links, ""]).size).toBe(3);
   });
 
-  test("it can be Ctrl-C'd through the script runner, and the database ends with it", async () => {
+  test("the script runner, stopped by Ctrl-C: the service and its database end", async () => {
     const data = await preparedDataDirectory(join(folder, "script"));
     const running = await start({ DATA_DIR: data }, [process.execPath, "--no-env-file", "start"]);
     await running.waitFor(/export API_KEY/);
@@ -128,8 +128,8 @@ describe("on an empty embedded database", () => {
   });
 });
 
-describe("on a DATABASE_URL", () => {
-  test("it creates nothing by itself, closes no overdue sessions, and is ready at once", async () => {
+describe("a DATABASE_URL", () => {
+  test("a start, on a DATABASE_URL: creates nothing, sweeps nothing, is ready", async () => {
     const running = await start({ DATABASE_URL: database.url, METRICS_PORT: "0" });
     expect(await isSweepingNow(running)).toBe(false);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
@@ -150,7 +150,7 @@ describe("on a DATABASE_URL", () => {
     expect(running.stdout().match(/TRUSTED_PROXY_HOPS is 0/g) ?? []).toHaveLength(warnings);
   });
 
-  test("before the migrations it lives but is not ready; `migrate` makes it so, while it runs", async () => {
+  test("a start, before the migrations: live but not ready; ready after migrate", async () => {
     const empty = await testDatabase({ migrated: false });
     const running = await start({ DATABASE_URL: empty.url });
     await running.waitFor(/bun run migrate/);
@@ -168,7 +168,7 @@ describe("on a DATABASE_URL", () => {
     await empty.close();
   });
 
-  test("when the database goes, it lives but is not ready", async () => {
+  test("the service, its database gone: live but not ready", async () => {
     const doomed = await testDatabase();
     const running = await start({ DATABASE_URL: doomed.url });
     await doomed.close();
@@ -178,7 +178,7 @@ describe("on a DATABASE_URL", () => {
     expect(await stop(running)).toBe(0);
   });
 
-  test("while the database is read-only, it lives but is not ready, and says so to a client", async () => {
+  test("the service, its database read-only: live but not ready, and clients learn the cause", async () => {
     const data = await preparedDataDirectory(join(folder, "read-only"));
     const server = await openByTcp(data, { settings: { fsync: "off" } });
     const admin = client(server.url);
@@ -242,7 +242,7 @@ describe("a bad start", () => {
     ["DATABASE_URL", "postgres://user:hunter2%zz@127.0.0.1/name"],
     ["LOG_LEVEL", "loud"],
     ["DEFAULT_AVATAR_MODEL_ID", "x".repeat(161)],
-  ])("fails with an error that names %s, not its value %j", async (name, value) => {
+  ])("a start, %s set to %j: the error names the variable, not the value", async (name, value) => {
     const error = await failureOf({ PORT: "0", DATA_DIR: folder, [name]: value });
     expect(error.message).toContain(name);
     expect(error.message).not.toContain(value);
@@ -252,7 +252,7 @@ describe("a bad start", () => {
   test.each([
     ["by its configuration", "PORT", "http"],
     ["because its database is not there", "DATABASE_URL", "postgres://user:hunter2@127.0.0.1:1/nothing"],
-  ])("refused %s, it prints that error alone and exits with 1", async (_, name, value) => {
+  ])("a start, refused %s: prints that error alone, exit 1", async (_, name, value) => {
     const variables = { PORT: "0", DATA_DIR: folder, [name]: value };
     const { message } = await failureOf(variables);
     expect(message).toContain(name);
@@ -260,7 +260,7 @@ describe("a bad start", () => {
     expect(await runToEnd(bun(API), variables)).toEqual({ code: 1, stdout: "", stderr: `${message}\n` });
   });
 
-  test("starts nothing for --help, and refuses an argument that it does not know", async () => {
+  test("a start, with --help or an unknown argument: starts nothing", async () => {
     const folder = await temporaryFolder();
     const unused = join(folder, "data");
     const help = await runToEnd(bun(API, "--help"), { DATA_DIR: unused });
@@ -273,7 +273,7 @@ describe("a bad start", () => {
     await rm(folder, { recursive: true });
   });
 
-  test("a port that is taken, by the service itself too: the first key waits for the next start", async () => {
+  test("a start, its port taken: exit 1, and the first key waits for the next start", async () => {
     const running = await start({ DATABASE_URL: database.url });
     const data = await preparedDataDirectory(join(folder, "taken"));
     const taken = { PORT: new URL(running.url).port, DATA_DIR: data };
@@ -291,7 +291,7 @@ describe("a bad start", () => {
     expect(await stop(next)).toBe(0);
   });
 
-  test("SIGTERM during the start ends it in order, database and all", async () => {
+  test("a start, SIGTERM during it: ends in order with its database", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
     const running = startProcess(bun(API), { PORT: "0", DATA_DIR: data });
     while (!existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(1);
@@ -301,7 +301,7 @@ describe("a bad start", () => {
 });
 
 describe("the bundle", () => {
-  test("runs with nothing beside it but a database, and says what it lacks without one", async () => {
+  test("the bundle, alone in a folder: runs with a database; without one says what is missing", async () => {
     const out = await mkdtemp(join(folder, "bundle-"));
     for (const [entry, name] of [
       [API, "api"],
@@ -347,7 +347,7 @@ describe("a slow client", () => {
     return text;
   };
 
-  test("that drips its body is 400 in time and hung up on; what comes in time is made; an idle one is let go", async () => {
+  test("a client, its body too slow: 400 and closed; in time: 201; an idle connection: closed", async () => {
     // Its own database: only its look-ups are waited for.
     const own = await testDatabase();
     const key = (await seedKeyIn(own)).secret.reveal();

@@ -1,19 +1,19 @@
 /** Starts the API. */
 
 import { join } from "node:path";
+import { sweepCredentials } from "@realtime-avatar/db/api-keys/callers";
+import { sweepPendingChanges } from "@realtime-avatar/db/api-keys/pending-changes";
+import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { openDatabase } from "@realtime-avatar/db/open";
-import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
-import { sweepCredentials } from "@realtime-avatar/db/statements/callers";
-import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
-import { jobStats } from "@realtime-avatar/db/statements/jobs";
-import { sweepPendingChanges } from "@realtime-avatar/db/statements/pending-changes";
-import { sweepInvitations } from "@realtime-avatar/db/statements/people/invitations";
-import { sweepChallenges } from "@realtime-avatar/db/statements/people/passkeys";
-import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/statements/people/seen";
-import { sweepUserSessions } from "@realtime-avatar/db/statements/people/user-sessions";
+import { sweepInvitations } from "@realtime-avatar/db/people/invitations";
+import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
+import { recordPeopleSeen, sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
+import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
 import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger, type LogOutput } from "@realtime-avatar/runtime/log";

@@ -9,7 +9,7 @@ const COMPLETE = {
 };
 
 describe("the variables of the provider", () => {
-  test("are read together; the name is the host unless it is set", () => {
+  test("the variables, all set: read together, and the name defaults to the host", () => {
     expect(readOidcConfig({})).toBeNull();
     expect(readOidcConfig({ OIDC_ISSUER: "", OIDC_NAME: "" })).toBeNull();
     const config = readOidcConfig(COMPLETE);
@@ -19,10 +19,13 @@ describe("the variables of the provider", () => {
     expect(readOidcConfig({ ...COMPLETE, OIDC_NAME: "Example Login" })?.name).toBe("Example Login");
   });
 
-  test.each(["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"] as const)("without %s name it", (name) => {
-    expect(() => readOidcConfig({ ...COMPLETE, [name]: "" })).toThrow(`${name} must be set when OIDC_`);
-    expect(() => readOidcConfig({ OIDC_NAME: "x" })).toThrow("OIDC_ISSUER must be set when OIDC_NAME is set");
-  });
+  test.each(["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"] as const)(
+    "the variables, without %s: the error names it",
+    (name) => {
+      expect(() => readOidcConfig({ ...COMPLETE, [name]: "" })).toThrow(`${name} must be set when OIDC_`);
+      expect(() => readOidcConfig({ OIDC_NAME: "x" })).toThrow("OIDC_ISSUER must be set when OIDC_NAME is set");
+    },
+  );
 
   test.each([
     "http://login.example.com",
@@ -35,18 +38,18 @@ describe("the variables of the provider", () => {
     "https://login.example.com#x",
     "https://login.example.com/a b",
     `https://login.example.com/${"x".repeat(512)}`,
-  ])("refuse the issuer %j", (issuer) => {
+  ])("the variables, issuer %j: refused", (issuer) => {
     expect(() => readOidcConfig({ ...COMPLETE, OIDC_ISSUER: issuer })).toThrow("OIDC_ISSUER must be an https:// URL");
   });
 
   test.each(["http://localhost", "http://localhost:8080/realms/x", "https://10.0.0.1", "https://login.example.com/"])(
-    "accept the issuer %j as it is",
+    "the variables, issuer %j: accepted unchanged",
     (issuer) => {
       expect(readOidcConfig({ ...COMPLETE, OIDC_ISSUER: issuer })?.issuer).toBe(issuer);
     },
   );
 
-  test("refuse text that is no text, and never show it", () => {
+  test("the variables, with control characters or too long: refused without the value", () => {
     for (const [name, text] of [
       ["OIDC_CLIENT_SECRET", "secret\nvalue"],
       ["OIDC_CLIENT_SECRET", " secret"],

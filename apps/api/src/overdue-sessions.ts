@@ -1,7 +1,8 @@
 /** Overdue sessions still hold credits: they are closed before a request of their tenant is refused for lack of credits. */
+
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import { sweepSomeSessions } from "@realtime-avatar/db/statements/usage-sessions";
+import { sweepSomeSessions } from "@realtime-avatar/db/credits/usage-sessions";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 

@@ -10,7 +10,7 @@ const folderOf = async (): Promise<string> => {
   return join(folder, "data");
 };
 
-test("is written once, for this user alone, and is the same for processes that start together", async () => {
+test("a session secret, eight processes starting together: one secret, readable by this user only", async () => {
   const folder = await folderOf();
   const secrets = await Promise.all(Array.from({ length: 8 }, () => readSessionSecret(folder)));
   expect(new Set(secrets.map((secret) => secret.reveal())).size).toBe(1);
@@ -19,7 +19,7 @@ test("is written once, for this user alone, and is the same for processes that s
   expect(`${secrets[0]}`).toBe("[secret]");
 });
 
-test("is refused when it is too short", async () => {
+test("a session secret, too short: refused", async () => {
   const folder = await folderOf();
   await readSessionSecret(folder);
   await chmod(join(folder, "session-secret"), 0o600);

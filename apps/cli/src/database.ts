@@ -1,7 +1,8 @@
 /** The database of a command. */
+
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import { isMigrated } from "@realtime-avatar/db/migrate";
 import { type OpenDatabase, openDatabase } from "@realtime-avatar/db/open";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
 import { newRequestId } from "@realtime-avatar/domain/id";
 import { readCommonConfig } from "@realtime-avatar/runtime/config";
 import { secureRandom as random } from "@realtime-avatar/runtime/random";

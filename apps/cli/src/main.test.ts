@@ -1,6 +1,6 @@
 /** What all commands share: the exit codes, the error messages and the help. */
 import { describe, expect, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, run, runProcess, UNKNOWN, UNKNOWN_AVATAR } from "../test/cli.ts";
@@ -8,7 +8,7 @@ import { cliTests, run, runProcess, UNKNOWN, UNKNOWN_AVATAR } from "../test/cli.
 const tests = cliTests();
 const { cli, cliProcess } = tests;
 
-describe("a process exits, prints and fails as a run within the process of the tests", () => {
+describe("a process compared with a run inside the tests", () => {
   const of = (...args: string[]) => [...args, "--tenant", tests.tenantId];
   test.each<[string, () => string[], number]>([
     ["a table", () => ["tenants", "list"], 0],
@@ -20,13 +20,13 @@ describe("a process exits, prints and fails as a run within the process of the t
     ["a value that a schema refuses", () => of("keys", "create", "--name", ""), 2],
     ["a refusal", () => of("keys", "show", UNKNOWN), 1],
     ["a refusal by its exit code alone", () => ["health", "--url", "http://127.0.0.1:1"], 1],
-  ])("%s", async (_, args, code) => {
+  ])("a process, for %s: the same exit code and output as a run", async (_, args, code) => {
     const result = await cliProcess(...args());
     expect(result.code).toBe(code);
     expect(await cli(...args())).toEqual(result);
   });
 
-  test("a database that is not there", async () => {
+  test("a process, its database unreachable: the same exit code and output as a run", async () => {
     const variables = { DATABASE_URL: "postgres://user:hunter2@127.0.0.1:1/nothing" };
     const result = await runProcess(variables, "tenants", "list");
     expect(result.code).toBe(1);
@@ -34,7 +34,7 @@ describe("a process exits, prints and fails as a run within the process of the t
   });
 });
 
-describe("bad arguments exit with 2, say what is wrong on standard error, and change nothing", () => {
+describe("bad arguments", () => {
   const create = (...args: string[]) => ["keys", "create", "--tenant", tests.tenantId, "--name", "x", ...args];
 
   test.each<[string, () => string[], RegExp]>([
@@ -101,7 +101,7 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
     ],
     ["no credential", () => ["audit", "tail", "--tenant", tests.tenantId, "--actor", "x"], /--actor: Must have 16/],
     ["no tenant's id", () => ["keys", "create", "--tenant", "acme", "--name", "x"], /--tenant: Must be/],
-  ])("%s", async (_, args, message) => {
+  ])("arguments, %s: exit 2, an error text, nothing changed", async (_, args, message) => {
     const before = await tests.db
       .client`select (select count(*) from api_keys) as keys, (select count(*) from tenants) as tenants`;
     const { code, stdout, stderr } = await cli(...args());
@@ -113,26 +113,26 @@ describe("bad arguments exit with 2, say what is wrong on standard error, and ch
     expect(after).toEqual(before);
   });
 
-  test("a bad variable too, by its name", async () => {
+  test("a variable, malformed: exit 2, naming it", async () => {
     const { code, stderr } = await run({ DATABASE_URL: "hunter2" }, "migrate");
     expect(code).toBe(2);
     expect(stderr).toBe("DATABASE_URL must be a postgres:// URL.\n");
   });
 });
 
-describe("what cannot be done exits with 1", () => {
+describe("what cannot be done", () => {
   test.each([
     [["keys", "show", UNKNOWN], "The tenant has no key with this id.\n"],
     [["keys", "revoke", UNKNOWN], "The tenant has no key with this id.\n"],
     [["keys", "rotate", UNKNOWN], "The tenant has no key with this id.\n"],
     [["avatars", "show", UNKNOWN_AVATAR], "The tenant has no avatar with this id.\n"],
     [["keys", "show", "unknownunknown00"], "The tenant has no key with this id.\n"],
-  ])("%j", async (args, message) => {
+  ])("a command, %j: exit 1 with the reason", async (args, message) => {
     const { code, stdout, stderr } = await cli(...args, "--tenant", tests.tenantId);
     expect([code, stdout, stderr]).toEqual([1, "", message]);
   });
 
-  test("a key of another tenant, by its id or its credential", async () => {
+  test("a key of another tenant, by its id or credential: exit 1", async () => {
     const { record } = await seedKey(tests.db, await seedTenant(tests.db));
     for (const command of ["show", "revoke", "rotate"]) {
       for (const id of [record.id, record.keyId]) {
@@ -143,7 +143,7 @@ describe("what cannot be done exits with 1", () => {
     expect((await findCredential(tests.db, record.keyId))?.caller).toMatchObject({ status: "active", version: 1 });
   });
 
-  test("a tenant that does not exist", async () => {
+  test("keys create, for an unknown tenant: exit 1", async () => {
     const { code, stdout, stderr } = await cli(
       "keys",
       "create",
@@ -155,7 +155,7 @@ describe("what cannot be done exits with 1", () => {
     expect([code, stdout, stderr]).toEqual([1, "", "No tenant has this id.\n"]);
   });
 
-  test("a schema that is behind", async () => {
+  test("a command, before the migrations: exit 1, naming migrate", async () => {
     const empty = await testDatabase({ migrated: false });
     const { code, stderr } = await run(
       {
@@ -171,7 +171,7 @@ describe("what cannot be done exits with 1", () => {
     await empty.close();
   });
 
-  test("a database that is not there", async () => {
+  test("a command, its database unreachable: exit 1 without the password", async () => {
     const url = "postgres://user:hunter2@127.0.0.1:1/nothing";
     const { code, stderr } = await run({ DATABASE_URL: url }, "tenants", "list");
     expect(code).toBe(1);
@@ -202,7 +202,7 @@ describe("--help", () => {
       ["credits"],
       ...["grant", "void", "adjust", "balance", "entries", "verify"].map((command) => ["credits", command]),
     ].map((words) => [words]),
-  )("%j", async (words) => {
+  )("the help of %j, requested: exit 0 with the usage", async (words) => {
     const { code, stdout, stderr } = await cli(...words, "--help");
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("Usage: realtime-avatar");

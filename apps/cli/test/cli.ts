@@ -3,9 +3,9 @@
  * twentieth of the processor time, or as a process. Each command runs as a process in at least one test.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout } from "bun:test";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { insertAvatar } from "@realtime-avatar/db/statements/avatars";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";

@@ -13,10 +13,11 @@ test.each([
   ["1e3", null],
   ["", null],
   ["99999999999999", null],
-])("the amount %p", (text, micros) => expect(parseCredits(text)).toBe(micros));
+])("an amount, %p: in micros, or refused", (text, micros) => expect(parseCredits(text)).toBe(micros));
 
-test.each([0, 1, 1_000_000, 12_500_000, 10_000_000, 999_999_999_999])("%p micros survive being edited", (micros) =>
-  expect(parseCredits(creditsText(micros))).toBe(micros),
+test.each([0, 1, 1_000_000, 12_500_000, 10_000_000, 999_999_999_999])(
+  "an amount, %p micros shown and parsed: unchanged",
+  (micros) => expect(parseCredits(creditsText(micros))).toBe(micros),
 );
 
 test.each([
@@ -24,4 +25,4 @@ test.each([
   [1023, "1023 bytes"],
   [1024, "1 KiB"],
   [16 * 1024 * 1024, "16 MiB"],
-])("%p bytes", (count, text) => expect(bytes(count)).toBe(text));
+])("a size, %p bytes: in words", (count, text) => expect(bytes(count)).toBe(text));

@@ -15,9 +15,9 @@ test.each([
     { ended: true, key: ID, days: 7, environment: "test" },
     { ended: true, key: ID, days: 7, environment: "test" },
   ],
-] as const)("%j is %j", (search, valid) => expect(validateSearch(search)).toEqual(valid));
+] as const)("the search, %j: valid part %j", (search, valid) => expect(validateSearch(search)).toEqual(valid));
 
-test("the sign-in leads back to a page with its parameters, and to no other address", () => {
+test("the sign-in, leaving a page: leads back to it, and to no other address", () => {
   expect(keepPlace("/usage", { days: 7, ended: true }, false)).toEqual({ days: 7, to: "/usage" });
   expect(keepPlace("/dashboard/audit", {}, false)).toEqual({ to: "/audit" });
   expect(keepPlace("/keys", { key: ID }, true)).toEqual({ key: ID, to: "/keys", ended: true });

@@ -21,7 +21,7 @@ const TURNED = photo("soft-ui-dashboard/team-4.jpg");
 /** 400 × 400 pixels. */
 const SMALL = photo("material-kit/faces/marc.jpg");
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   let world: World;
   let owner: Person;
   let folder = "";
@@ -33,7 +33,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   });
   afterAll(() => world.close());
 
-  test("the browser refuses what cannot be right, before it is uploaded", async () => {
+  test("a wrong file, chosen: refused by the browser before an upload", async () => {
     const { page } = owner;
     const uploads: string[] = [];
     page.on("request", (request) => request.url().endsWith("/assets") && uploads.push(request.method()));
@@ -61,7 +61,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a name that is typed while the photo is measured stays, and the photo that was chosen last counts", async () => {
+  test("a name, typed while a photo is measured: kept, and the last photo counts", async () => {
     const { page } = owner;
     await page.evaluate(HOLD);
     await page.getByRole("button", { name: "Create an avatar" }).click();
@@ -100,7 +100,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a dropped photo becomes an avatar that is ready, with its verdicts", async () => {
+  test("a photo, dropped: a ready avatar with its checks", async () => {
     const { page } = owner;
     const dialog = page.getByRole("dialog");
     const bytes = Buffer.from(await Bun.file(FRONT).bytes()).toString("base64");
@@ -153,7 +153,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an avatar is renamed, disabled, enabled and deleted; a double click deletes nothing", async () => {
+  test("an avatar, renamed, disabled, enabled and deleted: done; a double click deletes nothing", async () => {
     const { page } = owner;
     const details = page.getByRole("dialog", { name: "Grace" });
     await details.getByRole("button", { name: "Disable" }).click();
@@ -176,7 +176,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a file is uploaded once, when the creation after it is tried again", async () => {
+  test("a creation, failed and tried again: the file is uploaded once", async () => {
     const { page } = owner;
     const uploads: string[] = [];
     page.on("request", (request) => request.url().endsWith("/api/v1/assets") && uploads.push(request.method()));
@@ -202,7 +202,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 500/]);
   });
 
-  test("a photo that fails says which check and by how much, and another one makes it ready", async () => {
+  test("a photo, failing a check: shows which and by how much; another photo: ready", async () => {
     const { page } = owner;
     // The one of the test before.
     const details = page.getByRole("dialog", { name: "Alan" });
@@ -231,7 +231,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a preparation that failed for another reason is tried again", async () => {
+  test("a preparation, failed for another reason: can be tried again", async () => {
     const { page } = owner;
     await world.service.database.db.client`
       update avatars set status = 'failed', error = 'The worker could not prepare it.', checks = '[]'
@@ -246,7 +246,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an upload that is stopped creates nothing, then or later", async () => {
+  test("an upload, stopped: creates nothing, then or later", async () => {
     const { page } = owner;
     const creates: string[] = [];
     page.on("request", (request) => {
@@ -289,7 +289,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
       });
     });
 
-    test("are measured in the browser before they are uploaded", async () => {
+    test("a video, chosen: measured in the browser before the upload", async () => {
       const { page } = owner;
       await page.getByRole("button", { name: "Create an avatar" }).click();
       const dialog = page.getByRole("dialog");
@@ -315,7 +315,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
       expectQuiet(owner);
     });
 
-    test("become avatars, with the progress of the upload, and are replaced by videos alone", async () => {
+    test("a video, uploaded: progress, a ready avatar, replaceable by a video only", async () => {
       const { page, context } = owner;
       const devtools = await context.newCDPSession(page);
       const limits = { offline: false, latency: 0, downloadThroughput: -1 };
@@ -349,7 +349,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     });
   });
 
-  test("more avatars than a page has are loaded on demand, and each is found by its id", async () => {
+  test("avatars, more than one page: loaded on demand, each found by its id", async () => {
     const { page } = owner;
     const { service } = world;
     const ids = Array.from({ length: 105 }, (_, index) => `ava_01aaaa${String(index).padStart(20, "0")}`);

@@ -12,14 +12,14 @@ const ROUNDS = process.env["LONG"] === "1" ? 5 : 1;
 
 const MAX_FIRST_LOAD_BYTES = 150 * 1024;
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the first load in Chromium", () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld();
   });
   afterAll(() => world.close());
 
-  test("the first load has at most 150 KiB, compressed by gzip", async () => {
+  test("the first load, compressed with gzip: at most 150 KiB", async () => {
     const { url } = world.service;
     const page = await fetch(`${url}/dashboard`);
     const html = await page.text();
@@ -35,7 +35,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expect(bytes).toBeLessThanOrEqual(MAX_FIRST_LOAD_BYTES);
   });
 
-  test("the time from the address to the list of keys, with an empty cache (once; LONG=1 for five times)", async () => {
+  test("the list of keys, loaded with an empty cache: the time is printed (LONG=1: five times)", async () => {
     const { service, owner, person } = world;
     const times: number[] = [];
     const cookies = await owner.context.cookies();

@@ -9,8 +9,8 @@ import { expectQuiet, newPerson, type Person, register } from "./support/person.
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(180_000);
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
-  test("the service prints a link, and the person who opens it creates a key that works", async () => {
+describe.skipIf(!BROWSER)("the first start in Chromium", () => {
+  test("a first start, its printed link opened: the person creates a key that works", async () => {
     const folder = await temporaryFolder();
     removeAtEnd(folder);
     const browser = await sharedBrowser();

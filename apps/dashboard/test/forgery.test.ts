@@ -7,7 +7,7 @@ import { startWorld, type World } from "./support/world.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
   let world: World;
   let owner: Person;
   let attacker: ReturnType<typeof Bun.serve>;
@@ -33,7 +33,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     return rows[0];
   };
 
-  test("requests of other pages do nothing", async () => {
+  test("a page of another origin, sending requests: nothing changes", async () => {
     const { context } = owner;
     const { url } = world.service;
     const before = await state();
@@ -90,7 +90,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await owner.page.getByRole("heading", { name: "People" }).waitFor();
   });
 
-  test("the address alone shows nothing to a page that opens it", async () => {
+  test("an API address, opened as a page: 401", async () => {
     const page = await owner.context.newPage();
     // A navigation carries the cookie, but no header of the service.
     const response = await page.goto(`${world.service.url}/api/v1/users`);
@@ -98,7 +98,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await page.close();
   });
 
-  test("a cookie that was copied is worth nothing after the session has ended", async () => {
+  test("a copied cookie, after the sign-out: 401", async () => {
     const [cookie] = await owner.context.cookies();
     const headers = {
       cookie: `${cookie?.name}=${cookie?.value}`,
@@ -114,7 +114,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expect((await read()).status).toBe(401);
   });
 
-  test("a session that was planted in the browser is replaced by the sign-in", async () => {
+  test("a planted session, at the sign-in: replaced", async () => {
     const { page, context } = owner;
     const name = `realtime-avatar-session-${new URL(world.service.url).port}`;
     await context.addCookies([{ name, value: "planted", url: world.service.url, httpOnly: true, sameSite: "Strict" }]);

@@ -23,7 +23,7 @@ const copySecret = async (page: Page): Promise<string> => {
   return clipboard(page);
 };
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   let world: World;
   let owner: Person;
   let secret = "";
@@ -35,7 +35,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
 
   const card = (name: string) => owner.page.getByRole("listitem").filter({ hasText: name });
 
-  test("a key is created, and its curl line works", async () => {
+  test("a key, created on the page: its curl line works, and the secret is not kept", async () => {
     const { page } = owner;
     // So that the back button stays in the dashboard.
     await page.getByRole("link", { name: "Audit" }).click();
@@ -77,7 +77,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the service's refusal of a value stands beside its field", async () => {
+  test("a key, refused by the service: the error stands beside its field", async () => {
     const { page } = owner;
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
@@ -95,7 +95,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 422/]);
   });
 
-  test("a rotation gives a new secret, and the old one works until the overlap ends", async () => {
+  test("a key, rotated with an overlap: a new secret, and the old one works until its end", async () => {
     const { page } = owner;
     await page.getByRole("link", { name: "Audit" }).click();
     await page.getByRole("link", { name: "Keys", exact: true }).click();
@@ -121,7 +121,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the lineage is shown, and a revocation says what ends with it", async () => {
+  test("a key, revoked on the page: its lineage is shown, and what ends with it", async () => {
     const { page } = owner;
     const call = callerOf(world.service, secret);
     const child = { name: "Child", scopes: ["api_keys:write"], environment: "live" };
@@ -186,7 +186,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
       await owner.open("/keys");
     });
 
-    test("says what becomes wider and narrower, and widening asks for the passkey", async () => {
+    test("a change, wider and narrower: described, and widening asks for the passkey", async () => {
       const { page } = owner;
       await age();
       await page.getByRole("button", { name: "Change Shop" }).click();
@@ -221,7 +221,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
       expectQuiet(owner, [/status of 403/]);
     });
 
-    test("narrowing asks for nothing, and an expiry that is kept is not written", async () => {
+    test("a change, narrower only: no passkey, and a kept expiry is not written", async () => {
       const { page } = owner;
       await age();
       const before = await stored("Store");
@@ -236,7 +236,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
       expectQuiet(owner);
     });
 
-    test("a change of another person is not overwritten: it is shown, with what was entered", async () => {
+    test("a change, another person's change in between: shown, not overwritten", async () => {
       const { page } = owner;
       await page.getByRole("button", { name: "Change Store" }).click();
       await dialog().getByLabel("Spend cap in credits").fill("2");
@@ -255,7 +255,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
       expectQuiet(owner, [/status of 412/]);
     });
 
-    test("nothing closes it while it saves", async () => {
+    test("a change, while it saves: the dialog cannot be closed", async () => {
       const { page } = owner;
       let release = (): void => {};
       const held = new Promise<void>((resolve) => {
@@ -281,7 +281,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     });
   });
 
-  test("nine levels and hundreds of keys fit a desktop and a phone, and older keys are loaded on demand", async () => {
+  test("hundreds of keys in nine levels, on desktop and phone: they fit, older ones load on demand", async () => {
     const { page } = owner;
     const { service } = world;
     const { db } = service.database;

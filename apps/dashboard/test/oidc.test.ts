@@ -9,7 +9,7 @@ import { startWorld, type World } from "./support/world.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   let world: World;
   let provider: OidcServer;
   /** Joins with an account at the provider, and has no passkey. */
@@ -45,7 +45,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   const expectOwnQuiet = (person: Person, expected: readonly RegExp[] = []): void =>
     expectQuiet(person, [new RegExp(`request to ${provider.issuer}`), ...expected]);
 
-  test("while the provider is down, the page says so, and passkeys work", async () => {
+  test("the provider, down: the page says so, and passkeys work", async () => {
     const { owner } = world;
     await owner.open(`/sign-in?tenant=${world.service.tenantId}`);
     await button(owner, "Sign in with Example Login").click();
@@ -58,7 +58,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     provider.register(`${world.service.url}/api/v1/oidc/callback`);
   });
 
-  test("an invitation is accepted with an account at the provider", async () => {
+  test("an invitation, accepted with an account of the provider: a member with one cookie", async () => {
     const link = await world.service.invite("grace@example.com", "owner");
     await grace.page.goto(link);
     await button(grace, "Join with Example Login").waitFor();
@@ -76,7 +76,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectOwnQuiet(grace);
   });
 
-  test("a person signs out, and in again at the address that an owner finds on the page", async () => {
+  test("a person, signing out and in at the tenant's address: signed in", async () => {
     await grace.open("/people");
     const address = await grace.page.getByText(/\/dashboard\/sign-in\?tenant=ten_/).textContent();
     expect(address).toBe(`${world.service.url}/dashboard/sign-in?tenant=${world.service.tenantId}`);
@@ -97,7 +97,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectOwnQuiet(grace, [/status of 401/]);
   });
 
-  test("an action that needs the person again leads to the provider and back to the page", async () => {
+  test("an action, needing the person again: leads to the provider and back", async () => {
     await grace.open("/people?environment=test");
     await world.service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
     await button(grace, "Invite a colleague").click();
@@ -121,7 +121,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectOwnQuiet(grace, [/status of 403/]);
   });
 
-  test("the last way to sign in is kept; a passkey allows to unlink the account", async () => {
+  test("an account, the last way to sign in: kept; with a passkey: unlinked", async () => {
     const startUnlinking = () =>
       grace.page
         .getByRole("list", { name: "Your linked accounts" })
@@ -148,7 +148,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectOwnQuiet(grace, [/status of 409/]);
   });
 
-  test("an account of the provider that no member has linked is told why, and what to do", async () => {
+  test("an unknown account, signing in: told why and what to do", async () => {
     const stranger = await world.person();
     await stranger.open("/sign-in");
     await stranger.page.getByText("open your team's sign-in address").waitFor();
@@ -164,7 +164,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await stranger.context.close();
   });
 
-  test("a person who says no at the provider is told so", async () => {
+  test("a person, cancelling at the provider: told so", async () => {
     const stranger = await world.person();
     await stranger.open(`/sign-in?tenant=${world.service.tenantId}`);
     await button(stranger, "Sign in with Example Login").click();
@@ -175,7 +175,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await stranger.context.close();
   });
 
-  test("a code in the address is one of the known ones, or nothing", async () => {
+  test("a problem code, in the address: a known one is explained, any other ignored", async () => {
     const stranger = await world.person();
     await stranger.open("/sign-in?problem=%3Cscript%3E&tenant=x");
     await heading(stranger, "Sign in");
@@ -186,7 +186,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await stranger.context.close();
   });
 
-  test("the service logs no code and no token", () => {
+  test("the log, after all sign-ins: no code and no token", () => {
     const log = world.service.log();
     expect(log).toContain("/api/v1/oidc/callback");
     expect(log).not.toMatch(/code=|state=|eyJ|rta_session_|rta_invitation_/);

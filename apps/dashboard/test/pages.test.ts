@@ -60,7 +60,7 @@ const expectAccessibleAtBothWidths = async (page: Page, name: string, fullPage =
 
 const widthOf = (page: Page) => page.evaluate("document.documentElement.scrollWidth") as Promise<number>;
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   let world: World;
   let owner: Person;
   beforeAll(async () => {
@@ -84,7 +84,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   });
   afterAll(() => world.close());
 
-  test("looks on a desktop and a phone, light and dark (LONG=1 for each with each); nothing moves while it loads", async () => {
+  test("each page, on desktop and phone, light and dark: fits, accessible, no movement (LONG=1: all)", async () => {
     const { page } = owner;
     await page.addInitScript(`new PerformanceObserver((list) => {
       for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved = (window.moved ?? 0) + value;
@@ -109,7 +109,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("dialogs are accessible at both widths, light and dark (LONG=1 for each with each)", async () => {
+  test("each dialog, on desktop and phone, light and dark: accessible (LONG=1: all)", async () => {
     const { page } = owner;
     await owner.open("/keys");
     for (const [path, link, heading, names] of [
@@ -137,7 +137,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a failure shows the problem's own words and its request id", async () => {
+  test("a failure, of a request: the problem's words and its request id", async () => {
     const { page } = owner;
     await page.setViewportSize(DESKTOP);
     const requestId = crypto.randomUUID();
@@ -164,7 +164,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 500/]);
   });
 
-  test("a device without a connection is told so, and goes on later", async () => {
+  test("a device, offline and online again: told so, and the page goes on", async () => {
     const { page, context } = owner;
     await owner.open("/keys");
     await settled(page);
@@ -194,7 +194,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/ERR_INTERNET_DISCONNECTED/]);
   });
 
-  test("an error of a long dialog comes into view", async () => {
+  test("an error, in a long dialog on a phone: scrolled into view", async () => {
     const { page } = owner;
     await page.setViewportSize(PHONE);
     await owner.open("/keys");
@@ -212,7 +212,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 422/]);
   });
 
-  test("the keyboard reaches everything, and a dialog gives the focus back", async () => {
+  test("the keyboard, alone: reaches everything, and a dialog returns the focus", async () => {
     const { page } = owner;
     await owner.open("/keys");
     await settled(page);
@@ -249,7 +249,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a file that is dropped where nothing takes it leaves the page as it is", async () => {
+  test("a file, dropped outside a field: the page stays", async () => {
     const { page } = owner;
     await owner.open("/keys");
     await settled(page);
@@ -265,7 +265,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an empty account says what to do next", async () => {
+  test("an empty account, on each page: says what to do next", async () => {
     const { page } = owner;
     await page.setViewportSize(DESKTOP);
     await page.route(/\/api\/v1\/(api-keys|avatars|audit-events)/, (route) =>
@@ -286,7 +286,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the environment cannot be overlooked, and is part of the address", async () => {
+  test("the environment, switched: plain to see, and part of the address", async () => {
     const { page } = owner;
     await owner.open("/keys");
     await settled(page);

@@ -11,7 +11,7 @@ setDefaultTimeout(120_000);
 
 const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   let world: World;
   let owner: Person;
   let viewer: Person;
@@ -24,7 +24,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
 
   const rows = (person: Person, list: string) => person.page.getByRole("list", { name: list }).getByRole("listitem");
 
-  test("an owner invites a colleague, who registers", async () => {
+  test("a colleague, invited by an owner: registers", async () => {
     const { page } = owner;
     await owner.open("/people");
     await page.getByRole("button", { name: "Invite a colleague" }).click();
@@ -50,7 +50,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("an invitation is withdrawn", async () => {
+  test("an invitation, withdrawn: its link is not valid", async () => {
     const { page } = owner;
     const link = await world.service.invite("eve@example.com", "owner");
     await page.reload();
@@ -64,7 +64,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an invitation that is gone meanwhile is not shown as open", async () => {
+  test("an invitation, withdrawn when already gone: no longer shown", async () => {
     const { page } = owner;
     await world.service.invite("eve@example.com", "viewer");
     await page.reload();
@@ -79,7 +79,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 404/]);
   });
 
-  test("a viewer sees all pages, and nothing that changes something", async () => {
+  test("a viewer, on every page: sees all, and no button that changes something", async () => {
     const { page } = viewer;
     for (const [link, heading, buttons] of [
       ["Avatars", "Avatars", [/Create/]],
@@ -97,7 +97,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("a new role holds at once, and the last owner stays one", async () => {
+  test("a role, changed: holds at once; of the last owner: refused", async () => {
     const { page } = owner;
     await owner.open("/people");
     const changed = page.waitForResponse((response) => response.request().method() === "PATCH" && response.ok());
@@ -119,7 +119,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(viewer);
   });
 
-  test("passkeys are renamed and deleted, but never the last; a link adds one on another device", async () => {
+  test("passkeys, renamed, deleted and added by a link: done, but the last one stays", async () => {
     const { page } = owner;
     await owner.open("/people");
     const passkeys = rows(owner, "Your passkeys");
@@ -169,7 +169,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 409/]);
   });
 
-  test("an owner ends a session, and removes a member: both hold at once", async () => {
+  test("a session ended and a member removed, by an owner: both hold at once", async () => {
     const { page } = owner;
     await owner.open("/people");
     const sessions = rows(owner, "Open sessions");
@@ -196,7 +196,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(viewer, [/status of (401|422)/]);
   });
 
-  test("an action that needs the passkey again asks for it, and then is done", async () => {
+  test("an action, needing the passkey: asks for it, then is done", async () => {
     const { page } = owner;
     const { client } = world.service.database.db;
     const age = () => client`update user_sessions set verified_until = now() - interval '1 minute'`;
@@ -237,7 +237,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 403/]);
   });
 
-  test("the audit trail names the person", async () => {
+  test("the audit page, after a person's action: names the person", async () => {
     const { page } = owner;
     await owner.open("/audit?action=api_key.created");
     await rows(owner, "Events").getByText("Ada Lovelace").first().waitFor();

@@ -8,7 +8,7 @@ import { startWorld, type World } from "./support/world.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   let world: World;
   let owner: Person;
   beforeAll(async () => {
@@ -19,7 +19,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
 
-  test("each page has an address, which survives a reload", async () => {
+  test("each page, opened by its address: shown, after a reload too", async () => {
     for (const [path, name] of [
       ["", "API keys"],
       ["/keys", "API keys"],
@@ -35,7 +35,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("a person signs out and in again; without a session every page leads to the sign-in", async () => {
+  test("a person, signing out and in: back; without a session: every page leads to the sign-in", async () => {
     const { page } = owner;
     await owner.open("/keys");
     await page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
@@ -53,7 +53,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 401/]);
   });
 
-  test("a session that ends elsewhere ends on the page", async () => {
+  test("a session, ended elsewhere: the page says so, and returns after the sign-in", async () => {
     const { page, context } = owner;
     await owner.open("/keys");
     await heading(owner, "API keys");
@@ -73,7 +73,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner, [/status of 401/]);
   });
 
-  test("a link registers one person, once", async () => {
+  test("a link, used twice: registers one person", async () => {
     const link = await world.service.invite("grace@example.com", "developer");
     const [first, second] = [await world.person(), await world.person()];
     await first.page.goto(link);
@@ -100,7 +100,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await Promise.all([first.context.close(), second.context.close()]);
   });
 
-  test("without a token the page says what it needs", async () => {
+  test("the registration page, without a token: says what it needs", async () => {
     const person = await world.person();
     await person.open("/register");
     await person.page.getByText("This page needs an invitation").waitFor();
@@ -108,7 +108,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await person.context.close();
   });
 
-  test("a passkey that is not used is told, and nothing is left behind", async () => {
+  test("a sign-in, without a passkey: the page says so, and sets no cookie", async () => {
     const person = await world.person();
     await person.open("/sign-in");
     // This authenticator has no passkey of the service.
@@ -120,7 +120,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await person.context.close();
   });
 
-  test("at another origin, the page only links to the right one", async () => {
+  test("the sign-in page, at another origin: only links to the right one", async () => {
     const person = await world.person();
     const { url } = world.service;
     await person.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
@@ -130,7 +130,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     await person.context.close();
   });
 
-  test("scripts cannot read the cookie, and another page cannot frame this one", async () => {
+  test("the cookie and the page, for scripts and frames: not readable, not framed", async () => {
     const [cookie] = await owner.context.cookies();
     expect([cookie?.httpOnly, cookie?.sameSite, cookie?.path]).toEqual([true, "Strict", "/"]);
     expect(await owner.page.evaluate("document.cookie")).toBe("");

@@ -6,7 +6,7 @@ import { startWorld, type World } from "./support/world.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the remembered tenant in Chromium", () => {
   let world: World;
   beforeAll(async () => {
     world = await startWorld({
@@ -18,7 +18,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   });
   afterAll(() => world?.close());
 
-  test("a link of a stranger changes no tenant that the browser remembers from a sign-in", async () => {
+  test("a stranger's link, naming another tenant: the remembered tenant stays", async () => {
     const { owner, service } = world;
     const foreign = "ten_01h455vb4pex5vsknk084sn02q";
     const button = owner.page.getByRole("button", { name: "Sign in with Example Login" });

@@ -9,7 +9,7 @@ import { startWorld, type World } from "./support/world.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
   let world: World;
   let owner: Person;
   let sessionId = "";
@@ -33,7 +33,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
   });
   afterAll(() => world.close());
 
-  test("the balance and the charts add up", async () => {
+  test("the balance and the charts, of a month of calls: add up", async () => {
     const { page } = owner;
     await owner.open("/usage?days=7");
     const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd").textContent();
@@ -54,7 +54,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("an entry leads to its call, and the call to its key", async () => {
+  test("an entry, followed: leads to its call and to its key", async () => {
     const { page } = owner;
     await owner.open("/usage");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
@@ -74,7 +74,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("what calls do is shown while the page is open", async () => {
+  test("the page, kept open during calls: shows them", async () => {
     const { page } = owner;
     await owner.open("/usage");
     const tile = page.locator("dl > div").filter({ hasText: "Charged in all" });
@@ -90,7 +90,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("calls that are not charged yet make no empty chart", async () => {
+  test("calls, not charged yet: no empty chart", async () => {
     const { page } = owner;
     const { service } = world;
     const key = { name: "Trial", environment: "test" } as const;
@@ -104,7 +104,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("the test environment has credits of its own", async () => {
+  test("the test environment, without charges: its own credits", async () => {
     const { page } = owner;
     await owner.open("/usage?environment=test");
     await page.getByText("nothing is charged yet").first().waitFor();

@@ -5,7 +5,7 @@ import { readConfig } from "./config.ts";
 
 const read = (variables: Record<string, string>) => readConfig({ DATA_DIR: "/data", ...variables });
 
-test("has defaults, and reads each variable", () => {
+test("the configuration, with and without variables: values, or defaults", () => {
   const disk = { kind: "disk", directory: "/data/assets", signingSecret: null };
   expect(read({})).toMatchObject({ port: 3001, metricsPort: null, jobs: 2, jobsPerTenant: 1, storage: disk });
   const variables = { WORKER_PORT: "0", WORKER_METRICS_PORT: "9100", JOBS: "64", JOBS_PER_TENANT: "1" };
@@ -29,7 +29,7 @@ test.each([
   ["LOG_LEVEL", "loud"],
   ["DATABASE_URL", "hunter2"],
   ["STORAGE_URL", "hunter2"],
-])("refuses a bad %s, %j, by its name", (name, value) => {
+])("the configuration, bad %s, %j: the error names it", (name, value) => {
   const refused = expect(() => read({ [name]: value }));
   refused.toThrow(ConfigError);
   refused.toThrow(name);

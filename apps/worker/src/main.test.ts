@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
@@ -28,7 +28,7 @@ afterAll(async () => {
 });
 
 describe("the worker", () => {
-  test("connects, responds to health checks, and stops on SIGTERM", async () => {
+  test("the worker, started and stopped by SIGTERM: healthy, then exit 0", async () => {
     const worker = startProcess(bun(WORKER), { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data });
     const [, url] = await worker.waitFor(/"url":"(http:[^"]+)\/"/);
     expect(worker.stdout()).toContain("closes overdue usage sessions");
@@ -45,7 +45,7 @@ describe("the worker", () => {
     expect(worker.stderr()).toBe("");
   });
 
-  test("closes overdue sessions, and shows it in its metrics, with the queue", async () => {
+  test("the worker, with an overdue session: closes it, and shows it in its metrics", async () => {
     const { db } = database;
     const tenantId = await seedTenant(db);
     await seedMovement(db, tenantId);
@@ -65,7 +65,7 @@ describe("the worker", () => {
     expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
   });
 
-  test("shares the embedded database, and is the last to leave it", async () => {
+  test("two workers, on one embedded database: the last one stops it", async () => {
     const folder = await temporaryFolder();
     const own = join(folder, "data");
     const first = startProcess(bun(WORKER), { WORKER_PORT: "0", DATA_DIR: own });
@@ -82,21 +82,24 @@ describe("the worker", () => {
   });
 
   // As on a kernel that is too old: Linux before 4.14, and before 5.13.
-  test.skipIf(landlockVersion() === 0)("does not start without a filter, and warns without Landlock", async () => {
-    const variables = { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data };
-    const [execPath = "", ...others] = bun(WORKER);
-    const command = [execPath, "--preload", join(import.meta.dir, "sandbox/refusing.testing.ts"), ...others];
-    const seccomp = process.arch === "x64" ? 317 : 277;
-    const { code, stderr } = await runToEnd(command, { ...variables, REFUSED: `${seccomp}:38` });
-    expect([code, stderr]).toEqual([1, expect.stringContaining("Files cannot be inspected safely")]);
-    const worker = startProcess(command, { ...variables, REFUSED: `${LANDLOCK.landlock_create_ruleset}:38` });
-    await worker.waitFor(/"msg":"listening/);
-    expect(worker.stdout()).toMatch(/"level":"?(40|warn)"?.*Landlock/);
-    worker.kill("SIGTERM");
-    expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
-  });
+  test.skipIf(landlockVersion() === 0)(
+    "the worker, without seccomp: does not start; without Landlock: warns",
+    async () => {
+      const variables = { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data };
+      const [execPath = "", ...others] = bun(WORKER);
+      const command = [execPath, "--preload", join(import.meta.dir, "sandbox/refusing.testing.ts"), ...others];
+      const seccomp = process.arch === "x64" ? 317 : 277;
+      const { code, stderr } = await runToEnd(command, { ...variables, REFUSED: `${seccomp}:38` });
+      expect([code, stderr]).toEqual([1, expect.stringContaining("Files cannot be inspected safely")]);
+      const worker = startProcess(command, { ...variables, REFUSED: `${LANDLOCK.landlock_create_ruleset}:38` });
+      await worker.waitFor(/"msg":"listening/);
+      expect(worker.stdout()).toMatch(/"level":"?(40|warn)"?.*Landlock/);
+      worker.kill("SIGTERM");
+      expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
+    },
+  );
 
-  test("names WORKER_PORT when its port is taken", async () => {
+  test("the worker, its port taken: exit 1, naming WORKER_PORT", async () => {
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const { port } = taken;
     const { code, stderr } = await runToEnd(bun(WORKER), {
@@ -111,7 +114,7 @@ describe("the worker", () => {
     ]);
   });
 
-  test("starts nothing for --help, and refuses an argument that it does not know", async () => {
+  test("the worker, with --help or an unknown argument: starts nothing", async () => {
     const folder = await temporaryFolder();
     const unused = join(folder, "data");
     const help = await runToEnd(bun(WORKER, "--help"), { DATA_DIR: unused });
@@ -125,7 +128,7 @@ describe("the worker", () => {
   });
 
   // `config.test.ts` has the other variables.
-  test("refuses a bad DATABASE_URL by its name", async () => {
+  test("the worker, a bad DATABASE_URL: exit 1 without its value", async () => {
     const { code, stdout, stderr } = await runToEnd(bun(WORKER), { DATA_DIR: data, DATABASE_URL: "hunter2" });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain("DATABASE_URL");

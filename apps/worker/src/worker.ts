@@ -4,8 +4,8 @@
  */
 import { tmpdir } from "node:os";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
-import { jobStats } from "@realtime-avatar/db/statements/jobs";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";

@@ -1,6 +1,6 @@
 /** Preparations of many tenants: one that floods the queue delays another by no more than its turn. */
 import { expect, setDefaultTimeout, test } from "bun:test";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { callerOf, seedAvatar, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { preparationTests } from "./support/preparations.ts";
@@ -42,7 +42,7 @@ const preparedOf = async ({ tenantId }: Caller, until: AvatarRecord | null = nul
   return row?.["prepared"];
 };
 
-test("tenants with a few jobs each are served in turns with one that has very many", async () => {
+test("tenants with few jobs, beside a flood: served in turns", async () => {
   const flood = await seedTester();
   await seedMany(flood, FLOOD);
   const others = await Promise.all([seedTester(), seedTester(), seedTester()]);
@@ -54,7 +54,7 @@ test("tenants with a few jobs each are served in turns with one that has very ma
   expect(Math.max(...counts)).toBeLessThanOrEqual(2 * FEW);
 });
 
-test("a tenant whose jobs come one at a time waits for a few of the flood, each time", async () => {
+test("a tenant, one job at a time beside a flood: waits for a few of it", async () => {
   const [flood, other] = [await seedTester(), await seedTester()];
   await seedMany(flood, FLOOD);
   tests.start();

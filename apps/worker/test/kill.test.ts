@@ -149,10 +149,10 @@ const until = async (isThere: () => Promise<boolean>): Promise<void> => {
 const temporaryFiles = async (): Promise<string[]> =>
   (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));
 
-describe("killed", () => {
+describe("a killed worker", () => {
   const hasStatus = async (asset: AssetRecord, status: string) => (await world.stateOf(asset)).status === status;
 
-  test("after the claim, before the asset is started", async () => {
+  test("a worker, killed after the claim: the next one finishes the asset", async () => {
     const { client } = world.database.db;
     const asset = await world.seedUpload(await noise());
     const holder = session(world.database.url);
@@ -167,7 +167,7 @@ describe("killed", () => {
     await finish([asset]);
   });
 
-  test("while the file is inspected", async () => {
+  test("a worker, killed while a file is inspected: the next one finishes the asset", async () => {
     const asset = await world.seedUpload(await noise());
     const worker = startWaiting();
     await until(async () => (await temporaryFiles()).length > 0);
@@ -176,7 +176,7 @@ describe("killed", () => {
     await finish([asset]);
   });
 
-  test("after the public image is stored, before the asset is ready", async () => {
+  test("a worker, killed with the public image stored: the next one finishes the asset", async () => {
     const asset = await world.seedUpload(await noise());
     const holder = session(world.database.url);
     const worker = startWaiting();
@@ -193,7 +193,7 @@ describe("killed", () => {
     await finish([asset]);
   });
 
-  test("while a remote file is fetched", async () => {
+  test("a worker, killed while it fetches: the next one finishes the asset", async () => {
     const asset = await world.seedRemote(remoteUrl("waiting"));
     const worker = startWaiting();
     await until(async () => server.requests.length > 0);
@@ -203,7 +203,7 @@ describe("killed", () => {
     await finish([asset]);
   });
 
-  test("after a remote file is stored, before its row says so", async () => {
+  test("a worker, killed with a remote file stored: the next one finishes the asset", async () => {
     const asset = await world.seedRemote(remoteUrl());
     const worker = startWaiting();
     await until(async () => (await world.filesOf(asset)).original);
@@ -214,14 +214,14 @@ describe("killed", () => {
   });
 });
 
-describe("killed while it prepares an avatar", () => {
+describe("a worker killed while it prepares an avatar", () => {
   test.each([
     ["after the claim, before the preparation is started", "before", 0],
     ["while the source is examined", "examined", 0],
     ["after the first picture is stored", "stored", 1],
     ["after both pictures are stored", "stored", 2],
     ["after the manifest is stored, before the avatar is ready", "stored", 3],
-  ])("%s", async (_, moment, files) => {
+  ])("a worker, killed %s: the next one finishes the avatar", async (_, moment, files) => {
     const asset = await world.seedReady(await noise());
     const avatar = await world.seedAvatar(asset.id);
     const holder = session(world.database.url);
@@ -268,7 +268,7 @@ test("killed by one job each time: that job fails after five attempts, and the j
   expect(requests("waiting")).toBe(6);
 });
 
-test("killed at random moments, again and again, while another worker runs", async () => {
+test("workers, killed at random moments: the next ones finish all assets and avatars", async () => {
   const assets: AssetRecord[] = [];
   const avatars: AvatarRecord[] = [];
   const { client } = world.database.db;

@@ -63,7 +63,7 @@ const startWithFrozenDecoders = async (): Promise<{ worker: RunningProcess; deco
   return { worker, decoder };
 };
 
-test("two workers share the jobs, and do each once", async () => {
+test("two workers, with six jobs: share them, and do each once", async () => {
   const assets: AssetRecord[] = [];
   const image = await noise();
   for (let count = 0; count < 6; count++) assets.push(await world.seedUpload(image));
@@ -88,7 +88,7 @@ test("two workers share the jobs, and do each once", async () => {
   expect(Math.min(...ended.map((outcomes) => outcomes.length))).toBeGreaterThanOrEqual(2);
 });
 
-test("two workers share the preparations, which wait for their asset, and do each once", async () => {
+test("two workers, with preparations waiting for an asset: share them, and do each once", async () => {
   const { id } = await world.seedUpload(await readFile(portraitPath()));
   const avatars = await Promise.all([world.seedAvatar(id), world.seedAvatar(id)]);
   const workers = await Promise.all([start(), start()]);
@@ -108,7 +108,7 @@ test("two workers share the preparations, which wait for their asset, and do eac
 });
 
 test.skipIf(process.platform !== "linux")(
-  "a decoder that hangs when the worker is told to stop is ended, and its job handed back",
+  "a hanging decoder, its worker stopped: ended, and its job handed back",
   async () => {
     const asset = await world.seedUpload(await noise());
     const started = await startWithFrozenDecoders();
@@ -132,7 +132,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "a killed worker leaves a temporary folder, which the next one removes, and a job, which it finishes",
+  "a worker, killed: the next one removes its folder and finishes its job",
   async () => {
     const asset = await world.seedUpload(await noise());
     const started = await startWithFrozenDecoders();
@@ -155,7 +155,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("refuses a bad variable by its name", async () => {
+test("a worker, a bad STORAGE_URL: exit 1 without its value", async () => {
   const { code, stdout, stderr } = await runToEnd(bun(WORKER), { ...variables(), STORAGE_URL: "hunter2" });
   expect([code, stdout]).toEqual([1, ""]);
   expect(stderr).toContain("STORAGE_URL");

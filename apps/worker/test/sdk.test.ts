@@ -93,7 +93,7 @@ const settled = async (id: string): Promise<Avatar> => {
   }
 };
 
-test("createAvatarFromImage takes an https address to an avatar that is ready", async () => {
+test("the SDK, with an https photo: the avatar becomes ready", async () => {
   const created = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: `${HOST}/ada.jpg` });
   expect(created).toMatchObject({ displayName: "Ada", status: "preprocessing" });
   const avatar = await settled(created.id);
@@ -106,7 +106,7 @@ test("createAvatarFromImage takes an https address to an avatar that is ready", 
   expect(host.requests).toHaveLength(1);
 });
 
-test("a file that is not there is a failure that says so", async () => {
+test("the SDK, with a missing photo: the avatar fails, with the reason", async () => {
   const created = await sdk.createAvatarFromImage({ displayName: "Ada", imageUrl: `${HOST}/missing.jpg` });
   const { status, error } = (await settled(created.id)) as Avatar & { error: string };
   expect(status).toBe("failed");

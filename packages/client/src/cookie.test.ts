@@ -13,7 +13,7 @@ const recordRequests = () => {
 };
 
 test.each(["live", "test"] as const)(
-  "requests name the environment %s, and carry no key",
+  "a request, in environment %s: names it, and carries no key",
   async (cookieEnvironment) => {
     const { requests, fetch } = recordRequests();
     const client = createClient({ baseUrl: "https://avatars.example.com", cookieEnvironment, fetch });
@@ -28,14 +28,14 @@ test.each(["live", "test"] as const)(
   },
 );
 
-test("a call cannot name another environment than the client", async () => {
+test("a call, naming another environment than its client: the client's counts", async () => {
   const { requests, fetch } = recordRequests();
   const client = createClient({ baseUrl: "https://avatars.example.com", cookieEnvironment: "test", fetch });
   await client.GET("/api/v1/avatars", { headers: { "Realtime-Avatar-Environment": "live" } });
   expect(requests[0]?.headers.get("realtime-avatar-environment")).toBe("test");
 });
 
-test("a client with a key names no environment", async () => {
+test("a client, with a key: names no environment", async () => {
   const { requests, fetch } = recordRequests();
   const apiKey = `rta_test_${"0".repeat(16)}_${"0".repeat(49)}`;
   await createClient({ baseUrl: "https://avatars.example.com", apiKey, fetch }).GET("/api/v1/avatars");

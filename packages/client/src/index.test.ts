@@ -38,8 +38,8 @@ const thrown = (call: Promise<unknown>): Promise<unknown> =>
     (reason: unknown) => reason,
   );
 
-describe("calls", () => {
-  test("create, read, change, list and delete", async () => {
+describe("the calls of the client", () => {
+  test("an avatar, created, read, changed, listed and deleted: the service's responses", async () => {
     const created = await create("Ada");
     expect([created.response.status, created.data.displayName, created.data.status]).toEqual([201, "Ada", "draft"]);
     const path = { id: created.data.id };
@@ -57,7 +57,7 @@ describe("calls", () => {
     expect(apiKey).toStartWith(self.data.redactedKey.replace("****", ""));
   });
 
-  test("read every page of a list, each when it is needed", async () => {
+  test("a list, read to its end: every page, each when it is needed", async () => {
     const own = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
     const expected: string[] = [];
     for (let count = 0; count < 5; count++)
@@ -78,7 +78,7 @@ describe("calls", () => {
     }
   });
 
-  test("send an Idempotency-Key with each POST only, and use the caller's if there is one", async () => {
+  test("a POST, without an Idempotency-Key: gets one; with one: keeps it; a GET: none", async () => {
     await create(newName());
     await create(newName());
     await client.POST("/api/v1/avatars", { params: { header: { "Idempotency-Key": "mine" } }, body: body(newName()) });
@@ -92,8 +92,8 @@ describe("calls", () => {
   });
 });
 
-describe("everything except a success is thrown", () => {
-  test("a problem, discriminated by its code", async () => {
+describe("everything except a success", () => {
+  test("a problem, received: thrown, discriminated by its code", async () => {
     const reader = createClient({ baseUrl: gateway.url, apiKey: await service.key(["avatars:read"]) });
     const error = await thrown(create("x", reader));
     if (!(error instanceof ApiProblem)) throw error;
@@ -109,7 +109,7 @@ describe("everything except a success is thrown", () => {
     expect(gateway.calls.length).toBe(2);
   });
 
-  test("a response of a proxy, and a 304", async () => {
+  test("a proxy's response or a 304, received: thrown", async () => {
     gateway.fates = [{ status: 404 }];
     const unexpected = await thrown(client.GET("/api/v1/api-keys/self"));
     expect(unexpected).toBeInstanceOf(UnexpectedResponse);
@@ -123,7 +123,7 @@ describe("everything except a success is thrown", () => {
     expect((known as UnexpectedResponse).response.status).toBe(304);
   });
 
-  test("a malformed problem, and a malformed success", async () => {
+  test("a malformed problem or success, received: thrown", async () => {
     const typed = (status: number, body: unknown): Fate => ({
       status,
       headers: { "content-type": "application/problem+json" },
@@ -162,7 +162,7 @@ describe("everything except a success is thrown", () => {
     expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedResponse);
   });
 
-  test("a list whose cursor repeats", async () => {
+  test("a list, its cursor repeating: thrown", async () => {
     const page = (nextCursor?: string): Fate => ({
       status: 200,
       headers: { "content-type": "application/json" },
@@ -175,7 +175,7 @@ describe("everything except a success is thrown", () => {
     expect(await all()).toEqual([]);
   });
 
-  test("a path that leads elsewhere, before anything is sent", async () => {
+  test("a path, leading elsewhere: thrown before anything is sent", async () => {
     type Loose = (path: string, init?: object) => Promise<{ response: Response }>;
     const get = client.GET as unknown as Loose;
     for (const path of [":1/echo", ".example.org/x", "@example.org/", "http://example.org/", ""]) {
@@ -191,7 +191,7 @@ describe("everything except a success is thrown", () => {
     expect(error).toMatchObject({ code: "not_found" });
   });
 
-  test("a redirect, which is not followed", async () => {
+  test("a redirect, received: thrown, not followed", async () => {
     const elsewhere = await startGateway(service.url);
     gateway.fates = [{ status: 307, headers: { location: `${elsewhere.url}/api/v1/avatars` } }];
     const error = await thrown(create(newName()));
@@ -200,7 +200,7 @@ describe("everything except a success is thrown", () => {
     elsewhere.close();
   });
 
-  test("no error contains the key, and neither does the printed client", async () => {
+  test("an error and a client, printed: without the key", async () => {
     gateway.fates = [{ status: 404 }];
     const nowhere = createClient({ baseUrl: "http://127.0.0.1:1", apiKey, maxAttempts: 1 });
     const errors = [
@@ -215,7 +215,7 @@ describe("everything except a success is thrown", () => {
   });
 });
 
-describe("retries", () => {
+describe("the retries of the client", () => {
   const unavailable: Fate = { status: 503 };
 
   test.each<[string, Fate[]]>([
@@ -223,7 +223,7 @@ describe("retries", () => {
     ["truncated responses", ["half", "half"]],
     ["gateway errors", [{ status: 502 }, { status: 504 }, unavailable]],
     ["all of these", ["lost", { status: 502 }, "half"]],
-  ])("a create is executed once despite %s", async (_, fates) => {
+  ])("a create, despite %s: executed once", async (_, fates) => {
     gateway.fates = [...fates];
     const name = newName();
     const { data, response } = await create(name);
@@ -232,7 +232,7 @@ describe("retries", () => {
     expect(new Set(gateway.calls.map(({ headers }) => headers["idempotency-key"])).size).toBe(1);
   });
 
-  test("the replay of a key creation returns the same secret", async () => {
+  test("a key's creation, its response lost: the replay has the same secret", async () => {
     gateway.fates = ["lost"];
     const { data, response } = await client.POST("/api/v1/api-keys", {
       body: { name: "once", environment: "live", scopes: ["*"] },
@@ -242,7 +242,7 @@ describe("retries", () => {
     expect((await withNewKey.GET("/api/v1/api-keys/self")).data.id).toBe(data.id);
   });
 
-  test("a read is retried; a change only if the service says that it was not executed", async () => {
+  test("a read, its response lost: retried; a change: only if it was not executed", async () => {
     const { data } = await create(newName());
     const params = { path: { id: data.id } };
     gateway.fates = ["lost", { status: 502 }];
@@ -275,7 +275,7 @@ describe("retries", () => {
     expect(await thrown(change())).toMatchObject({ code: "outcome_unknown" });
   });
 
-  test("a refused request is not retried", async () => {
+  test("a refused request, of each status: not retried", async () => {
     for (const status of [400, 401, 403, 404, 409, 412, 422, 500, 501]) {
       gateway.fates = [{ status }];
       gateway.calls = [];
@@ -284,7 +284,7 @@ describe("retries", () => {
     }
   });
 
-  test("stop after maxAttempts, and the error has the Idempotency-Key for another attempt", async () => {
+  test("a create, maxAttempts used up: thrown with its Idempotency-Key", async () => {
     const name = newName();
     const twice = createClient({ baseUrl: gateway.url, apiKey, maxAttempts: 2 });
     gateway.fates = ["lost", "lost"];
@@ -298,8 +298,8 @@ describe("retries", () => {
   });
 });
 
-describe("waiting", () => {
-  test("takes as long as Retry-After says, and is skipped when that is after the deadline", async () => {
+describe("the waiting of the client", () => {
+  test("a wait, with Retry-After: as long, or skipped beyond the deadline", async () => {
     const limited = (value: string): Fate => ({
       status: 429,
       headers: { "content-type": "application/problem+json", "retry-after": value },
@@ -322,7 +322,7 @@ describe("waiting", () => {
     }
   });
 
-  test("for one attempt ends after attemptTimeoutMs, and the next attempt starts", async () => {
+  test("one attempt, longer than attemptTimeoutMs: ended, and the next one starts", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, attemptTimeoutMs: 300 });
     for (const fate of ["hang", "drip"] as const) {
       gateway.fates = [fate];
@@ -332,7 +332,7 @@ describe("waiting", () => {
     }
   });
 
-  test("for all attempts ends after timeoutMs", async () => {
+  test("all attempts, longer than timeoutMs: ended", async () => {
     const hasty = createClient({ baseUrl: gateway.url, apiKey, timeoutMs: 300 });
     gateway.fates = ["hang", "hang"];
     const error = await thrown(create(newName(), hasty));
@@ -345,7 +345,7 @@ describe("waiting", () => {
     }
   });
 
-  test("ends when the caller aborts, during an attempt or between two", async () => {
+  test("a call, aborted during an attempt or between two: ends with the reason", async () => {
     const reason = new Error("aborted");
     gateway.fates = ["hang"];
     const controller = new AbortController();
@@ -372,12 +372,12 @@ describe("a malformed key", () => {
     "x",
     "rta_live_short",
     "Bearer rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV",
-  ])("is refused, and the error does not contain it: %p", (wrong) => {
+  ])("a malformed key, %p: refused, and not in the error", (wrong) => {
     expect(() => createClient({ baseUrl: gateway.url, apiKey: wrong })).toThrow("apiKey must be a full API key");
   });
 });
 
-test("ten callers behind a gateway that fails a third of the calls create each avatar once", async () => {
+test("ten callers, a third of the calls failing: each avatar is created once", async () => {
   let seed = 17;
   const random = (): number => {
     seed = (seed * 48_271) % 2_147_483_647;

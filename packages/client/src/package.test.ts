@@ -105,7 +105,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("contains only its README, licence, types and code", async () => {
+test("the package, its files: README, licence, types and code", async () => {
   const installed = join(folder, "node_modules/@realtime-avatar/client");
   expect((await readdir(installed)).sort()).toEqual(["LICENSE", "README.md", "dist", "package.json", "src"]);
   expect((await readdir(join(installed, "dist"))).sort()).toEqual([
@@ -115,11 +115,11 @@ test("contains only its README, licence, types and code", async () => {
   expect(dependencies).toBeUndefined();
 });
 
-test.each(["node", process.execPath])("runs under %s, and lets the process end", async (program) => {
+test.each(["node", process.execPath])("the package, under %s: runs, and lets the process end", async (program) => {
   expect((await run(folder, [program, "main.js"])).trim()).toBe(EXPECTED);
 });
 
-test("timeouts and signals work under Node during garbage collection", async () => {
+test("the package, under Node during garbage collection: timeouts and signals work", async () => {
   const gateway = await startGateway(service.url);
   await writeFile(
     join(folder, "collected.js"),
@@ -144,7 +144,7 @@ test("timeouts and signals work under Node during garbage collection", async () 
   gateway.close();
 });
 
-test("creates each avatar once under Node, behind a gateway that injects failures", async () => {
+test("the package, under Node behind failures: each avatar is created once", async () => {
   const gateway = await startGateway(service.url);
   const names = Array.from({ length: 30 }, (_, index) => `from the package ${index}`);
   await writeFile(
@@ -163,7 +163,7 @@ test("creates each avatar once under Node, behind a gateway that injects failure
   gateway.close();
 });
 
-test("does what its README shows", async () => {
+test("the package, its README executed: does what it shows", async () => {
   const [, program = ""] =
     /<!-- program -->\n```ts\n(.*?)```/s.exec(await readFile(join(packageRoot, "README.md"), "utf8")) ?? [];
   await writeFile(join(folder, "readme.ts"), program.replace("http://127.0.0.1:3000", service.url));
@@ -172,7 +172,7 @@ test("does what its README shows", async () => {
   expect(out).toEndWith("not_found 404\n");
 });
 
-test.each(COMPILERS)("has correct types, for %s", async (compiler) => {
+test.each(COMPILERS)("the package, its types compiled by %s: correct", async (compiler) => {
   const flags = [
     "--noEmit",
     // Only the libraries of TypeScript itself are not checked.
@@ -197,7 +197,7 @@ const build = (): Promise<string> => {
   return run(folder, [process.execPath, "build", "--minify", "--target=browser", entry]);
 };
 
-test("is less than 10 KiB when minified with its dependencies", async () => {
+test("the package, minified with its dependencies: under 10 KiB", async () => {
   expect(Buffer.byteLength(await bundle())).toBeLessThan(MAX_BYTES);
 });
 
@@ -205,7 +205,7 @@ test("is less than 10 KiB when minified with its dependencies", async () => {
 const WEB =
   "AbortController FormData Headers Request Response TextDecoder URL clearTimeout crypto fetch setTimeout".split(" ");
 
-test("needs only web APIs", async () => {
+test("the package, with web APIs only: runs", async () => {
   const exported = (await bundle()).replace(
     /export\{([^}]*)\};?\s*$/,
     (_, names: string) => `globalThis.client={${names.replace(/(\w+) as (\w+)/g, "$2:$1")}};`,
@@ -222,8 +222,8 @@ test("needs only web APIs", async () => {
   expect((await run(folder, ["node", "isolated.mjs"])).trim()).toBe(EXPECTED);
 });
 
-describe.skipIf(!BROWSER)("in a browser", () => {
-  test("a page and a web worker refuse a live key and accept a test key", async () => {
+describe.skipIf(!BROWSER)("the package in a browser", () => {
+  test("a page and a web worker, with a live key: refused; with a test key: accepted", async () => {
     const code = (await bundle()).replace(/export\{[^}]*\};?\s*$/, "");
     const [, local = ""] = /(\w+) as createClient/.exec(await bundle()) ?? [];
     const attempt = `${code}

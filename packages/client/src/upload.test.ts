@@ -25,7 +25,7 @@ const PNG = Buffer.from(
   "base64",
 );
 
-test("a file is uploaded once, however often its form is sent", async () => {
+test("a file, its form sent several times: uploaded once", async () => {
   gateway.fates = ["lost", { status: 502 }, "half", "pass"];
   const { data: asset, response } = await client.uploadAsset(new Blob([PNG]), { kind: "image", filename: "ada.png" });
   expect(response.headers.get("idempotent-replayed")).toBe("true");
@@ -40,7 +40,7 @@ test("a file is uploaded once, however often its form is sent", async () => {
   expect(await Array.fromAsync(client.list("/api/v1/assets", { kind: "image" }))).toEqual([asset]);
 });
 
-test("a file of another kind is an ApiProblem", async () => {
+test("a file, of another kind: thrown as an ApiProblem", async () => {
   const error = await client.uploadAsset(new Blob([PNG]), { kind: "audio" }).catch((reason: unknown) => reason);
   expect(error).toBeInstanceOf(ApiProblem);
   expect(error).toMatchObject({
@@ -49,7 +49,7 @@ test("a file of another kind is an ApiProblem", async () => {
   });
 });
 
-test("an import, and a large upload with a PUT of its own", async () => {
+test("an import and a large upload, by a signed PUT: completed", async () => {
   const remote = { kind: "video", remoteUrl: "https://example.com/loop.mp4" } as const;
   const { data: imported } = await client.POST("/api/v1/assets/remote", { body: remote });
   expect(imported.status).toBe("pending_upload");

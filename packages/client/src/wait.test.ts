@@ -31,31 +31,28 @@ const thrown = (call: Promise<unknown>): Promise<unknown> =>
     (reason: unknown) => reason,
   );
 
-test("an avatar that is not being prepared is returned at once", async () => {
+test("an avatar, not in preparation: returned at once", async () => {
   const id = await create();
   gateway.calls = [];
   expect((await client.waitForAvatar(id)).data.status).toBe("draft");
   expect(gateway.calls).toHaveLength(1);
 });
 
-test.each(["ready", "failed"])(
-  "one that is being prepared is read again until it is %s, with its version",
-  async (end) => {
-    const id = await create();
-    await put(id, "preprocessing");
-    gateway.calls = [];
-    const waiting = client.waitForAvatar(id);
-    while (gateway.calls.length < 3) await Bun.sleep(5);
-    await put(id, end);
-    const { data, response } = await waiting;
-    expect([data.id, data.status, response.headers.get("etag")]).toEqual([id, end as "ready", '"3"']);
-    const conditions = gateway.calls.map(({ headers }) => headers["if-none-match"]);
-    expect(conditions[0]).toBeUndefined();
-    expect(new Set(conditions.slice(1))).toEqual(new Set(['"2"']));
-  },
-);
+test.each(["ready", "failed"])("an avatar, in preparation: read again until %s, with its version", async (end) => {
+  const id = await create();
+  await put(id, "preprocessing");
+  gateway.calls = [];
+  const waiting = client.waitForAvatar(id);
+  while (gateway.calls.length < 3) await Bun.sleep(5);
+  await put(id, end);
+  const { data, response } = await waiting;
+  expect([data.id, data.status, response.headers.get("etag")]).toEqual([id, end as "ready", '"3"']);
+  const conditions = gateway.calls.map(({ headers }) => headers["if-none-match"]);
+  expect(conditions[0]).toBeUndefined();
+  expect(new Set(conditions.slice(1))).toEqual(new Set(['"2"']));
+});
 
-test("the wait ends with its time, with its signal, and with a problem", async () => {
+test("a wait, its time over, its signal aborted or a problem: thrown", async () => {
   const id = await create();
   await put(id, "preprocessing");
   const late = await thrown(client.waitForAvatar(id, { timeoutMs: 1 }));

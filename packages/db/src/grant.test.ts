@@ -25,13 +25,11 @@ import {
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
 import type postgres from "postgres";
-import { databaseFailure } from "./connection/errors.ts";
-import { connect, type Db } from "./connection/pool.ts";
-import { grantService } from "./grant.ts";
-import { isMigrated } from "./migrate.ts";
-import { recordUses } from "./statements/api-key-usage.ts";
-import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "./statements/api-keys.ts";
-import { listAssets } from "./statements/assets/list.ts";
+import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "./api-keys/api-keys.ts";
+import { type Caller, confirmFirstUse, sweepCredentials } from "./api-keys/callers.ts";
+import { listApiKeys } from "./api-keys/list.ts";
+import { sweepPendingChanges } from "./api-keys/pending-changes.ts";
+import { recordUses } from "./api-keys/usage.ts";
 import {
   completeAsset,
   deleteAsset,
@@ -40,28 +38,22 @@ import {
   findPublicAsset,
   hasAssetRoom,
   insertAsset,
-} from "./statements/assets.ts";
-import { listAuditEvents } from "./statements/audit-events.ts";
-import { listAvatars } from "./statements/avatars/list.ts";
-import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./statements/avatars.ts";
-import { type Caller, confirmFirstUse, sweepCredentials } from "./statements/callers.ts";
-import { findCreditDrift } from "./statements/credits/invariants.ts";
-import { closeOverdueSessions, listOverdueTenants } from "./statements/credits/overdue-sessions.ts";
-import { findCreditBalance, listCreditEntries } from "./statements/credits.ts";
-import { type Claim, findStoredResponse, sweepIdempotencyKeys } from "./statements/idempotency-keys.ts";
-import {
-  claimJob,
-  failAbandonedUploads,
-  finishAsset,
-  jobStats,
-  renewJob,
-  retryJob,
-  startAsset,
-} from "./statements/jobs.ts";
-import { listApiKeys } from "./statements/list-api-keys.ts";
-import { sweepPendingChanges } from "./statements/pending-changes.ts";
-import { findPreview, finishPreparation, knownPreparations, startPreparation } from "./statements/preparations.ts";
-import { releaseSession, reportUsage } from "./statements/usage-sessions.ts";
+} from "./assets/assets.ts";
+import { listAssets } from "./assets/list.ts";
+import { listAuditEvents } from "./audit/audit-events.ts";
+import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars/avatars.ts";
+import { listAvatars } from "./avatars/list.ts";
+import { findPreview, finishPreparation, knownPreparations, startPreparation } from "./avatars/preparations.ts";
+import { databaseFailure } from "./connection/errors.ts";
+import { connect, type Db } from "./connection/pool.ts";
+import { findCreditBalance, listCreditEntries } from "./credits/credits.ts";
+import { findCreditDrift } from "./credits/invariants.ts";
+import { closeOverdueSessions, listOverdueTenants } from "./credits/overdue-sessions.ts";
+import { releaseSession, reportUsage } from "./credits/usage-sessions.ts";
+import { grantService } from "./grant.ts";
+import { type Claim, findStoredResponse, sweepIdempotencyKeys } from "./idempotency/idempotency-keys.ts";
+import { claimJob, failAbandonedUploads, finishAsset, jobStats, renewJob, retryJob, startAsset } from "./jobs/jobs.ts";
+import { isMigrated } from "./migrate.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -110,8 +102,8 @@ const codeOf = (statement: string): Promise<unknown> =>
     ({ code }: { code: string }) => code,
   );
 
-describe("before the rights are granted", () => {
-  test("the service is not ready, and what it sends is not executed", async () => {
+describe("the service before its rights", () => {
+  test("the service, without rights: not ready, and nothing is executed", async () => {
     expect(await isMigrated(db)).toBe(false);
     const uses = [{ tenantId: "ten_x" as TenantId, id: "key_x" as ApiKeyId, usedAt: new Date() }];
     const failure = await recordUses(db, uses).catch((error: unknown) => databaseFailure(error));
@@ -119,8 +111,8 @@ describe("before the rights are granted", () => {
   });
 });
 
-describe("grantService", () => {
-  test("refuses a role that is not there, one that owns the tables, and one that may create objects", async () => {
+describe("the grant of rights", () => {
+  test("a role, unknown, owning tables or creating objects: refused", async () => {
     await expect(grantService(database.url, "nobody")).rejects.toThrow("There is no such role");
     await expect(grantService(database.url, "public")).rejects.toThrow("There is no such role");
     const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_user as name`;
@@ -131,7 +123,7 @@ describe("grantService", () => {
     expect(await isMigrated(db)).toBe(false);
   });
 
-  test("makes the service ready, and may be repeated, by several processes at once", async () => {
+  test("a role, granted twice at once: the service is ready", async () => {
     await Promise.all([grantService(database.url, ROLE), grantService(database.url, ROLE)]);
     expect(await isMigrated(db)).toBe(true);
   });
@@ -157,7 +149,7 @@ describe("a role with the rights of the service", () => {
   };
   const page = { filters: {}, before: null, limit: 50 };
 
-  test("creates, reads, changes, lists and deletes avatars, with and without an Idempotency-Key", async () => {
+  test("the role, with avatars: creates, reads, changes, lists and deletes", async () => {
     const caller = await seedCaller();
     const avatar = avatarOf(caller);
     const origin = originOf(caller);
@@ -185,7 +177,7 @@ describe("a role with the rights of the service", () => {
     expect((await listAuditEvents(db, caller, page)).items).toContain("avatar.deleted");
   });
 
-  test("creates, changes, rotates, lists, reports and revokes keys", async () => {
+  test("the role, with keys: creates, changes, rotates, lists, reports and revokes", async () => {
     const caller = await seedCaller();
     const { record, secret, outcome } = await createKey(caller, 100, claimOf("k"));
     expect(outcome).toEqual({ kind: "written" });
@@ -225,7 +217,7 @@ describe("a role with the rights of the service", () => {
     expect((await revokeApiKey(db, again, { version: null }, caller, originOf(caller))).kind).toBe("ended");
   });
 
-  test("marks ended keys when a quota is reached", async () => {
+  test("the role, at a quota: marks ended keys", async () => {
     const caller = await seedCaller();
     const { record } = await createKey(caller);
     await createKey(await callerOf(db, record.keyId));
@@ -234,7 +226,7 @@ describe("a role with the rights of the service", () => {
     expect((await createKey(caller, 2)).outcome).toEqual({ kind: "written" });
   });
 
-  test("announces a change that waits", async () => {
+  test("the role, a change waiting: announces it", async () => {
     const caller = await seedCaller();
     const { record } = await createKey(caller);
     const holder = session(database.url);
@@ -251,7 +243,7 @@ describe("a role with the rights of the service", () => {
     await holder.close();
   });
 
-  test("opens, reports, releases and sweeps sessions, and cannot grant credits", async () => {
+  test("the role, with sessions: opens, reports, releases and sweeps, but grants no credits", async () => {
     const caller = await seedCaller();
     const { tenantId } = caller;
     await seedMovement(database.db, tenantId);
@@ -270,7 +262,7 @@ describe("a role with the rights of the service", () => {
     expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
   });
 
-  test("creates, lists, completes, processes and deletes assets, and claims their jobs", async () => {
+  test("the role, with assets: creates, lists, completes, processes and deletes, and claims jobs", async () => {
     const caller = await seedCaller();
     const origin = originOf(caller);
     const quota = { maxAssets: 10, maxBytes: 1e9 };
@@ -310,7 +302,7 @@ describe("a role with the rights of the service", () => {
     expect(await failAbandonedUploads(db, 10, operatorOrigin())).toBe(1);
   });
 
-  test("prepares avatars, reads their previews, and finds which files are needed", async () => {
+  test("the role, with avatars' files: prepares them, reads previews, finds needed files", async () => {
     await owner`delete from jobs`;
     const caller = await seedCaller();
     const { id: sourceAssetId } = await seedAsset(database.db, caller.tenantId);
@@ -343,7 +335,7 @@ describe("a role with the rights of the service", () => {
     expect(await owner`select from jobs where target_id = ${avatar.id}`).toHaveLength(0);
   });
 
-  test("sweeps", async () => {
+  test("the role, sweeping: removes what is over", async () => {
     const caller = await seedCaller();
     await insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf("old"));
     await owner`update idempotency_keys set created_at = now() - interval '25 hours' where tenant_id = ${caller.tenantId}`;
@@ -396,11 +388,11 @@ describe("a role with the rights of the service", () => {
     "select created_at from tenants",
     "delete from drizzle.__drizzle_migrations",
     "set session_replication_role = replica",
-  ])("may not: %s", async (statement) => {
+  ])("the role, forbidden: %s", async (statement) => {
     expect(["42501", "42939"]).toContain((await codeOf(statement)) as string);
   });
 
-  test("cannot change the functions", async () => {
+  test("the role, changing a function: forbidden", async () => {
     const [row] = await owner<{ schema: string }[]>`
       select nspname as schema from pg_namespace where nspname ~ '^rta_[0-9a-f]{12}$'`;
     expect(await codeOf(`drop schema ${row?.schema} cascade`)).toBe("42501");

@@ -7,7 +7,7 @@ import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/databa
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { isMigrated, migrate } from "./migrate.ts";
-import { insertInvitation } from "./statements/people/invitations.ts";
+import { insertInvitation } from "./people/invitations.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -24,8 +24,8 @@ const applied = async (): Promise<number> => {
   return row?.["count"];
 };
 
-describe("migrate", () => {
-  test("applies each migration once when several processes start at the same time", async () => {
+describe("the application of migrations", () => {
+  test("migrations, five processes at once: each applied once", async () => {
     expect(await isMigrated(database.db)).toBe(false);
     await Promise.all(Array.from({ length: 5 }, () => migrate(database.url)));
     expect(await isMigrated(database.db)).toBe(true);
@@ -33,14 +33,14 @@ describe("migrate", () => {
     expect(await applied()).toBe(files.length);
   });
 
-  test("changes nothing the second time", async () => {
+  test("migrations, a second time: nothing changes", async () => {
     await migrate(database.url);
     const before = await applied();
     await migrate(database.url);
     expect(await applied()).toBe(before);
   });
 
-  test("a database without the newest migration is not migrated; a newer one is", async () => {
+  test("a database, without the newest migration: not migrated; with a newer one: migrated", async () => {
     await migrate(database.url);
     const journal = database.db.client;
     await journal`update drizzle.__drizzle_migrations set created_at = created_at - 1000000`;
@@ -81,10 +81,10 @@ test("addresses of before have their normal form after 0019; one that another us
   expect(await sql`select from invitations where tenant_id = ${tenantId}`).toHaveLength(0);
 });
 
-describe("the migrations", () => {
+describe("the files of the migrations", () => {
   const root = join(import.meta.dir, "..");
 
-  test("are current: nothing is left to generate from schema.ts", async () => {
+  test("the migrations, compared with schema.ts: nothing is left to generate", async () => {
     const out = await mkdtemp(join(root, "migrations-test-"));
     try {
       await cp(join(root, "migrations"), out, { recursive: true });

@@ -28,16 +28,16 @@ describe("the start", () => {
     }
   };
 
-  test("accepts UTF-8 and read committed", async () => {
+  test("a database, UTF-8 and read committed: accepted", async () => {
     await on(`plain_${process.pid}`, "encoding 'UTF8' locale 'C' template template0");
   });
 
-  test("refuses another encoding", async () => {
+  test("a database, with another encoding: refused", async () => {
     const create = "encoding 'LATIN1' locale 'C' template template0";
     await expect(on(`latin_${process.pid}`, create)).rejects.toThrow("it must be UTF8");
   });
 
-  test("refuses another default isolation", async () => {
+  test("a database, with another default isolation: refused", async () => {
     const change = "set default_transaction_isolation = 'serializable'";
     await expect(on(`serial_${process.pid}`, "encoding 'UTF8' locale 'C' template template0", change)).rejects.toThrow(
       "it must be read committed",

@@ -7,7 +7,7 @@ import { READ_ONLY } from "./connection/server/connection.ts";
 import type { Watcher } from "./connection/watcher.ts";
 import { grantService } from "./grant.ts";
 import { migrate, pruneFunctions } from "./migrate.ts";
-import { statement } from "./statements/query/statement.ts";
+import { statement } from "./query/statement.ts";
 
 export type DatabaseConfig = {
   databaseUrl: string | null;

@@ -5,17 +5,17 @@ import { newId } from "@realtime-avatar/domain/id";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { Glob } from "bun";
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
-import * as assetsSchema from "./assets-schema.ts";
-import * as creditsSchema from "./credits-schema.ts";
-import * as peopleSchema from "./people-schema.ts";
-import * as schema from "./schema.ts";
-import { insertAvatar } from "./statements/avatars.ts";
-import { findCredential } from "./statements/callers.ts";
+import { findCredential } from "./api-keys/callers.ts";
+import { insertAvatar } from "./avatars/avatars.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
+
+const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
+const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
 let database: TestDatabase;
 
@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 
 describe("the catalog", () => {
-  test("tenant_id leads every primary key, unique index and foreign key, except of api_key_credentials", async () => {
+  test("tenant_id, in every key and unique index but of api_key_credentials: comes first", async () => {
     const indexes = await database.db.client<{ table: string; first: string }[]>`
       select c.relname as table, a.attname as first
       from pg_index i
@@ -87,7 +87,7 @@ describe("the catalog", () => {
     }
   });
 
-  test("has no sequence, and no table without a primary key", async () => {
+  test("the tables, in the catalog: each with a primary key, and no sequence", async () => {
     const sequences = await database.db.client`
       select 1 from pg_class where relkind = 'S' and relnamespace = 'public'::regnamespace`;
     expect(sequences).toHaveLength(0);
@@ -97,7 +97,7 @@ describe("the catalog", () => {
     expect(bare).toHaveLength(0);
   });
 
-  test("every column of an id is compared bytewise", async () => {
+  test("an id's column, in every table: compared bytewise", async () => {
     const columns = await database.db.client<{ name: string; collation: string }[]>`
       select c.relname || '.' || a.attname as name, l.collname as collation
       from pg_attribute a
@@ -111,12 +111,10 @@ describe("the catalog", () => {
 });
 
 describe("the constraints", () => {
-  test("are those that schema.ts declares", async () => {
+  test("the constraints, in the catalog: those that schema.ts declares", async () => {
     const found = await database.db.client<{ name: string }[]>`
       select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`;
-    const tables = Object.values({ ...schema, ...creditsSchema, ...assetsSchema, ...peopleSchema }).filter((table) =>
-      is(table, PgTable),
-    );
+    const tables = TABLES.filter((table) => is(table, PgTable));
     const declared = tables.flatMap((table) => getTableConfig(table).checks.map(({ name }) => name));
     expect(found.map(({ name }) => name).sort()).toEqual(declared.sort());
     expect(declared.length).toBeGreaterThan(25);
@@ -343,12 +341,12 @@ describe("the constraints", () => {
     ["audit_events", { id: "ava_01h455vb4pex5vsknk084sn02q" }, CHECK],
     ["audit_events", { environment: "prod" }, CHECK],
     ["audit_events", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
-  ])("%s with %j: %s", async (table, change, outcome) => {
+  ])("a row of %s, with %j: %s", async (table, change, outcome) => {
     expect(await insert(table, change)).toBe(outcome);
   });
 
   test.each(["update audit_events set action = 'x'", "delete from audit_events", "truncate audit_events"])(
-    "the audit trail refuses: %s",
+    "the audit trail, on %s: refused",
     async (statement) => {
       await seedKey(database.db, await seedTenant(database.db));
       const before = await database.db.client`select count(*) from audit_events`;
@@ -358,8 +356,8 @@ describe("the constraints", () => {
   );
 });
 
-describe("a create", () => {
-  test("writes the resource and its audit event, with the right ids", async () => {
+describe("the creation of an avatar", () => {
+  test("a creation, committed: the resource and its audit event, with the right ids", async () => {
     const { db } = database;
     const { secret } = await seedKey(db, await seedTenant(db), { scopes: ["avatars:write"] });
     const caller = (await findCredential(db, secret.keyId))?.caller;
@@ -395,7 +393,7 @@ describe("a create", () => {
     ]);
   });
 
-  test("writes nothing when the audit event fails", async () => {
+  test("a creation, its audit event failing: nothing written", async () => {
     const { db } = database;
     const { secret } = await seedKey(db, await seedTenant(db), { scopes: ["*"] });
     const caller = (await findCredential(db, secret.keyId))?.caller;

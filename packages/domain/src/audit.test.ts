@@ -4,7 +4,7 @@ import { AuditEvent, type AuditEventRecord, presentAuditEvent } from "./audit.ts
 import { newId } from "./id.ts";
 import { isValid } from "./schema.ts";
 
-test("the representation of an audit event is valid for its schema", () => {
+test("an audit event, presented: valid for its schema", () => {
   const random = seededBytes("audit");
   const now = new Date("2026-11-20T12:00:00.000Z");
   const record: AuditEventRecord = {

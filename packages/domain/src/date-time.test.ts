@@ -25,7 +25,7 @@ describe("parseDateTime", () => {
     ["9999-12-31T23:59:59.9999Z", "9999-12-31T23:59:59.999Z"],
     ["0000-01-01T00:00:00Z", "0000-01-01T00:00:00.000Z"],
     ["0099-12-31T00:00:00Z", "0099-12-31T00:00:00.000Z"],
-  ])("%s is %s", (text, expected) => {
+  ])("a date-time, %s: %s", (text, expected) => {
     expect(parseDateTime(text)?.toISOString()).toBe(expected);
   });
 
@@ -74,11 +74,11 @@ describe("parseDateTime", () => {
     "0000-01-01T00:00:59+00:01",
     "1763640000",
     "Fri, 20 Nov 2026 12:00:00 GMT",
-  ])("refuses %j", (text) => {
+  ])("a date-time, %j: refused", (text) => {
     expect(parseDateTime(text)).toBeNull();
   });
 
-  test("parses what Date.toISOString returns", () => {
+  test("a date-time, from Date.toISOString: the same moment", () => {
     const valid = fc.date({
       min: new Date("0000-01-01T00:00:00Z"),
       max: new Date("9999-12-31T23:59:59.999Z"),
@@ -90,7 +90,7 @@ describe("parseDateTime", () => {
     );
   });
 
-  test("accepts exactly the days of the calendar", () => {
+  test("days, of 109 years: exactly those of the calendar", () => {
     for (let year = 1996; year <= 2104; year++) {
       for (let month = 1; month <= 12; month++) {
         for (let day = 0; day <= 32; day++) {

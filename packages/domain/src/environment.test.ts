@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { managedEnvironments } from "./environment.ts";
 
-test("live keys manage both environments, test keys only test", () => {
+test("a live key, managing environments: both; a test key: test", () => {
   expect(managedEnvironments("live")).toEqual(["live", "test"]);
   expect(managedEnvironments("test")).toEqual(["test"]);
 });

@@ -16,13 +16,13 @@ describe("typeId", () => {
     ["ffffffff-ffff-ffff-ffff-ffffffffffff", "7zzzzzzzzzzzzzzzzzzzzzzzzz"],
     ["0110c853-1d09-52d8-d73e-1194e95b5f19", "0123456789abcdefghjkmnpqrs"],
     ["01890a5d-ac96-774b-bcce-b302099a8057", "01h455vb4pex5vsknk084sn02q"],
-  ])("writes %s as %s", (bytes, suffix) => {
+  ])("a type id, of %s: %s", (bytes, suffix) => {
     expect(typeId("key", uuid(bytes))).toBe(`key_${suffix}`);
   });
 });
 
 describe("newId", () => {
-  test("is a UUIDv7: 48 bits of milliseconds, then version, variant and randomness", () => {
+  test("an id, of fixed time and bytes: a UUIDv7 with 48 bits of milliseconds", () => {
     const id = newId("key", new Date("2026-11-20T12:00:00.000Z"), countingBytes());
     expect(id).toBe("key_01m7wd7tg0e00r40r40m30e209");
     // 2026-11-20T12:00:00Z is 0x019f1cd3ea00 milliseconds after 1970.
@@ -30,7 +30,7 @@ describe("newId", () => {
     expect(id).toBe(typeId("key", expected));
   });
 
-  test("sorts by time in bytewise order, and is well-formed", () => {
+  test("ids, of random times: sorted by time bytewise, well-formed", () => {
     const random = seededBytes("ids");
     const time = fc.integer({ min: 0, max: 2 ** 48 - 1 });
     fc.assert(
@@ -43,7 +43,7 @@ describe("newId", () => {
     );
   });
 
-  test("sorts in creation order, also within a millisecond and for any random bits", () => {
+  test("ids, within a millisecond: sorted in creation order", () => {
     // The third source starts with values that carry into the next part at each step.
     let isFirst = true;
     const carrying = (count: number): Uint8Array => {
@@ -63,14 +63,14 @@ describe("newId", () => {
 });
 
 describe("newRequestId", () => {
-  test("is a UUIDv7 in its usual form", () => {
+  test("a request id, of fixed time and bytes: a UUIDv7 in its usual form", () => {
     const now = new Date("2026-11-20T12:00:00.000Z");
     const time = now.getTime().toString(16).padStart(12, "0");
     const expected = `${time.slice(0, 8)}-${time.slice(8)}-7001-8203-040506070809`;
     expect(newRequestId(now, countingBytes())).toBe(expected);
   });
 
-  test("sorts together with the ids from the same source of randomness", () => {
+  test("request ids, beside other ids: sorted together", () => {
     const random = seededBytes("requests");
     const now = new Date("2026-11-20T12:00:00.000Z");
     const pairs = Array.from({ length: 2500 }, () => [newRequestId(now, random), newId("ava", now, random)] as const);
@@ -86,7 +86,7 @@ describe("newRequestId", () => {
 describe("isId", () => {
   const id = "key_01h455vb4pex5vsknk084sn02q";
 
-  test("accepts only ids with the prefix", () => {
+  test("an id, with its prefix: accepted; with another: refused", () => {
     expect(isId("key", id)).toBe(true);
     expect(isId("ava", id)).toBe(false);
   });
@@ -104,13 +104,13 @@ describe("isId", () => {
     "key_01h455vb4pex5vsknk084sn02i",
     "key_01h455vb4pex5vsknk084sn02u",
     "key__1h455vb4pex5vsknk084sn02q",
-  ])("refuses %j", (text) => {
+  ])("an id, %j: refused", (text) => {
     expect(isId("key", text)).toBe(false);
   });
 });
 
 describe("firstIdAt", () => {
-  test("is below every id of its millisecond and after, and above every earlier one", () => {
+  test("a first id, of a moment: below every id from then, above every earlier one", () => {
     const random = seededBytes("first");
     const times = fc.date({ min: new Date(0), max: new Date("2500-01-01"), noInvalidDate: true });
     fc.assert(

@@ -9,14 +9,14 @@ const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 describe("an Idempotency-Key", () => {
   test.each(["a", "~", "!", '"quoted"', "x".repeat(255), "6f9619ff-8b86-d011-b42d-00c04fc964ff"])(
-    "may be %s",
+    "an Idempotency-Key, %s: valid",
     (text) => {
       expect(isIdempotencyKey(text)).toBe(true);
     },
   );
 
   test.each(["", "x".repeat(256), "a b", " a", "a\t", "a\n", "é", "\u0000", "a, b", "\u007f"])(
-    "may not be %j",
+    "an Idempotency-Key, %j: invalid",
     (text) => {
       expect(isIdempotencyKey(text)).toBe(false);
     },
@@ -33,7 +33,7 @@ describe("the hash of a body", () => {
     ['{"a":"\\u0041"}', '{"a":"A"}'],
     ['{"a":1,"a":2}', '{"a":2}'],
     ['{"__proto__":{"b":1,"a":2}}', '{"__proto__":{"a":2,"b":1}}'],
-  ])("is the same for %s and %s", (one, other) => {
+  ])("a hash, of %s and %s: equal", (one, other) => {
     expect(hex(hashBody(JSON.parse(one)))).toBe(hex(hashBody(JSON.parse(other))));
   });
 
@@ -46,11 +46,11 @@ describe("the hash of a body", () => {
     ['{"a":"b\\",\\"c"}', '{"a":"b","c":""}'],
     ['{"__proto__":1}', "{}"],
     ['{"a":"é"}', '{"a":"e\\u0301"}'],
-  ])("differs for %s and %s", (one, other) => {
+  ])("a hash, of %s and %s: different", (one, other) => {
     expect(hex(hashBody(JSON.parse(one)))).not.toBe(hex(hashBody(JSON.parse(other))));
   });
 
-  test("is the same only for equal values", () => {
+  test("a hash, of random values: equal only for equal values", () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const isSame = Bun.deepEquals(JSON.parse(JSON.stringify(one)), JSON.parse(JSON.stringify(other)), true);
@@ -70,14 +70,14 @@ describe("a sealed response", () => {
   const context = { secret, idempotencyKey: "key-1", request: "POST /api/v1/api-keys" };
   const seal = () => sealResponse(body, head, context, random);
 
-  test("can be opened with the same secret and for the same request", () => {
+  test("a sealed response, same secret and request: opened", () => {
     expect(openResponse(seal(), head, context)).toBe(body);
   });
 
   test.each([
     [2, Buffer.from(String.raw`[201,"/api/v1/api-keys/key_1","\"1\"","${"ab".repeat(32)}"]`)],
     [1, null],
-  ])("of format %i has the layout that the docstring describes", (format, aad) => {
+  ])("a sealed response, of format %i: the layout of the docstring", (format, aad) => {
     const key = hkdfSync(
       "sha256",
       secret.reveal(),
@@ -94,7 +94,7 @@ describe("a sealed response", () => {
     if (format === 2) expect(hex(sealResponse(body, head, context, countingBytes()))).toBe(hex(sealed));
   });
 
-  test("cannot be opened with another secret, Idempotency-Key, request or head, or when a byte was changed", () => {
+  test("a sealed response, another secret, key, request, head or byte: not opened", () => {
     const sealed = seal();
     const opened = (changed: object, otherHead: object = {}) =>
       openResponse(sealed, { ...head, ...otherHead }, { ...context, ...changed });
@@ -119,7 +119,7 @@ describe("a sealed response", () => {
     }
   });
 
-  test("reveals nothing of the body, and differs each time", () => {
+  test("a sealed response, sealed twice: different, and nothing of the body shows", () => {
     const [one, other] = [seal(), seal()];
     expect(hex(one)).not.toBe(hex(other));
     expect(Buffer.from(one).toString("latin1")).not.toContain("rta_live");

@@ -6,7 +6,7 @@ const stringify = spyOn(JSON, "stringify");
 afterEach(() => stringify.mockClear());
 
 describe("the text of an object", () => {
-  test("is that of JSON.stringify, for any JSON", () => {
+  test("a text, of random JSON: that of JSON.stringify", () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         expect(jsonText(value)).toBe(JSON.stringify(value));
@@ -14,13 +14,13 @@ describe("the text of an object", () => {
     );
   });
 
-  test("is made once", () => {
+  test("a text, read twice: serialized once", () => {
     const value = { team: "support" };
     expect([jsonText(value), jsonText(value)]).toEqual(['{"team":"support"}', '{"team":"support"}']);
     expect(stringify).toHaveBeenCalledTimes(1);
   });
 
-  test("belongs to the object, not to its content", () => {
+  test("a text, of two equal objects: serialized for each", () => {
     expect(jsonText({ a: 1 })).toBe(jsonText({ a: 1 }));
     expect(stringify).toHaveBeenCalledTimes(2);
   });
@@ -39,7 +39,7 @@ describe("canonical JSON", () => {
   };
   const jsonObject = fc.dictionary(fc.stringMatching(/^[a-zäö-]{1,3}$/), fc.jsonValue({ maxDepth: 3 }));
 
-  test("does not depend on kept texts or on the order of members", () => {
+  test("canonical JSON, with stored texts or another order: the same", () => {
     fc.assert(
       fc.property(jsonObject, fc.boolean(), (value, isInOrder) => {
         const expected = canonicalJson(value);
@@ -50,7 +50,7 @@ describe("canonical JSON", () => {
     );
   });
 
-  test("is the kept text where the members are sorted at every level", () => {
+  test("canonical JSON, members sorted at every level: the stored text", () => {
     const value = { a: [{ b: 1, c: 2 }], d: {} };
     jsonText(value);
     stringify.mockClear();
@@ -58,9 +58,12 @@ describe("canonical JSON", () => {
     expect(stringify).not.toHaveBeenCalled();
   });
 
-  test.each(['{"b":1,"a":2}', '{"a":[{"c":1,"b":2}]}', '{"9":1,"10":2}'])("is not the kept text of %s", (text) => {
-    const value = JSON.parse(text);
-    expect(canonicalJson(value)).not.toBe(jsonText(value));
-    expect(canonicalJson(value)).not.toBe(text);
-  });
+  test.each(['{"b":1,"a":2}', '{"a":[{"c":1,"b":2}]}', '{"9":1,"10":2}'])(
+    "canonical JSON, of %s: not the stored text",
+    (text) => {
+      const value = JSON.parse(text);
+      expect(canonicalJson(value)).not.toBe(jsonText(value));
+      expect(canonicalJson(value)).not.toBe(text);
+    },
+  );
 });

@@ -78,7 +78,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-test("the sources read no clock and draw no randomness", async () => {
+test("the sources, read: no clock, no randomness", async () => {
   const sources = (await readdir(import.meta.dir, { recursive: true })).filter(
     (name) => name.endsWith(".ts") && !/test/.test(name),
   );
@@ -91,7 +91,7 @@ test("the sources read no clock and draw no randomness", async () => {
 });
 
 describe("the packed package", () => {
-  test("depends only on TypeBox and contains no tests", async () => {
+  test("the package, its files: only TypeBox as a dependency, no tests", async () => {
     const installed = join(folder, "node_modules/@realtime-avatar/domain");
     const { dependencies } = JSON.parse(await readFile(join(installed, "package.json"), "utf8"));
     const { workspaces } = await Bun.file(join(packageRoot, "../../package.json")).json();
@@ -104,7 +104,7 @@ describe("the packed package", () => {
   });
 
   test.each(["nodenext", "bundler"])(
-    "has types, under module resolution %s, runs under Node, and does there what its README says",
+    "the package, under module resolution %s: has types, runs under Node as its README says",
     async (resolution) => {
       const module = resolution === "bundler" ? "esnext" : "nodenext";
       // One compiler for both programs. Only the libraries of TypeScript itself are not checked.
@@ -129,7 +129,7 @@ describe("the packed package", () => {
     },
   );
 
-  test("runs under Bun from its source", async () => {
+  test("the package, from its source: runs under Bun", async () => {
     const out = await run(folder, process.execPath, "consumer.ts");
     expect(JSON.parse(out).status).toBe("draft");
   });

@@ -33,7 +33,7 @@ const encode = (value: unknown): string =>
   Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 
 describe("a page", () => {
-  test("contains its items unchanged, and a cursor unless it is the last page", () => {
+  test("a page, with and without a next one: its items unchanged, a cursor or null", () => {
     const items = '{"a":1e+308},{"a":"\\u0001 \u2028"}';
     const page = (next: string | null) => pageText(AVATAR_LIST, { filters: {} }, { items, next }).join("");
     expect(page(null)).toBe(`{"data":[${items}],"nextCursor":null}`);
@@ -47,13 +47,13 @@ describe("a page", () => {
     });
   });
 
-  test("is valid for its schema", () => {
+  test("a page, with a cursor: valid for its schema", () => {
     expect(validate(AvatarPage, { data: [], nextCursor: cursorOf({}) })).toEqual([]);
   });
 });
 
 describe("a cursor", () => {
-  test("contains the filters; with it, filters can be omitted or must be equal", () => {
+  test("a cursor, with filters: they may be omitted or must be equal", () => {
     const cursor = cursorOf({ status: "ready", sourceKind: "image" });
     const expected = { filters: { status: "ready", sourceKind: "image" } as const, before: id, limit: 7 };
     expect(readPage(AVATAR_LIST, { cursor, limit: 7 })).toEqual(expected);
@@ -63,7 +63,7 @@ describe("a cursor", () => {
     expect(code(() => readPage(AVATAR_LIST, { cursor: cursorOf({}), status: "ready" }))).toBe("invalid_cursor");
   });
 
-  test("of another list is refused", () => {
+  test("a cursor, of another list: refused", () => {
     const cursor = cursorOf({});
     expect(code(() => readPage(API_KEY_LIST, { cursor }))).toBe("invalid_cursor");
     expect(code(() => readPage(AUDIT_EVENT_LIST, { cursor }))).toBe("invalid_cursor");
@@ -108,11 +108,11 @@ describe("a cursor", () => {
     ["an extra element", encode([1, "ava", [], id, 1])],
     ["other spacing", encode(` [1,"ava",[],"${id}"]`)],
     ["other base64", `${encode([1, "ava", [], id])}=`],
-  ])("that is %s is refused", (_, cursor) => {
+  ])("a cursor, %s: refused", (_, cursor) => {
     expect(code(() => readPage(AVATAR_LIST, { cursor }))).toBe("invalid_cursor");
   });
 
-  test("that was changed is refused, or names other rows of the same list", () => {
+  test("a cursor, one character changed: refused, or other rows of the same list", () => {
     const cursor = cursorOf({ status: "ready" });
     fc.assert(
       fc.property(fc.nat(cursor.length - 1), fc.constantFrom(..."AZaz09-_=+"), (index, character) => {

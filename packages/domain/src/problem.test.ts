@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { PROBLEMS, Problem } from "./problem.ts";
 
-test("each code has its status", () => {
+test("each code, listed: has its status", () => {
   const byStatus = Object.entries(PROBLEMS).map(([code, { status }]) => `${status} ${code}`);
   expect(byStatus).toEqual([
     "400 malformed_json",
@@ -46,7 +46,7 @@ test("each code has its status", () => {
   ]);
 });
 
-test("a problem has the status of its code, and its message is only the code", () => {
+test("a problem, created: its code's status, and only the code as message", () => {
   const problem = new Problem("not_found", "Not here.");
   expect(problem.status).toBe(404);
   expect(problem.message).toBe("not_found");

@@ -19,9 +19,9 @@ const key = (fields: object): object => ({ name: "ops", ...fields });
 const avatar = (fields: object): object => ({ displayName: "Ada", sourceKind: "image", ...fields });
 const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
 
-describe("an email address", () => {
+describe("an e-mail address", () => {
   const invitation = (email: string) => ({ email, role: "viewer" });
-  test("has at most 254 characters, also in lower case", () => {
+  test("an address, 255 characters long, in lower case too: refused", () => {
     const [short, long] = ["@example.com", "\u0130".repeat(200)];
     expect(errors(CreateInvitation, invitation("x".repeat(242) + short))).toEqual([]);
     expect(errors(CreateInvitation, invitation("x".repeat(243) + short))).toEqual(["#/email invalid_email"]);
@@ -44,7 +44,7 @@ describe("CreateApiKey", () => {
     [key({ spendLimitCreditMicros: null })],
     [key({ expiresAt: null })],
     [key({ expiresAt: "2030-01-01T00:00:00+01:00" })],
-  ])("accepts %j", (value) => {
+  ])("a new key, %j: accepted", (value) => {
     expect(errors(CreateApiKey, value)).toEqual([]);
   });
 
@@ -81,16 +81,16 @@ describe("CreateApiKey", () => {
       ["#/constructor unknown_field", "#/toString unknown_field"],
     ],
     [Object.create({ name: "inherited" }), ["#/name required"]],
-  ])("refuses %j", (value, expected) => {
+  ])("a new key, %j: refused", (value, expected) => {
     expect(errors(CreateApiKey, value)).toEqual(expected);
   });
 
-  test("all errors are reported at once", () => {
+  test("a new key, six errors: all reported", () => {
     const wrong = { environment: "x", scopes: [1], spendLimitCreditMicros: -1, expiresAt: "x", extra: 1 };
     expect(errors(CreateApiKey, wrong)).toHaveLength(6);
   });
 
-  test("at most 100 errors are reported", () => {
+  test("a new key, 5,000 errors: 100 reported", () => {
     const fields = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`f${index}`, index]));
     expect(validate(CreateApiKey, key(fields))).toHaveLength(100);
     expect(validate(CreateApiKey, key({ scopes: Array(5000).fill(1) }))).toHaveLength(100);
@@ -107,7 +107,7 @@ describe("CreateAvatar", () => {
     [avatar({ metadata: { "": "", "\u2028": [null, true, 1e308, -0] } })],
     [avatar({ metadata: JSON.parse('{"__proto__":{"constructor":1}}') })],
     [avatar({ settings: { x: "y".repeat(32768 - 8) } })],
-  ])("accepts %j", (value) => {
+  ])("a new avatar, %j: accepted", (value) => {
     expect(errors(CreateAvatar, value)).toEqual([]);
   });
 
@@ -128,22 +128,22 @@ describe("CreateAvatar", () => {
     [avatar({ metadata: { a: Number.POSITIVE_INFINITY } }), ["#/metadata/a out_of_range"]],
     [avatar({ settings: { x: "y".repeat(32768 - 7) } }), ["#/settings too_large"]],
     [avatar({ metadata: { x: "é".repeat(16381) } }), ["#/metadata too_large"]],
-  ])("refuses %j", (value, expected) => {
+  ])("a new avatar, %j: refused", (value, expected) => {
     expect(errors(CreateAvatar, value)).toEqual(expected);
   });
 });
 
 describe("a pointer", () => {
-  test("is escaped for a URI fragment (RFC 6901)", () => {
+  test("a pointer, with special characters: escaped for a URI fragment (RFC 6901)", () => {
     expect(errors(CreateApiKey, key({ "a/b~c d%é": 1 }))).toEqual(["#/a~1b~0c%20d%25%C3%A9 unknown_field"]);
   });
 
-  test("truncates a member name after 128 characters, between characters", () => {
+  test("a pointer, a long member name: cut after 128 characters", () => {
     const [error] = validate(CreateApiKey, key({ ["😀".repeat(200)]: 1 }));
     expect(decodeURIComponent(error?.pointer ?? "")).toBe(`#/${"😀".repeat(128)}`);
   });
 
-  test("ends early when it gets too long, so that 100 errors stay small", () => {
+  test("a pointer, very deep: ends early, so that 100 errors stay small", () => {
     let metadata: Record<string, unknown> = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`x${i}`, "\0"]));
     for (let depth = 0; depth < 60; depth++) metadata = { ["😀".repeat(128)]: metadata };
     const found = validate(CreateAvatar, avatar({ metadata }));
@@ -152,7 +152,7 @@ describe("a pointer", () => {
     expect(found[0]?.pointer).toStartWith("#/metadata/%F0%9F%98%80");
   });
 
-  test("does not contain an API key, even if a member name does", () => {
+  test("a pointer, an API key as a member name: masked", () => {
     const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
     const pointers = errors(CreateAvatar, avatar({ [secret]: 1, metadata: { [secret]: "\ud800" } })).join();
     expect(pointers).toContain("rta_live_0123456789ABCDEF_****");
@@ -160,8 +160,8 @@ describe("a pointer", () => {
   });
 });
 
-describe("TypeBox's own check", () => {
-  test("gives the same result, compiled or not", () => {
+describe("the check of TypeBox itself", () => {
+  test("random values, compiled and not: the same result as ours", () => {
     const value = fc.record(
       {
         name: fc.oneof(fc.string({ unit: "binary", maxLength: 130 }), fc.integer()),
@@ -184,11 +184,11 @@ describe("TypeBox's own check", () => {
     );
   });
 
-  test("a schema without a validator throws; its values do not count as valid", () => {
+  test("a schema without a validator, used: throws", () => {
     expect(() => validate(Type.Object({ a: Type.BigInt() }), { a: 1 })).toThrow(TypeError);
   });
 
-  test("the schemas are plain JSON Schema", () => {
+  test("the schemas, as JSON: plain JSON Schema", () => {
     const description = expect.any(String);
     expect(JSON.parse(JSON.stringify(CreateApiKey))).toEqual({
       type: "object",
@@ -240,7 +240,7 @@ describe("Metadata", () => {
     [members(16)],
     [{ ["😀".repeat(40)]: "😀".repeat(500) }],
     [JSON.parse('{"__proto__":"x","constructor":"y"}')],
-  ])("accepts %j", (metadata) => {
+  ])("metadata, %j: accepted", (metadata) => {
     expect(errors(CreateUsageSession, session(metadata))).toEqual([]);
     expect(Value.Check(CreateUsageSession, session(metadata))).toBe(true);
   });
@@ -256,7 +256,7 @@ describe("Metadata", () => {
     [{ a: 1, b: null, c: {} }, ["#/metadata/a wrong_type", "#/metadata/b wrong_type", "#/metadata/c wrong_type"]],
     [{ a: "\udfff" }, ["#/metadata/a invalid_text"]],
     [JSON.parse('{"__proto__":{"a":"b"}}'), ["#/metadata/__proto__ wrong_type"]],
-  ])("refuses %j", (metadata, expected) => {
+  ])("metadata, %j: refused", (metadata, expected) => {
     expect(errors(CreateUsageSession, session(metadata))).toEqual(expected);
     expect(Value.Check(CreateUsageSession, session(metadata))).toBe(false);
   });

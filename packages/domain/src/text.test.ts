@@ -5,7 +5,7 @@ import { codePointLength, isStorableText } from "./text.ts";
 const wellFormed = fc.string({ unit: "binary" });
 
 describe("text", () => {
-  test("is measured in code points", () => {
+  test("text, its length: in code points", () => {
     fc.assert(
       fc.property(wellFormed, (text) => {
         expect(codePointLength(text)).toBe([...text].length);
@@ -23,7 +23,7 @@ describe("text", () => {
     ["\ud800", false],
     ["\udc00\ud800", false],
     ["😀\ud83d", false],
-  ])("%j can be stored: %p", (text, storable) => {
+  ])("text, %j: storable: %p", (text, storable) => {
     expect(isStorableText(text)).toBe(storable);
   });
 });

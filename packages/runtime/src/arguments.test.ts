@@ -11,6 +11,6 @@ test.each([
   [["--child"], [], { kind: "unknown", argument: "--child" }],
   [["--child", "--port"], ["--child"], { kind: "unknown", argument: "--port" }],
   [[""], [], { kind: "unknown", argument: "" }],
-] as const)("%j, of which it knows %j", (args, known, expected) =>
+] as const)("the arguments %j, of which %j are known: start, help or refused", (args, known, expected) =>
   expect(readArguments(args, known)).toEqual(expected),
 );

@@ -17,12 +17,12 @@ const defaults = {
 };
 
 describe("readCommonConfig", () => {
-  test("has a default for every variable; empty counts as unset", () => {
+  test("the variables, unset or empty: defaults", () => {
     expect(readCommonConfig({})).toEqual(defaults);
     expect(readCommonConfig({ HOST: "", DATABASE_URL: "", DATA_DIR: "", LOG_LEVEL: "" })).toEqual(defaults);
   });
 
-  test("reads each variable", () => {
+  test("the variables, all set: read", () => {
     expect(
       readCommonConfig({
         HOST: "::",
@@ -53,7 +53,7 @@ describe("readCommonConfig", () => {
   });
 
   test.each(["postgresql://user:p%40ss@host:5433/name?sslmode=require", "postgres://user@one:5432,two:5433/name"])(
-    "accepts the URL %s",
+    "the URL %s, as DATABASE_URL: accepted",
     (databaseUrl) => {
       expect(readCommonConfig({ DATABASE_URL: databaseUrl }).database.databaseUrl).toBe(databaseUrl);
     },
@@ -77,7 +77,7 @@ describe("readCommonConfig", () => {
     ["DATABASE_CONNECTIONS", "1001"],
     ["DATABASE_CONNECTIONS", "1e2"],
     ["REQUEST_TIMEOUT_MS", "5s"],
-  ])("refuses %s=%j with an error that contains only the name", (name, value) => {
+  ])("a variable, %s=%j: refused by its name without the value", (name, value) => {
     const read = () => readCommonConfig({ [name]: value });
     expect(read).toThrow(ConfigError);
     expect(read).toThrow(new RegExp(`^${name} must be `));
@@ -90,10 +90,10 @@ describe("readPort", () => {
     ["0", 0],
     ["3000", 3000],
     ["65535", 65535],
-  ] as const)("%s", (text, port) => {
+  ] as const)("a port, %s: read", (text, port) => {
     expect(readPort({ PORT: text }, "PORT", 1)).toBe(port);
   });
-  test.each(["65536", "-1", "1.5", "0x10", " 1", "1e3", "port", "９"])("refuses %j", (text) => {
+  test.each(["65536", "-1", "1.5", "0x10", " 1", "1e3", "port", "９"])("a port, %j: refused", (text) => {
     expect(() => readPort({ PORT: text }, "PORT", 1)).toThrow(ConfigError);
   });
 });

@@ -10,35 +10,35 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test("a process is live without its database", () => {
+test("a process, without its database: live", () => {
   expect(live()).toEqual({ status: "ok" });
 });
 
-test("a process with a migrated database is ready", async () => {
+test("a process, its database migrated: ready", async () => {
   expect(await ready(database.db, () => false)).toEqual({ status: "ok" });
 });
 
-test("a process that is shutting down is not ready", async () => {
+test("a process, shutting down: not ready", async () => {
   const health = await ready(database.db, () => true);
   expect(health).toEqual({ status: "unavailable", reason: "shutting_down" });
   expect([healthStatus(health), healthStatus(live())]).toEqual([503, 200]);
 });
 
-test("a process that begins to shut down during the check is not ready", async () => {
+test("a process, beginning to shut down during the check: not ready", async () => {
   let isEnding = false;
   const health = ready(database.db, () => isEnding);
   isEnding = true;
   expect(await health).toEqual({ status: "unavailable", reason: "shutting_down" });
 });
 
-test("a process whose functions are not in the database is not ready", async () => {
+test("a process, its functions missing in the database: not ready", async () => {
   await database.db.client.unsafe(`alter schema ${FUNCTIONS_SCHEMA} rename to elsewhere`);
   expect(await ready(database.db, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
   await database.db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
   expect(await ready(database.db, () => false)).toEqual({ status: "ok" });
 });
 
-test("without a database it is not ready; concurrent callers share one check", async () => {
+test("a process, its database unreachable: not ready, one check for concurrent callers", async () => {
   let checks = 0;
   const failing = {
     within: () => {

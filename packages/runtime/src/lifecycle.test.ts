@@ -15,13 +15,13 @@ const command = (start: string): string[] => {
 };
 
 describe("runProcess", () => {
-  test("prints the error of a failed start in one line, closes what was opened, and exits with 1", async () => {
+  test("a start, failing: one line of error, what was opened is closed, exit 1", async () => {
     const start = `atExit(async (signal) => console.log("closed", signal)); throw new Error("no port");`;
     expect(await runToEnd(command(start))).toEqual({ code: 1, stdout: "closed null\n", stderr: "no port\n" });
   });
 
   test.each(["SIGTERM", "SIGINT", "SIGHUP"] as const)(
-    "closes in reverse order on %s, and exits with 0",
+    "a process, on %s: closes in reverse order, exit 0",
     async (signal) => {
       const start = `atExit(async (signal) => console.log("first", signal));
       atExit(async (signal) => { process.kill(process.pid, signal); await Bun.sleep(20); console.log("second"); });
@@ -34,14 +34,14 @@ describe("runProcess", () => {
     },
   );
 
-  test("exits with 1 when closing fails", async () => {
+  test("a process, closing fails: exit 1", async () => {
     const running = startProcess(command(`atExit(() => Promise.reject(new Error("x"))); console.log("started");`));
     await running.waitFor(/started/);
     running.kill("SIGTERM");
     expect(await running.exited).toBe(1);
   });
 
-  test("survives an unhandled rejection, and prints only its name and code", async () => {
+  test("an unhandled rejection, in a process: it runs on, only name and code are printed", async () => {
     const start = `Promise.reject(Object.assign(new TypeError("hunter2"), { code: "E1" })); console.log("started");`;
     const running = startProcess(command(start));
     await running.waitFor(/Unhandled/);
@@ -66,7 +66,7 @@ describe("endingGracefully", () => {
     ["SIGHUP", 30],
     ["SIGINT", 0],
     [null, 0],
-  ] as const)("on %s waits %i ms and reports the shutdown meanwhile", async (signal, milliseconds) => {
+  ] as const)("an end, on %s: waits %i ms, and reports the shutdown meanwhile", async (signal, milliseconds) => {
     let close: Parameters<AtExit>[0] = () => Promise.resolve();
     const isEnding = endingGracefully((registered) => {
       close = registered;
@@ -79,7 +79,7 @@ describe("endingGracefully", () => {
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(milliseconds - 2);
   });
 
-  test("SIGINT ends the wait", async () => {
+  test("an end, SIGINT during the wait: the wait is over", async () => {
     const lifecycle = JSON.stringify(join(import.meta.dir, "lifecycle.ts"));
     const start = `const { endingGracefully } = await import(${lifecycle});
       const isEnding = endingGracefully(atExit, 2 ** 30);

@@ -17,7 +17,7 @@ const logged = (isTerminal: boolean, write: (log: ReturnType<typeof createLog>) 
 };
 
 describe("the log", () => {
-  test("has one JSON object in each line", () => {
+  test("a log line, to a file: one JSON object", () => {
     const text = logged(false, (log) => {
       log.info({ requestId: "r" }, "request");
       log.debug("not at this level");
@@ -26,14 +26,14 @@ describe("the log", () => {
     expect(JSON.parse(text)).toMatchObject({ level: 30, requestId: "r", msg: "request" });
   });
 
-  test("is readable text on a terminal", () => {
+  test("a log line, to a terminal: readable text", () => {
     const text = logged(true, (log) => log.info({ requestId: "r" }, "request"));
     expect(text).toContain("INFO");
     expect(text).toContain("request");
     expect(text.startsWith("{")).toBe(false);
   });
 
-  test.each([true, false])("masks API keys (terminal: %p)", (isTerminal) => {
+  test.each([true, false])("an API key, logged (terminal: %p): masked", (isTerminal) => {
     const text = logged(isTerminal, (log) => {
       log.info({ nested: { value: SECRET } }, `a message with ${SECRET}`);
       log.error(new Error(`an error with ${SECRET}`));
@@ -43,8 +43,8 @@ describe("the log", () => {
   });
 });
 
-describe("in turns", () => {
-  test("all lines of a turn are written together and in order at its end", async () => {
+describe("the buffered log", () => {
+  test("the lines of a turn, buffered: written together, in order", async () => {
     const written: string[] = [];
     const stream = new Writable({
       decodeStrings: false,
@@ -65,7 +65,7 @@ describe("in turns", () => {
   });
 
   test.each(["process.exit(0)", "throw new Error('x')", "setTimeout(() => {}, 1)"])(
-    "buffered lines are written when the process ends by %s",
+    "a buffered line, the process ending by %s: written",
     async (end) => {
       const program = `
         const { createLog, inTurns } = await import(${JSON.stringify(join(import.meta.dir, "log.ts"))});
@@ -112,8 +112,8 @@ const withPipe = async (
 
 const LINES = 60_000;
 
-describe("a reader that stalls", () => {
-  test("neither blocks the process nor makes it grow; dropped lines are counted, and reported when it reads again", async () => {
+describe("a stalled reader of the log", () => {
+  test("a reader, stalled, then reading: process and memory unaffected, dropped lines reported", async () => {
     const program = `
       await fill(1000);
       const before = mebibytes();
@@ -157,7 +157,7 @@ describe("a reader that stalls", () => {
     });
   });
 
-  test("is given time to read when the process ends", async () => {
+  test("a reader, slow at the end of the process: given time", async () => {
     const program = `
       await fill(1000);
       say({});
@@ -176,7 +176,7 @@ describe("a reader that stalls", () => {
     });
   });
 
-  test("or exits does not end the process, and every later line counts as dropped", async () => {
+  test("a reader, gone: the process goes on, every later line counts as dropped", async () => {
     const program = `
       await fill(1000);
       say({});

@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { createMetrics } from "./metrics.ts";
 
-describe("metrics", () => {
+describe("the metrics", () => {
   const metrics = createMetrics("1.2.3");
   afterAll(() => metrics.stop());
   const get = (path = "/metrics", method = "GET") => metrics.fetch(new Request(`http://localhost${path}`, { method }));
   const text = async (): Promise<string> => (await get()).text();
 
-  test("count a request while it is active, then by method, route and status", async () => {
+  test("a request, begun and ended: active, then counted by method, route and status", async () => {
     metrics.requestBegins();
     expect(await text()).toContain("http_server_active_requests 1");
     metrics.requestEnds({ method: "GET", route: "/a/:id", status: 404, durationMs: 3, problem: "not_found" });
@@ -18,12 +18,12 @@ describe("metrics", () => {
     expect(after).toContain('realtime_avatar_problems_total{code="not_found"} 1');
   });
 
-  test("do not use an unknown method or path as a label", async () => {
+  test("a request, unknown method and path: neither is a label", async () => {
     metrics.requestEnds({ method: "BREW", route: undefined, status: 404, durationMs: 1 });
     expect(await text()).toContain('http_request_method="_OTHER",http_route="none"');
   });
 
-  test("read the pool and the log when they are collected", async () => {
+  test("the pool and the log, at each collection: read", async () => {
     const waiting = { connection: 0 };
     let dropped = 4;
     metrics.show({ stats: () => ({ connections: { open: 3 }, waiting }) as never });
@@ -39,7 +39,7 @@ describe("metrics", () => {
     }
   });
 
-  test("count sessions, and read the sweeper when they are collected", async () => {
+  test("sessions and the sweeper, at each collection: counted and read", async () => {
     metrics.sessionHeld();
     metrics.sessionHeld();
     metrics.sessionSettled();
@@ -57,7 +57,7 @@ describe("metrics", () => {
     expect(shown).toContain("realtime_avatar_session_sweep_lag_seconds 12");
   });
 
-  test("ask for the queue once, for scrapes that come together or soon after, and show NaN when that fails", async () => {
+  test("the queue, at concurrent collections: asked once; failing: NaN", async () => {
     const asked = { count: 0 };
     metrics.showQueue(async () => {
       asked.count++;
@@ -77,7 +77,7 @@ describe("metrics", () => {
     expect(unknown).toMatch(/^realtime_avatar_oldest_job_seconds nan$/im);
   });
 
-  test("count the ends of jobs, and swept files", async () => {
+  test("jobs and swept files, ended: counted", async () => {
     metrics.jobEnds({ kind: "process_asset", outcome: "ready", durationMs: 300 });
     metrics.filesSwept(3);
     const shown = await text();
@@ -86,7 +86,7 @@ describe("metrics", () => {
     expect(shown).toContain("realtime_avatar_files_swept_total 3");
   });
 
-  test("are served only at GET and HEAD /metrics", async () => {
+  test("the server of metrics, other paths and methods: 404, or 405", async () => {
     expect((await get()).headers.get("content-type")).toStartWith("text/plain");
     expect((await get("/metrics", "HEAD")).status).toBe(200);
     const post = await get("/metrics", "POST");

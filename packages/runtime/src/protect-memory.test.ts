@@ -7,7 +7,7 @@ const MODULE = JSON.stringify(join(import.meta.dir, "protect-memory.ts"));
 const asUser = process.getuid?.() === 0 ? ["setpriv", "--reuid=65532", "--regid=65532", "--clear-groups"] : [];
 
 test.skipIf(process.platform !== "linux" || Bun.which("setpriv") === null)(
-  "another process of the same user cannot read the environment of a protected process",
+  "a protected process, read by another of its user: its environment is closed",
   async () => {
     const readable: Record<string, boolean> = {};
     for (const call of ["protectMemory()", "null"]) {

@@ -9,7 +9,7 @@ test.each([
   ["https://avatars.example.com:8443", "https://avatars.example.com:8443"],
   ["https://localhost:3000", "https://localhost:3000"],
   ["http://localhost:3000", "http://localhost:3000"],
-])("PUBLIC_URL %p is %p", (text, expected) => {
+])("PUBLIC_URL, %p: %p", (text, expected) => {
   expect(readPublicUrl({ PUBLIC_URL: text })).toBe(expected);
 });
 
@@ -25,6 +25,6 @@ test.each([
   "https://user@a.example.com",
   "ftp://a.example.com",
   "avatars.example.com",
-])("PUBLIC_URL %p is refused", (text) => {
+])("PUBLIC_URL, %p: refused", (text) => {
   expect(() => readPublicUrl({ PUBLIC_URL: text })).toThrow("PUBLIC_URL must be");
 });

@@ -8,7 +8,7 @@ describe("normalPath", () => {
     ["/a/", ["a", ""], "/a/"],
     ["/api/v1/avatars?limit=1", ["api", "v1", "avatars"], "/api/v1/avatars"],
     ["/a~b!$&'()*+,;=:@-._", ["a~b!$&'()*+,;=:@-._"], "/a~b!$&'()*+,;=:@-._"],
-  ])("%s is in its normal form", (target, segments, path) => {
+  ])("a target, %s: in its normal form", (target, segments, path) => {
     expect(normalPath(target, segments)).toBe(path);
   });
 
@@ -19,7 +19,7 @@ describe("normalPath", () => {
     ["an empty segment", "//a", ["", "a"]],
     ["two trailing slashes", "/a//", ["a", "", ""]],
     ["a trailing slash after a percent-escape", "/%61/", ["a", ""]],
-  ])("%s is not", (_, target, segments) => {
+  ])("a target, with %s: not in its normal form", (_, target, segments) => {
     expect(normalPath(target, segments)).toBeNull();
   });
 });
@@ -54,19 +54,19 @@ describe("serve", () => {
     ["/%61", "//"],
     ["/a\\b", "//"],
     [`/${"a/".repeat(20)}a`, "//"],
-  ])("the path %s is routed as %s", async (target, path) => {
+  ])("a target, %s: routed as %s", async (target, path) => {
     expect((await send(target)).split("\r\n\r\n")[1]).toBe(path);
   });
 
-  test("a request without a host has an absolute URL", async () => {
+  test("a request, without a host: an absolute URL", async () => {
     expect(await send("/a", "")).toEndWith("\r\n\r\n/a");
   });
 
-  test("an exception is a bare 500 by default", async () => {
+  test("an exception, without a handler: a bare 500", async () => {
     expect(await send("/fail")).toStartWith("HTTP/1.1 500 ");
   });
 
-  test("a port in use is refused with the variable to set, and is not shared", () => {
+  test("a port, in use: refused with the variable to set", () => {
     const port = server.port ?? 0;
     const message = `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set PORT to another port, or HOST.`;
     expect(() => serve({ ...address, port }, patience, () => new Response())).toThrow(message);

@@ -7,7 +7,7 @@ const s3 = (variables: Record<string, string>) =>
   readStorageConfig({ STORAGE_URL: "s3://bucket", ...KEYS, ...variables }, ".data");
 
 describe("readStorageConfig", () => {
-  test("keeps files on the disk by default", () => {
+  test("the storage, unset: on the disk", () => {
     const disk = { kind: "disk", directory: "/data/assets", signingSecret: null } as const;
     expect(readStorageConfig({}, "/data")).toEqual(disk);
     expect(readStorageConfig({ STORAGE_URL: "", ASSET_SIGNING_SECRET: "", AWS_REGION: "x" }, "/data")).toEqual(disk);
@@ -15,7 +15,7 @@ describe("readStorageConfig", () => {
     expect(config.kind === "disk" && config.signingSecret?.reveal()).toBe("s".repeat(32));
   });
 
-  test("reads an S3 of Amazon", () => {
+  test("the storage, an S3 of Amazon: read, its secrets not printed", () => {
     const config = s3({ AWS_REGION: "eu-central-1", AWS_SESSION_TOKEN: "the-token" });
     if (config.kind !== "s3") throw new Error("not an S3");
     const { secretAccessKey, sessionToken, ...others } = config;
@@ -35,11 +35,11 @@ describe("readStorageConfig", () => {
     ["s3://bucket/", ""],
     ["s3://my.bucket-1/a", "a/"],
     ["s3://bucket/a/b_c/", "a/b_c/"],
-  ])("reads the prefix of %s", (STORAGE_URL, prefix) => {
+  ])("the storage, %s: its prefix", (STORAGE_URL, prefix) => {
     expect(s3({ STORAGE_URL })).toMatchObject({ prefix });
   });
 
-  test("takes another address, that of S3 alone first", () => {
+  test("the storage, another endpoint: that of S3 first", () => {
     expect(s3({ AWS_ENDPOINT_URL: "http://127.0.0.1:9000/" })).toMatchObject({
       endpoint: "http://127.0.0.1:9000",
       region: "us-east-1",
@@ -68,7 +68,7 @@ describe("readStorageConfig", () => {
     ["AWS_ENDPOINT_URL", { AWS_ENDPOINT_URL: "ftp://host" }],
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "https://user:pass@host" }],
     ["AWS_ENDPOINT_URL_S3", { AWS_ENDPOINT_URL_S3: "https://host/?query" }],
-  ])("refuses %s in %j with an error that contains only the name", (name, variables) => {
+  ])("the storage, %s wrong in %j: refused by its name without the value", (name, variables) => {
     let error: unknown;
     try {
       s3(variables);

@@ -1,7 +1,7 @@
 /** The sweeper on a real database: fair, bounded, logged when it fails, and stopped between two statements. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
-import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
@@ -48,7 +48,7 @@ const until = async (isDone: () => boolean | Promise<boolean>): Promise<void> =>
 };
 
 describe("the sweeper", () => {
-  test("closes what is overdue, in each tenant, and nothing else", async () => {
+  test("overdue sessions, of several tenants: closed, and no others", async () => {
     const tenants = [await seedOverdue(3, 200), await seedOverdue(2, 100)];
     const current = await seedTenant(database.db);
     await seedMovement(database.db, current);
@@ -67,7 +67,7 @@ describe("the sweeper", () => {
     expect(lines.filter(({ msg }) => msg === "closed overdue sessions").at(0)?.sessions).toBe(5);
   });
 
-  test("goes on with the other tenants while one waits for a lock of its own, and ends with the statement", async () => {
+  test("a locked tenant, at a sweep: others go on, and a stop waits for the statement", async () => {
     const [blocked, other] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
     const holder = session(database.url);
     await holder.client`begin`;
@@ -87,7 +87,7 @@ describe("the sweeper", () => {
     expect(await openSessions(blocked)).toBe(0);
   });
 
-  test("does not stop at a tenant whose statement fails", async () => {
+  test("a failing tenant, at a sweep: others go on", async () => {
     const [bad, good] = [await seedOverdue(1, 200), await seedOverdue(1, 100)];
     const { client } = database.db;
     // Its counters cannot take the change.
@@ -104,7 +104,7 @@ describe("the sweeper", () => {
     expect(await findCreditDrift(database.db, bad, 10)).toEqual([]);
   });
 
-  test("logs a database that fails, tries again, and lets its lag grow meanwhile", async () => {
+  test("a failing database, at a sweep: logged, tried again, the lag grows", async () => {
     const metrics = createMetrics("1");
     const { client } = database.db;
     await client`alter table usage_sessions rename to elsewhere`;
@@ -125,7 +125,7 @@ describe("the sweeper", () => {
     metrics.stop();
   });
 
-  test("shows for how long the oldest session is overdue while it cannot be closed", async () => {
+  test("an overdue session, not closable: its age is shown as lag", async () => {
     const tenantId = await seedOverdue(1, 500);
     const holder = session(database.url);
     await holder.client`begin`;

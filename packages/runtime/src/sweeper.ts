@@ -5,7 +5,7 @@
 
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import { describeError } from "@realtime-avatar/db/connection/errors";
-import { closeOverdueSessions, listOverdueTenants } from "@realtime-avatar/db/statements/credits/overdue-sessions";
+import { closeOverdueSessions, listOverdueTenants } from "@realtime-avatar/db/credits/overdue-sessions";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "./log.ts";
 import type { Metrics, SweepStats } from "./metrics.ts";

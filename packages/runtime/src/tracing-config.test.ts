@@ -4,7 +4,7 @@ import { readTracingConfig } from "./tracing-config.ts";
 
 const ENDPOINT = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector:4318" };
 
-describe("tracing", () => {
+describe("the tracing", () => {
   test.each<[Record<string, string>]>([
     [{}],
     [{ OTEL_SERVICE_NAME: "x", OTEL_TRACES_SAMPLER: "always_on" }],
@@ -12,18 +12,18 @@ describe("tracing", () => {
     [{ ...ENDPOINT, OTEL_SDK_DISABLED: "True" }],
     [{ ...ENDPOINT, OTEL_TRACES_EXPORTER: "none" }],
     [{ OTEL_EXPORTER_OTLP_ENDPOINT: "" }],
-  ])("is off with %j", (variables) => {
+  ])("the tracing, with %j: off", (variables) => {
     expect(readTracingConfig(variables, "api")).toBeNull();
   });
 
-  test("is on with an endpoint, and as OpenTelemetry's defaults have it", () => {
+  test("the tracing, with an endpoint only: on, with OpenTelemetry's defaults", () => {
     const defaults = { serviceName: "api", sampler: "always_on", isParentBased: true, ratio: 1, batch: {} } as const;
     expect(readTracingConfig(ENDPOINT, "api")).toEqual(defaults);
     const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector/v1/traces", OTEL_SDK_DISABLED: "false" };
     expect(readTracingConfig(traces, "api")).toEqual(defaults);
   });
 
-  test("is as its variables say", () => {
+  test("the tracing, all variables set: read", () => {
     const variables = {
       ...ENDPOINT,
       OTEL_SERVICE_NAME: "avatars",
@@ -72,7 +72,7 @@ describe("tracing", () => {
     ["OTEL_EXPORTER_OTLP_HEADERS", "sekret"],
     ["OTEL_EXPORTER_OTLP_TRACES_CERTIFICATE", "/no/such/file"],
     ["OTEL_RESOURCE_ATTRIBUTES", "a=1,sekret%ZZ"],
-  ])("%s=%s stops the start, and is named without its value", (name, value) => {
+  ])("the tracing, %s=%s: refused by its name without the value", (name, value) => {
     let error: unknown;
     try {
       readTracingConfig({ ...ENDPOINT, [name]: value }, "api");

@@ -42,7 +42,7 @@ for (const driver of DRIVERS) {
     const put = (key: string, bytes: Uint8Array, contentType = "image/png"): Promise<void> =>
       storage.put(key, { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, contentType);
 
-    test("keeps a local file and its content type", async () => {
+    test("a local file, stored: its bytes and type", async () => {
       const bytes = bytesOf(1, 300_000);
       const path = join(folder, "source");
       await writeFile(path, bytes);
@@ -54,7 +54,7 @@ for (const driver of DRIVERS) {
       expect(await Bun.file(path).bytes()).toEqual(bytes);
     });
 
-    test("keeps a stream of many chunks", async () => {
+    test("a stream, of many chunks: its bytes and size", async () => {
       const chunks = Array.from({ length: 50 }, (_, index) => bytesOf(index, index * 997));
       const bytes = new Uint8Array(Buffer.concat(chunks));
       await storage.put("stream/many", { stream: streamOf(chunks), sizeBytes: bytes.byteLength }, "image/webp");
@@ -62,7 +62,7 @@ for (const driver of DRIVERS) {
       expect((await storage.open("stream/many"))?.sizeBytes).toBe(bytes.byteLength);
     });
 
-    test.each(["path", "stream"])("keeps an empty file from a %s", async (kind) => {
+    test.each(["path", "stream"])("an empty file, from a %s: stored", async (kind) => {
       const path = join(folder, "empty");
       await writeFile(path, "");
       await storage.put(
@@ -82,14 +82,14 @@ for (const driver of DRIVERS) {
       [999_999, 999_999],
       [262_143, 262_144],
       [500_000, Number.MAX_SAFE_INTEGER],
-    ])("opens the range from %d to %d", async (start, end) => {
+    ])("a range, from %d to %d: its bytes", async (start, end) => {
       const bytes = bytesOf(3, 1_000_000);
       if ((await storage.stat("range/one")) === null) await put("range/one", bytes);
       expect(await read("range/one", { start, end })).toEqual(bytes.slice(start, end + 1));
       expect((await storage.open("range/one", { start, end }))?.sizeBytes).toBe(1_000_000);
     });
 
-    test("refuses a range behind the last byte, and a malformed one", async () => {
+    test("a range, behind the end or malformed: refused", async () => {
       await put("range/short", bytesOf(4, 10));
       await expect(storage.open("range/short", { start: 10, end: 10 })).rejects.toMatchObject({ reason: "range" });
       for (const [start, end] of [
@@ -102,7 +102,7 @@ for (const driver of DRIVERS) {
         await expect(storage.open("range/short", { start, end })).rejects.toThrow(TypeError);
     });
 
-    test("has no file under a key that was not written", async () => {
+    test("a key, never written: no file", async () => {
       expect(await storage.open("none/one")).toBeNull();
       expect(await storage.open("none/one", { start: 0, end: 1 })).toBeNull();
       expect(await storage.stat("none/one")).toBeNull();
@@ -111,14 +111,14 @@ for (const driver of DRIVERS) {
       await storage.delete("none/one");
     });
 
-    test("overwrites bytes, size and content type", async () => {
+    test("a file, overwritten: new bytes, size and type", async () => {
       await put("overwritten/one", bytesOf(5, 1000), "image/png");
       await put("overwritten/one", bytesOf(6, 10), "image/jpeg");
       expect(await read("overwritten/one")).toEqual(bytesOf(6, 10));
       expect(await storage.stat("overwritten/one")).toMatchObject({ sizeBytes: 10, contentType: "image/jpeg" });
     });
 
-    test.each(["overwritten", "deleted"])("delivers the old bytes to a reader while the file is %s", async (how) => {
+    test.each(["overwritten", "deleted"])("a file, %s while it is read: the reader gets the old bytes", async (how) => {
       const key = `reading/${how}`;
       const bytes = bytesOf(7, 8_000_000);
       await put(key, bytes);
@@ -140,7 +140,7 @@ for (const driver of DRIVERS) {
       ["nothing instead of bytes", 1, 0],
       ["a megabyte more", 1000, 1_000_000],
       ["a megabyte fewer", 1_000_000, 1000],
-    ])("refuses a stream with %s and keeps what was there", async (_, sizeBytes, length) => {
+    ])("a stream, with %s: refused, the old file stays", async (_, sizeBytes, length) => {
       await put("wrong/size", bytesOf(9, 50));
       const source = { stream: streamOf([bytesOf(10, length)]), sizeBytes };
       await expect(storage.put("wrong/size", source, "image/png")).rejects.toMatchObject({ reason: "size" });
@@ -151,7 +151,7 @@ for (const driver of DRIVERS) {
       expect(await storage.stat("wrong/new")).toBeNull();
     });
 
-    test("passes the error of a stream on, and keeps nothing of it", async () => {
+    test("a stream, failing: its error, nothing kept", async () => {
       const stream = streamOf([bytesOf(11, 100_000)], new Error("the client is gone"));
       await expect(storage.put("failing/one", { stream, sizeBytes: 200_000 }, "image/png")).rejects.toThrow(
         "the client is gone",
@@ -159,7 +159,7 @@ for (const driver of DRIVERS) {
       expect(await storage.stat("failing/one")).toBeNull();
     });
 
-    test("copies a file, which no longer depends on its origin", async () => {
+    test("a file, copied: independent of its origin", async () => {
       await put("copied/from", bytesOf(12, 5000), "image/webp");
       await put("copied/to", bytesOf(13, 6000));
       expect(await storage.copy("copied/from", "copied/to")).toBe("copied");
@@ -170,20 +170,20 @@ for (const driver of DRIVERS) {
       await expect(storage.copy("copied/to", "copied/to")).rejects.toThrow(TypeError);
     });
 
-    test("deletes a file, more than once", async () => {
+    test("a file, deleted twice: gone", async () => {
       await put("deleted/one", bytesOf(15, 10));
       await storage.delete("deleted/one");
       await storage.delete("deleted/one");
       expect(await read("deleted/one")).toBeNull();
     });
 
-    test("keeps keys apart that are folders of one another, or differ in case or dashes", async () => {
+    test("keys, differing in folders, case or dashes: kept apart", async () => {
       const keys = ["near/a", "near/a/b", "near/a/b/c", "near/A", "near/a-b", "near/a_b", "-near"];
       for (const [index, key] of keys.entries()) await put(key, bytesOf(index, 20 + index));
       for (const [index, key] of keys.entries()) expect(await read(key)).toEqual(bytesOf(index, 20 + index));
     });
 
-    test(`lists ${LISTED} files, each once, in pages as well`, async () => {
+    test(`${LISTED} files, listed: each once, in pages too`, async () => {
       const keys = Array.from({ length: LISTED }, (_, index) => `listed/one/f-${index}`);
       for (let index = 0; index < keys.length; index += 8)
         await Promise.all(keys.slice(index, index + 8).map((key) => put(key, bytesOf(0, 7))));
@@ -210,7 +210,7 @@ for (const driver of DRIVERS) {
       expect(await Array.fromAsync(storage.list("listed/", undefined, 0))).toEqual([]);
     });
 
-    test.each(MALFORMED_KEYS)("refuses the key %j everywhere", async (key) => {
+    test.each(MALFORMED_KEYS)("a key, %j: refused everywhere", async (key) => {
       const expiresAt = new Date(Date.now() + 60_000);
       const upload = { contentType: "image/png", sizeBytes: 1, md5: md5Of(bytesOf(0, 1)), expiresAt };
       await expect(put(key, bytesOf(0, 1))).rejects.toThrow(TypeError);
@@ -224,7 +224,7 @@ for (const driver of DRIVERS) {
       expect(() => storage.list("", key)).toThrow(TypeError);
     });
 
-    test.each(["../", "/", "a//", "a.b", "%2e", "a b", "é"])("refuses the prefix %j", (prefix) => {
+    test.each(["../", "/", "a//", "a.b", "%2e", "a b", "é"])("a prefix, %j: refused", (prefix) => {
       expect(() => storage.list(prefix)).toThrow(TypeError);
     });
 
@@ -237,7 +237,7 @@ for (const driver of DRIVERS) {
       "a/b\r\nx: y",
       "a/b\n",
       `a/${"b".repeat(64)}`,
-    ])("refuses the content type %j", async (contentType) => {
+    ])("a content type, %j: refused", async (contentType) => {
       await expect(put("type/one", bytesOf(0, 1), contentType)).rejects.toThrow(TypeError);
     });
 
@@ -264,7 +264,7 @@ for (const driver of DRIVERS) {
         expect(await storage.stat(key)).toBeNull();
       };
 
-      test("stores exactly the bytes that were signed, more than once", async () => {
+      test("a signed PUT, its bytes sent twice: stored", async () => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         for (let round = 0; round < 2; round++) expect((await send(url, headers, bytes)).status).toBe(200);
@@ -272,7 +272,7 @@ for (const driver of DRIVERS) {
         expect(await storage.stat(key)).toMatchObject({ sizeBytes: bytes.byteLength, contentType: "video/mp4" });
       });
 
-      test("stores an empty file", async () => {
+      test("a signed PUT, of an empty file: stored", async () => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf({ sizeBytes: 0, md5: md5Of(new Uint8Array()) }));
         expect((await send(url, headers, new Uint8Array())).status).toBe(200);
@@ -285,39 +285,39 @@ for (const driver of DRIVERS) {
         ["no bytes", new Uint8Array()],
         ["other bytes", bytesOf(21, 70_000)],
         ["one bit changed", bytes.map((byte, index) => (index === 69_999 ? byte ^ 1 : byte))],
-      ])("refuses %s", async (_, body) => {
+      ])("a signed PUT, with %s: refused", async (_, body) => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         await isRefused(key, await send(url, headers, body));
       });
 
-      test("refuses other bytes with their own MD5", async () => {
+      test("a signed PUT, other bytes with their MD5: refused", async () => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         const other = bytesOf(21, 70_000);
         await isRefused(key, await send(url, { ...headers, "Content-MD5": md5Of(other) }, other));
       });
 
-      test.each(["Content-Type", "Content-MD5"])("refuses a request without %s", async (name) => {
+      test.each(["Content-Type", "Content-MD5"])("a signed PUT, without %s: refused", async (name) => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         const { [name]: _, ...rest } = headers;
         await isRefused(key, await send(url, rest, bytes));
       });
 
-      test("refuses another content type", async () => {
+      test("a signed PUT, another content type: refused", async () => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         await isRefused(key, await send(url, { ...headers, "Content-Type": "text/html" }, bytes));
       });
 
-      test("refuses a body without a Content-Length", async () => {
+      test("a signed PUT, without a Content-Length: refused", async () => {
         const key = newKey();
         const { url, headers } = await storage.signPut(key, uploadOf());
         await isRefused(key, await send(url, headers, streamOf([bytes])));
       });
 
-      test("refuses another key, another signature and another method", async () => {
+      test("a signed PUT, another key, signature or method: refused", async () => {
         const [key, victim] = [newKey(), newKey()];
         const { url, headers } = await storage.signPut(key, uploadOf());
         const other = await storage.signPut(victim, uploadOf());
@@ -330,7 +330,7 @@ for (const driver of DRIVERS) {
         await isRefused(key, await fetch(url));
       });
 
-      test("refuses what has expired", async () => {
+      test("a signed PUT, expired: refused", async () => {
         const key = newKey();
         store.clock.behindMs = 3_600_000;
         const expiresAt = new Date(Date.now() - 2000);
@@ -349,7 +349,7 @@ for (const driver of DRIVERS) {
         ["an end in the past", { expiresAt: new Date(Date.now() - 1000) }],
         ["an end after more than a week", { expiresAt: new Date(Date.now() + 8 * 86_400_000) }],
         ["no end", { expiresAt: new Date(Number.NaN) }],
-      ])("is not made for %s", async (_, change) => {
+      ])("a PUT to sign, with %s: refused", async (_, change) => {
         await expect(storage.signPut("signed/never", uploadOf(change))).rejects.toThrow(TypeError);
       });
     });
@@ -357,7 +357,7 @@ for (const driver of DRIVERS) {
     describe("a signed GET", () => {
       const soon = () => new Date(Date.now() + 900_000);
 
-      test("serves the file and no other", async () => {
+      test("a signed GET, its file and another: served, and refused", async () => {
         await put("served/one", bytesOf(30, 5000));
         await put("served/two", bytesOf(31, 5000));
         const url = await storage.signGet("served/one", soon());
@@ -370,7 +370,7 @@ for (const driver of DRIVERS) {
         expect(await read("served/one")).toEqual(bytesOf(30, 5000));
       });
 
-      test("refuses what has expired", async () => {
+      test("a signed GET, expired: refused", async () => {
         store.clock.behindMs = 3_600_000;
         const url = await storage.signGet("served/one", new Date(Date.now() - 2000));
         store.clock.behindMs = 0;

@@ -1,9 +1,10 @@
 /** Credits and sessions for tests, written as the operator and the API would. */
+
+import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
-import { type Caller, findCredential } from "@realtime-avatar/db/statements/callers";
-import { type CreditMovement, type MoveOutcome, moveCredits } from "@realtime-avatar/db/statements/credits";
-import { openUsageSession, type SessionRequest } from "@realtime-avatar/db/statements/usage-sessions";
+import { type CreditMovement, type MoveOutcome, moveCredits } from "@realtime-avatar/db/credits/credits";
+import { openUsageSession, type SessionRequest } from "@realtime-avatar/db/credits/usage-sessions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";

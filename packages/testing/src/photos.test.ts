@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { dirname, join } from "node:path";
 import { PHOTO_PACKAGES, PHOTOS, photoName, photoPath } from "./photos.ts";
 
-test("every photograph is there, once", async () => {
+test("every photograph, listed: present, once", async () => {
   const names = PHOTOS.map(photoName);
   expect(new Set(names).size).toBe(names.length);
   const missing: string[] = [];
@@ -22,7 +22,7 @@ test("every photograph is there, once", async () => {
   expect({ missing, equal }).toEqual({ missing: [], equal: [] });
 });
 
-test("the packages have the version and the licence that are written down", async () => {
+test("the packages of photographs, installed: the recorded version and licence", async () => {
   for (const [name, { version, licence }] of Object.entries(PHOTO_PACKAGES)) {
     const path = Bun.resolveSync(`${name}/package.json`, import.meta.dir);
     const manifest = await Bun.file(path).json();

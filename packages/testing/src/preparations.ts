@@ -1,9 +1,10 @@
 /** Preparations of avatars for tests: the worker's part, without files. */
+
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import { findAvatar, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { finishPreparation, type PreparationResult } from "@realtime-avatar/db/avatars/preparations";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findAvatar, updateAvatar } from "@realtime-avatar/db/statements/avatars";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
-import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
-import { finishPreparation, type PreparationResult } from "@realtime-avatar/db/statements/preparations";
+import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { manifestId, preparedFile } from "@realtime-avatar/domain/avatars/preparation";

@@ -1,11 +1,12 @@
 /** Tenants, keys and assets for tests, written as the operator would. */
+
+import { insertRootApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { insertRootApiKey } from "@realtime-avatar/db/statements/api-keys";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import { insertAvatar } from "@realtime-avatar/db/statements/avatars";
-import { type Caller, findCredential } from "@realtime-avatar/db/statements/callers";
-import type { Claim } from "@realtime-avatar/db/statements/idempotency-keys";
-import { insertTenant } from "@realtime-avatar/db/statements/tenants";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import { insertTenant } from "@realtime-avatar/db/tenants/tenants";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";

@@ -1,9 +1,10 @@
 /** Completes an upload by a signed PUT: copies its file, checks the copy, and starts its processing. */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import { completeAsset, findAsset } from "@realtime-avatar/db/assets/assets";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { completeAsset, findAsset } from "@realtime-avatar/db/statements/assets";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
-import type { Claim, WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
+import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { type AssetRecord, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";

@@ -1,9 +1,10 @@
 /** Writes new assets within the quota of their tenant, with the job that processes them. */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import { type AssetQuota, hasAssetRoom, insertAsset } from "@realtime-avatar/db/assets/assets";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type AssetQuota, hasAssetRoom, insertAsset } from "@realtime-avatar/db/statements/assets";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
-import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
+import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";

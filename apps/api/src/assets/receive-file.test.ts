@@ -79,25 +79,28 @@ const outcomeOf = (result: Awaited<ReturnType<typeof receive>>): string => {
 const outcome = async (form: Uint8Array, options: Options = {}): Promise<string> =>
   outcomeOf(await receive([form], options));
 
-describe("a form is received", () => {
-  test.each([1, 2, 3, 7, 64, 511, 1 << 16])("in pieces of %d bytes, with the parts in any order", async (size) => {
-    const file = fileOf("image", 5000, true);
-    for (const parts of [
-      [filePart(file), fieldPart("kind", "image")],
-      [fieldPart("kind", "image"), filePart(file)],
-    ]) {
-      const result = await receive(cut(formOf(parts), size));
-      expect(result).toEqual({
-        received: {
-          ...{ kind: "image", contentType: "image/jpeg", sizeBytes: 5000, sha256: sha256Of(file) },
-          ...{ originalFilename: "ada.jpg", declaredKind: "image" },
-        },
-        spooled: new Uint8Array(file),
-      });
-    }
-  });
+describe("the upload form, received", () => {
+  test.each([1, 2, 3, 7, 64, 511, 1 << 16])(
+    "a form in pieces of %d bytes, parts in either order: the file is received",
+    async (size) => {
+      const file = fileOf("image", 5000, true);
+      for (const parts of [
+        [filePart(file), fieldPart("kind", "image")],
+        [fieldPart("kind", "image"), filePart(file)],
+      ]) {
+        const result = await receive(cut(formOf(parts), size));
+        expect(result).toEqual({
+          received: {
+            ...{ kind: "image", contentType: "image/jpeg", sizeBytes: 5000, sha256: sha256Of(file) },
+            ...{ originalFilename: "ada.jpg", declaredKind: "image" },
+          },
+          spooled: new Uint8Array(file),
+        });
+      }
+    },
+  );
 
-  test("without a kind, of a file shorter than what is looked at, and of a file that looks like a boundary", async () => {
+  test("a form, without a kind, with a tiny file, or with a file that looks like a boundary: received", async () => {
     expect(await receive([formOf([filePart(PNG)])])).toMatchObject({
       received: { kind: "image", contentType: "image/png", sizeBytes: PNG.length, declaredKind: null },
     });
@@ -112,40 +115,43 @@ describe("a form is received", () => {
     }
   });
 
-  test("with a preamble and an epilogue, which are ignored", async () => {
+  test("a form, with a preamble and an epilogue: both are ignored", async () => {
     const form = Buffer.concat([Buffer.from("preamble\r\n"), formOf([filePart(PNG)]), Buffer.from("epilogue")]);
     expect(await outcome(form)).toBe("received");
   });
 
-  test.each(ASSET_KINDS)("up to the size that its kind allows, and not a byte more: %s", async (kind) => {
-    const { maxBytes } = ASSET_LIMITS[kind];
-    for (const [sizeBytes, expected] of [
-      [maxBytes, "received"],
-      [maxBytes + 1, "body_too_large"],
-    ] as const) {
-      const start = fileOf(kind, 64 * 1024);
-      const pieces = function* () {
-        const [before = "", after = ""] = formOf([filePart("@")])
-          .toString()
-          .split("@");
-        yield Buffer.from(before);
-        const length = start.length;
-        yield start;
-        const piece = 64 * 1024;
-        for (let sent = length; sent < sizeBytes; sent += piece) {
-          yield new Uint8Array(Math.min(piece, sizeBytes - sent));
-        }
-        yield Buffer.from(after);
-      };
-      const result = await receive(pieces());
-      expect(outcomeOf(result)).toBe(expected);
-      if (result instanceof Problem) expect(result.detail).toContain(String(maxBytes));
-      else expect(result.received.sizeBytes).toBe(maxBytes);
-    }
-  });
+  test.each(ASSET_KINDS)(
+    "a file, at its kind's maximum size and one byte beyond: received, then refused: %s",
+    async (kind) => {
+      const { maxBytes } = ASSET_LIMITS[kind];
+      for (const [sizeBytes, expected] of [
+        [maxBytes, "received"],
+        [maxBytes + 1, "body_too_large"],
+      ] as const) {
+        const start = fileOf(kind, 64 * 1024);
+        const pieces = function* () {
+          const [before = "", after = ""] = formOf([filePart("@")])
+            .toString()
+            .split("@");
+          yield Buffer.from(before);
+          const length = start.length;
+          yield start;
+          const piece = 64 * 1024;
+          for (let sent = length; sent < sizeBytes; sent += piece) {
+            yield new Uint8Array(Math.min(piece, sizeBytes - sent));
+          }
+          yield Buffer.from(after);
+        };
+        const result = await receive(pieces());
+        expect(outcomeOf(result)).toBe(expected);
+        if (result instanceof Problem) expect(result.detail).toContain(String(maxBytes));
+        else expect(result.received.sizeBytes).toBe(maxBytes);
+      }
+    },
+  );
 });
 
-describe("a form is refused", () => {
+describe("the upload form, refused", () => {
   const image = filePart(PNG);
   const part = (headers: string, content = "x"): Part => ({ headers, content });
 
@@ -197,7 +203,7 @@ describe("a form is refused", () => {
     ],
     ["a header without a colon", [part("Content-Disposition"), image], "malformed_request"],
     ["17 parts that are not form data", Array.from({ length: 17 }, () => part("X: y")), "malformed_request"],
-  ] satisfies [string, Part[], string][])("with %s", async (_, parts, expected) => {
+  ] satisfies [string, Part[], string][])("a form, with %s: the error names the part", async (_, parts, expected) => {
     expect(await outcome(formOf(parts))).toBe(expected);
     // In small pieces as well.
     expect(outcomeOf(await receive(cut(formOf(parts), 100)))).toBe(expected);
@@ -211,7 +217,7 @@ describe("a form is refused", () => {
     ["of another boundary", formOf([image], { boundary: "other" })],
     ["that is empty", new Uint8Array(0)],
     ["that is JSON", Buffer.from('{"file":"x"}')],
-  ])("%s", async (_, form) => {
+  ])("a form, %s: 400", async (_, form) => {
     expect(await outcome(form)).toBe("malformed_request");
   });
 
@@ -220,9 +226,11 @@ describe("a form is refused", () => {
     "multipart/form-data; boundary=",
     "multipart/form-data; bound=x",
     "multipart/form-data;;",
-  ])("when its type is %j", async (type) => expect(await outcome(formOf([image]), { type })).toBe("malformed_request"));
+  ])("a form, with the type %j: 400", async (type) =>
+    expect(await outcome(formOf([image]), { type })).toBe("malformed_request"),
+  );
 
-  test("whose part never ends, at the limit of its kind", async () => {
+  test("a form, its file never ends: 413 at the limit of the kind", async () => {
     let sent = 0;
     const endless = async function* () {
       yield formOf([filePart(fileOf("image", 1000))], { end: false });
@@ -235,15 +243,18 @@ describe("a form is refused", () => {
     expect(sent).toBeLessThan(ASSET_LIMITS.image.maxBytes + 1024 * 1024);
   });
 
-  test.each(["a preamble", "an epilogue"])("with %s that never ends, at the limit of the form", async (where) => {
-    const endless = async function* () {
-      if (where === "an epilogue") yield formOf([image]);
-      for (;;) yield new Uint8Array(1024 * 1024);
-    };
-    expect(outcomeOf(await receive(endless()))).toBe("body_too_large");
-  });
+  test.each(["a preamble", "an epilogue"])(
+    "a form, with %s that never ends: 413 at the limit of the form",
+    async (where) => {
+      const endless = async function* () {
+        if (where === "an epilogue") yield formOf([image]);
+        for (;;) yield new Uint8Array(1024 * 1024);
+      };
+      expect(outcomeOf(await receive(endless()))).toBe("body_too_large");
+    },
+  );
 
-  test("with parts that never end, at the sixteenth", async () => {
+  test("a form, its parts never end: 400 at the sixteenth part", async () => {
     let parts = 0;
     const endless = async function* () {
       for (;;) {
@@ -255,7 +266,7 @@ describe("a form is refused", () => {
     expect(parts).toBeLessThan(30);
   });
 
-  test("that stops, or goes on too slowly", async () => {
+  test("a form, it stops or is too slow: 400, retryable, and the connection closes", async () => {
     const [start = "", end = ""] = formOf([filePart(`${PNG.toString("latin1")}@`)])
       .toString("latin1")
       .split("@");
@@ -278,7 +289,7 @@ describe("a form is refused", () => {
     }
   });
 
-  test("whose connection breaks", async () => {
+  test("a form, its connection breaks: 400", async () => {
     const broken = async function* () {
       yield formOf([image]).subarray(0, 150);
       throw new Error("ECONNRESET");

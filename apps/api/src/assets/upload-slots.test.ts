@@ -8,7 +8,7 @@ let clients = 0;
 /** An upload of the tenant, by a client of its own. */
 const by = (tenantId: string | null, client = String(++clients)) => ({ tenantId, client });
 
-test("the number of uploads in progress is limited for each tenant and for the process", async () => {
+test("uploads, beyond the limit of the tenant or of the process: 429, or 503", async () => {
   const slots = createUploadSlots(2, 3);
   const { promise: end, resolve } = Promise.withResolvers<void>();
   const running = ["a", "b", "c"].map((tenant) => slots.run(by(tenant), () => end));
@@ -39,7 +39,7 @@ test("slow uploads of one client for many tenants: another client still uploads"
   expect(new Set(await Promise.all(slow))).toEqual(new Set(["done", "rate_limited"]));
 });
 
-test("an upload that fails gives its place back", async () => {
+test("a failed upload, its slot: free again", async () => {
   const slots = createUploadSlots(1, 1);
   for (let times = 0; times < 3; times++) {
     const failing = slots.run(by("a"), async () => Promise.reject(new Problem("body_too_large", "x")));
@@ -47,7 +47,7 @@ test("an upload that fails gives its place back", async () => {
   }
 });
 
-test("a refusal says when to try again", async () => {
+test("a refused upload, its response: retryable after 5 seconds", async () => {
   const slots = createUploadSlots(0, 1);
   const refusal = await slots.run(by("a"), async () => {}).catch((error: Problem) => error.extras);
   expect(refusal).toEqual({ retryable: true, retryAfterSeconds: 5 });

@@ -34,10 +34,13 @@ const send = (authorization: string): Promise<Answer> =>
 const outcome = ({ status, body }: Answer) => [status, body.code];
 
 describe("the Authorization header", () => {
-  test.each(["Bearer", "bearer", "BEARER", "bEaReR"])("takes the scheme as %s", async (scheme) => {
-    expect((await send(`${scheme} ${await api.key()}`)).status).toBe(201);
-    expect((await send(`${scheme}   ${await api.key()}`)).status).toBe(201);
-  });
+  test.each(["Bearer", "bearer", "BEARER", "bEaReR"])(
+    "a valid key, with the scheme written %s: 201",
+    async (scheme) => {
+      expect((await send(`${scheme} ${await api.key()}`)).status).toBe(201);
+      expect((await send(`${scheme}   ${await api.key()}`)).status).toBe(201);
+    },
+  );
 
   test.each([
     ["", "missing_api_key"],
@@ -50,11 +53,11 @@ describe("the Authorization header", () => {
     ["Bearer ' or 1=1 --", "invalid_api_key"],
     ["Bearer %00", "invalid_api_key"],
     [`Bearer ${"x".repeat(8000)}`, "invalid_api_key"],
-  ])("%j is %s", async (header, code) => {
+  ])("the header %j, sent: %s", async (header, code) => {
     expect(outcome(await send(header))).toEqual([401, code]);
   });
 
-  test("two of them are none", async () => {
+  test("two Authorization headers, in one request: 401", async () => {
     const key = await api.key();
     const headers = new Headers([
       ["authorization", `Bearer ${key}`],
@@ -66,7 +69,7 @@ describe("the Authorization header", () => {
   });
 });
 
-describe("only who holds the true secret learns what became of a key", () => {
+describe("the state of a key, told only to the holder of its true secret", () => {
   const impostor = (keyId: string): string => {
     // The right handle with another secret, and a right checksum.
     const forged = generateApiKey("live", (count) => {
@@ -92,7 +95,7 @@ describe("only who holds the true secret learns what became of a key", () => {
       "revoked_api_key",
       "update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where api_key_id = $1",
     ],
-  ])("%s after: %s", async (code, change) => {
+  ])("%s, sent with the true secret: that code; a false secret: invalid_api_key; after %s", async (code, change) => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
     expect((await send(`Bearer ${secret.reveal()}`)).status).toBe(201);
     await api.database.db.client.unsafe(change, [record.id]);
@@ -100,7 +103,7 @@ describe("only who holds the true secret learns what became of a key", () => {
     expect(outcome(await send(`Bearer ${impostor(secret.keyId)}`))).toEqual([401, "invalid_api_key"]);
   });
 
-  test("there is no cache: a change holds for the very next request", async () => {
+  test("a key, revoked and restored in the database: the next request is affected", async () => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     for (const [revokedAt, status] of [
       [null, 201],
@@ -112,7 +115,7 @@ describe("only who holds the true secret learns what became of a key", () => {
     }
   });
 
-  test("what is read from the database is of no use as a key", async () => {
+  test("a stored digest, sent as a key: 401", async () => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     const [row] = await api.database.db.client`
       select encode(digest, 'hex') as hex, encode(digest, 'base64') as base64 from api_key_credentials
@@ -129,7 +132,7 @@ describe("only who holds the true secret learns what became of a key", () => {
   });
 });
 
-describe("with a database that is not there", () => {
+describe("an unreachable database", () => {
   const app = () => {
     const db = connect("postgres://postgres@127.0.0.1:1/postgres");
     return { db, app: createTestApp(db) };
@@ -142,7 +145,7 @@ describe("with a database that is not there", () => {
     return response;
   };
 
-  test("a wrong checksum is refused all the same: it never reaches the database", async () => {
+  test("a token with a wrong checksum, database unreachable: 401 without a look-up", async () => {
     const key = generateApiKey("live", random).reveal();
     const wrong = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
     for (const token of [wrong, "junk", key.slice(1), `${key}0`]) {
@@ -150,7 +153,7 @@ describe("with a database that is not there", () => {
     }
   });
 
-  test("a key of the right form is 503: nothing was executed, try again", async () => {
+  test("a key of the right form, database unreachable: 503, retryable", async () => {
     const response = await ask(generateApiKey("live", random).reveal());
     expect(outcome(response)).toEqual([503, "unavailable"]);
     expect(response.body.retryable).toBe(true);
@@ -159,8 +162,8 @@ describe("with a database that is not there", () => {
   });
 });
 
-describe("a connection that is lost under a request", () => {
-  test("leaves a write's outcome unknown, and says so", async () => {
+describe("a database connection lost during a request", () => {
+  test("a write, its connection lost: 503, outcome unknown, and the next request works", async () => {
     const { db } = api.database;
     const { record, secret } = await seedKey(db, api.tenantId, { scopes: ["*"] });
     const holder = session(api.database.url);
@@ -182,7 +185,7 @@ describe("a client that hangs up", () => {
   test.each([
     ["with a declared length", "Content-Length: 100\r\n\r\n{"],
     ["in the middle of a chunk", "Transfer-Encoding: chunked\r\n\r\n64\r\n{"],
-  ])("%s is no defect of ours", async (_, rest) => {
+  ])("a client, hanging up %s: logged as 400, not as an error", async (_, rest) => {
     const { hostname, port } = new URL(api.url);
     const id = `hang-up-${crypto.randomUUID()}`;
     const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nX-Request-Id: ${id}\r\nContent-Type: application/json\r\n`;
@@ -198,8 +201,8 @@ describe("a client that hangs up", () => {
   });
 });
 
-describe("a defect of ours", () => {
-  test("is 500 in fixed words; the reason is in the log alone, without the row", async () => {
+describe("a defect of the service", () => {
+  test("a write, a constraint fails unexpectedly: 500 in fixed words, the cause in the log without the row", async () => {
     const { client } = api.database.db;
     await client.unsafe("alter table avatars add constraint tripwire check (display_name <> 'trip-the-wire')");
     const key = await api.key();
@@ -218,7 +221,7 @@ describe("a defect of ours", () => {
     expect(line).not.toContain("trip-the-wire");
   });
 
-  test("is 500 too when a response does not match its schema, and the log does not quote the response", async () => {
+  test("a response, not matching its schema: 500, and the log does not quote it", async () => {
     const { db } = api.database;
     await db.client.unsafe("alter table avatars drop constraint avatars_model_id_check");
     const lines: string[] = [];
@@ -235,7 +238,7 @@ describe("a defect of ours", () => {
     expect(lines.join("")).not.toMatch(/unquotable|xxx/);
   });
 
-  test("is 500 with a request id, and a line in the log, when the error handling itself fails", async () => {
+  test("the error handler, failing itself: 500 with a request id and a log line", async () => {
     const lines: string[] = [];
     const log = createLog("info", { write: (line) => void lines.push(line) });
     const address = { host: "127.0.0.1", port: 0, portVariable: "PORT" };

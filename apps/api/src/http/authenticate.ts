@@ -6,17 +6,17 @@
  * little.
  */
 
-import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
-import { findApiKey } from "@realtime-avatar/db/statements/api-keys";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
+import { findApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import {
   type AnyCaller,
   type Caller,
   confirmFirstUse,
   findCredential,
   type StoredCredential,
-} from "@realtime-avatar/db/statements/callers";
+} from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";

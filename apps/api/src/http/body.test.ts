@@ -25,11 +25,11 @@ const codeOf = async (request: Request, context = contextOf()): Promise<string> 
   }
 };
 
-test("a valid body is returned as it was sent", async () => {
+test("a valid body, read: returned as sent", async () => {
   expect(await readBody(requestOf('{"name":"Ada"}'), contextOf(), SCHEMA)).toEqual({ name: "Ada" });
 });
 
-describe("the first failed check decides", () => {
+describe("the order of the checks of a body", () => {
   test.each<[string, Bun.BodyInit, Record<string, string>]>([
     ["valid", '{"name":"Ada"}', { "content-type": "APPLICATION/JSON; charset=UTF-8" }],
     ["unsupported_media_type", "{", { "content-type": "text/plain" }],
@@ -42,11 +42,11 @@ describe("the first failed check decides", () => {
     ["malformed_json", `${"[".repeat(65)}${"]".repeat(65)}`, {}],
     ["validation_failed", `${"[".repeat(64)}${"]".repeat(64)}`, {}],
     ["validation_failed", '{"name":5}', {}],
-  ])("%s", async (code, body, headers) => {
+  ])("a body, by its first failed check: %s", async (code, body, headers) => {
     expect(await codeOf(requestOf(body, headers))).toBe(code);
   });
 
-  test("a query parameter is reported with the errors of the body", async () => {
+  test("a query parameter and a body, both invalid: one response has both errors", async () => {
     const failure = readBody(requestOf("{}", {}, "?x=1"), contextOf(), SCHEMA).catch((error: Problem) => error);
     expect(((await failure) as Problem).extras.errors).toMatchObject([{ parameter: "x" }, { pointer: "#/name" }]);
   });
@@ -56,7 +56,7 @@ describe("a body without a declared length", () => {
   const streamOf = (pull: (controller: ReadableStreamDefaultController) => unknown) =>
     new ReadableStream({ pull: async (controller) => void (await pull(controller)) });
 
-  test("is counted as it arrives", async () => {
+  test("an endless body, no declared length: 413 while it arrives", async () => {
     let chunks = 0;
     const endless = streamOf((controller) => {
       chunks++;
@@ -66,7 +66,7 @@ describe("a body without a declared length", () => {
     expect(chunks).toBeLessThan(10);
   });
 
-  test("must arrive by the deadline, which is then moved by the time that it took", async () => {
+  test("a body, late: 400 at the deadline, which moves by the time spent", async () => {
     const context = contextOf(20);
     const { deadline } = context;
     expect(await codeOf(requestOf(streamOf(() => Bun.sleep(60_000))), context)).toBe("malformed_request");

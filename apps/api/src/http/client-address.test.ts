@@ -39,6 +39,6 @@ test.each<[string | null, string | null, number, string]>([
   [null, "0:0:0:0:0:ffff:192.0.2.1", 0, "192.0.2.1"],
   ["1::2:3:4:5:192.0.2.1", "::1", 1, "1:0:2:3"],
   ["64:ff9b::192.0.2.1", "::1", 1, "64:ff9b:0:0"],
-])("X-Forwarded-For: %s over %s with %d proxies is %s", (forwarded, peer, hops, expected) => {
+])("X-Forwarded-For %s, from %s over %d proxies: network %s", (forwarded, peer, hops, expected) => {
   expect(network(forwarded, peer, hops)).toBe(expected);
 });

@@ -11,7 +11,7 @@ describe("If-Match", () => {
     ["*", [1, 7], []],
     ['W/"1"', [], [1]],
     ['"01", "x", ""', [], [1]],
-  ])("%s", (value, matching, others) => {
+  ])("an If-Match header, value %s: matches exactly its versions", (value, matching, others) => {
     const { matches, errors } = readIfMatch(withHeader("if-match", value));
     expect(errors).toEqual([]);
     for (const version of matching) expect(matches(version)).toBe(true);
@@ -19,7 +19,7 @@ describe("If-Match", () => {
   });
 
   test.each(["1", '"1', '"1" "2"', "*, *", "", `"${"x".repeat(1024)}"`])(
-    "%p is malformed and matches nothing",
+    "an If-Match header, value %p: malformed, matches nothing",
     (value) => {
       const { matches, errors } = readIfMatch(withHeader("if-match", value));
       expect(errors).toMatchObject([{ header: "If-Match", code: "malformed" }]);
@@ -27,7 +27,7 @@ describe("If-Match", () => {
     },
   );
 
-  test("is optional", () => {
+  test("an If-Match header, absent: no condition, no error", () => {
     expect(readIfMatch(new Request("http://localhost"))).toMatchObject({ versions: null, errors: [] });
   });
 });
@@ -40,15 +40,15 @@ describe("If-None-Match", () => {
     ["*", true],
     ['"1"', false],
     ["2", false],
-  ])("%s names version 2: %p", (value, expected) => {
+  ])("an If-None-Match header, value %s: names version 2: %p", (value, expected) => {
     expect(isKnown(withHeader("if-none-match", value), { version: 2 })).toBe(expected);
   });
 
-  test("is optional", () => {
+  test("an If-None-Match header, absent: names no version", () => {
     expect(isKnown(new Request("http://localhost"), { version: 2 })).toBe(false);
   });
 });
 
-test("an entity tag is the version in quotes", () => {
+test("an entity tag, of version 12: the version in quotes", () => {
   expect(entityTag({ version: 12 })).toBe('"12"');
 });

@@ -2,10 +2,11 @@
  * Idempotency of POST requests. A repeated request with the same `Idempotency-Key` is not executed again but gets the stored
  * response. The claim of the `Idempotency-Key` is written by the statement that executes the request.
  */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
-import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
+import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";

@@ -18,12 +18,12 @@ const errorsOf = (query: string): unknown => {
   }
 };
 
-test("known parameters get the types of the schema", () => {
+test("query parameters, valid: they have the types of the schema", () => {
   expect({ ...read("?limit=5&status=ready") }).toEqual({ limit: 5, status: "ready" });
   expect({ ...read("") }).toEqual({});
 });
 
-describe("errors", () => {
+describe("the errors of a query", () => {
   test.each<[string, string[]]>([
     ["?limit=0", ["limit out_of_range"]],
     ["?limit=05", ["limit wrong_type"]],
@@ -33,16 +33,16 @@ describe("errors", () => {
     ["?limit=1&limit=1", ["limit repeated_parameter"]],
     ["?x=1&limit=0", ["x unknown_parameter", "limit out_of_range"]],
     ["?__proto__=1&constructor=1", ["__proto__ unknown_parameter", "constructor unknown_parameter"]],
-  ])("%s", (query, errors) => {
+  ])("a query, %s: its errors", (query, errors) => {
     expect(errorsOf(query)).toEqual(errors);
   });
 
-  test("are at most 100, however many parameters there are", () => {
+  test("a query, 500 unknown parameters: 100 errors", () => {
     const query = `?${Array.from({ length: 500 }, (_, index) => `p${index}=1`).join("&")}`;
     expect(errorsOf(query)).toHaveLength(100);
   });
 
-  test("do not contain an API key that was sent as the name of a parameter", () => {
+  test("a query, an API key as a parameter name: errors do not repeat it", () => {
     const secret = "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV";
     expect(String(errorsOf(`?${secret}=1`))).not.toContain("GHIJKLMNOP");
   });

@@ -39,7 +39,7 @@ const fields = ({ headers }: Answer) =>
   ["ratelimit-policy", "ratelimit", "retry-after"].map((name) => headers.get(name));
 
 describe("a limit", () => {
-  test("lets so many by in its window, by id, and tells what is left and for how long", async () => {
+  test("a limiter, 3 requests against a limit of 2: the third is refused; each id has its own count", async () => {
     const limit = createLimiter("test", 2, 60);
     expect([await limit("a"), await limit("a"), await limit("a")]).toMatchObject([
       { isAllowed: true, remaining: 1 },
@@ -52,7 +52,7 @@ describe("a limit", () => {
     expect(resetMs).toBeLessThanOrEqual(60_000);
   });
 
-  test("has a bounded number of counters, which ids then share", async () => {
+  test("a limiter, 1000 ids and room for 4 counters: ids share counters", async () => {
     const limit = createLimiter("test", 1, 60, null, 4);
     const counts = await Promise.all(Array.from({ length: 1000 }, (_, id) => limit(`id ${id}`)));
     expect(counts.filter(({ isAllowed }) => isAllowed).length).toBeWithin(1, 5);
@@ -64,7 +64,7 @@ describe("a limit", () => {
     ]);
   });
 
-  test("of networks without credentials has a bounded number of counters as well", async () => {
+  test("a network limiter, many networks without credentials: bounded counters", async () => {
     let from = 0;
     const dependencies = { config: { trustedProxyHops: 1 }, peerAddress: () => null, redis: null };
     const check = createNetworkLimit("test", 1, "make one request", dependencies);
@@ -83,7 +83,7 @@ describe("a limit", () => {
     expect(allowed).toBeWithin(10_000, 16_385);
   });
 
-  test("ends with its window", async () => {
+  test("a limiter, its window over: requests pass again", async () => {
     const limit = createLimiter("test", 1, 1);
     await limit("a");
     const { isAllowed, resetMs } = await limit("a");
@@ -97,7 +97,7 @@ const countOf = (responses: readonly Answer[], expected: number): number =>
   responses.filter(({ status }) => status === expected).length;
 
 describe("requests of a key", () => {
-  test("are counted together over all routes", async () => {
+  test("a key's requests, spread over all routes: counted together", async () => {
     const app = limitedApp({ perSecond: 1, burst: 0 });
     const ask = asking(app);
     const routes = app.routes.filter(({ hooks }) => hooks.detail?.scope !== undefined);
@@ -110,7 +110,7 @@ describe("requests of a key", () => {
     expect(countOf(responses, 429)).toBe(routes.length - 1);
   });
 
-  test("and of all its descendants are counted together", async () => {
+  test("a key's requests, with those of all its descendants: counted together", async () => {
     const unlimited = asking(limitedApp(null));
     const ask = limited(1, 0);
     const newFamily = async (): Promise<string[]> => {
@@ -134,7 +134,7 @@ describe("requests of a key", () => {
     ]);
   });
 
-  test("beyond the rate are taken from the burst, and then refused, whatever they ask for", async () => {
+  test("a key's requests, beyond the rate: taken from the burst, then 429", async () => {
     // A rate that is used up for as long as the test lasts: the tenth of a second would let one more in.
     const ask = limited(1, 3);
     const key = await api.key({ scopes: ["avatars:read"] });
@@ -159,7 +159,7 @@ describe("requests of a key", () => {
     ]);
   });
 
-  test("are counted by its record: a rotation gains nothing, and another key has its own", async () => {
+  test("a key's requests, after a rotation: counted with those before; another key is counted apart", async () => {
     const ask = limited(1, 0);
     const root = await api.key();
     const created = (
@@ -179,7 +179,7 @@ describe("requests of a key", () => {
     expect((await ask("GET", self, { key: await api.key() })).status).toBe(200);
   });
 
-  test("are counted after the credentials and before the scope, the body and the work", async () => {
+  test("a request, over the key's limit and otherwise wrong: counted after authentication, before the scope", async () => {
     const ask = limited(1, 0);
     const key = await api.key({ scopes: ["usage:read"] });
     let response = await ask("POST", "/api/v1/avatars", { key, body: "{" });
@@ -193,14 +193,14 @@ describe("requests of a key", () => {
     expect([stranger.status, ...fields(stranger)]).toEqual([401, null, null, null]);
   });
 
-  test("are not limited unless it is configured", async () => {
+  test("a key's requests, no limit configured: not limited", async () => {
     const { status, headers } = await api.call("GET", self, { key: await api.key() });
     expect([status, headers.get("ratelimit"), headers.get("ratelimit-policy")]).toEqual([200, null, null]);
   });
 });
 
 describe("requests of a tenant", () => {
-  test("are counted over all its keys, and those of another tenant are not", async () => {
+  test("a tenant's requests, made with many keys: counted together, apart from other tenants", async () => {
     const ask = asking(limitedApp(null, { perSecond: 2, burst: 1 }));
     const responses = await withinASecond(
       async () => {
@@ -230,7 +230,7 @@ describe("requests of a tenant", () => {
     });
   });
 
-  test("that a key's limit refuses use nothing of the tenant's", async () => {
+  test("a request, refused by the key's limit: does not count for the tenant", async () => {
     const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 1000, burst: 0 } };
     const limit = createRequestLimit(limits, null);
     const last = await withinASecond(
@@ -251,7 +251,7 @@ describe("requests of a tenant", () => {
     expect(last.headers["ratelimit"]).toBe('"rate";r=0;t=1, "tenant-rate";r=993;t=1');
   });
 
-  test("that its limit refuses use nothing of the key's", async () => {
+  test("a request, refused by the tenant's limit: does not count for the key", async () => {
     const limits = { key: { perSecond: 1, burst: 5 }, tenant: { perSecond: 3, burst: 0 } };
     const limit = createRequestLimit(limits, null);
     await withinASecond(
@@ -261,8 +261,8 @@ describe("requests of a tenant", () => {
   });
 });
 
-describe("the configuration", () => {
-  test("takes a rate, a rate with a burst, and a server", () => {
+describe("the configuration of the limits", () => {
+  test("the configuration, a rate, a burst and a server: read", () => {
     expect(readConfig({}).rateLimit).toBeNull();
     expect(readConfig({ RATE_LIMIT_RPS: "5" }).rateLimit).toEqual({ perSecond: 5, burst: 0 });
     expect(readConfig({ RATE_LIMIT_RPS: "5", RATE_LIMIT_BURST: "20" }).rateLimit).toEqual({ perSecond: 5, burst: 20 });
@@ -286,7 +286,7 @@ describe("the configuration", () => {
     ["RATE_LIMIT_TENANT_BURST", { RATE_LIMIT_TENANT_RPS: "5", RATE_LIMIT_TENANT_BURST: "x" }],
     ["REDIS_URL", { REDIS_URL: "http://h" }],
     ["REDIS_URL", { REDIS_URL: "redis://h:99999" }],
-  ])("names %s when %j is wrong, and not its value", (name, variables) => {
+  ])("the configuration, %s wrong in %j: the error names it without the value", (name, variables) => {
     expect(() => readConfig(variables)).toThrow(new RegExp(`^${name} must be (?!.*99999)`));
   });
 });

@@ -7,7 +7,7 @@ import { createRecentSecrets } from "./recent-secrets.ts";
 const tenantId = newId("ten", new Date(), random);
 const secrets = Array.from({ length: 400 }, () => generateApiKey("test", random));
 
-test("recent secrets are remembered, at least half of the maximum, and never more than that", () => {
+test("recent secrets, more than the maximum: at least half are remembered, never more than all", () => {
   const recent = createRecentSecrets(100);
   const remembered = (): number => secrets.filter((secret) => recent.tenantOf(secret) !== undefined).length;
   expect(remembered()).toBe(0);
@@ -20,7 +20,7 @@ test("recent secrets are remembered, at least half of the maximum, and never mor
   }
 });
 
-test("a secret that is seen again and again stays, whatever comes between", () => {
+test("a secret, used regularly: stays among the recent ones", () => {
   const recent = createRecentSecrets(100);
   const regular = generateApiKey("live", random);
   for (const [index, secret] of secrets.entries()) {
@@ -30,7 +30,7 @@ test("a secret that is seen again and again stays, whatever comes between", () =
   }
 });
 
-test("a wrong secret with the public handle of a recent one is not recent", () => {
+test("a wrong secret, with the public part of a recent one: not recent", () => {
   const recent = createRecentSecrets(100);
   const [known, other] = [generateApiKey("live", random), generateApiKey("live", random)];
   recent.add(known, tenantId);

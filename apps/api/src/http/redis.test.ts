@@ -24,7 +24,7 @@ const self = "/api/v1/api-keys/self";
 /** The server of Redis or Valkey, where this machine has one: npm has none. */
 const REDIS = Bun.which("redis-server") ?? Bun.which("valkey-server");
 
-describe.skipIf(REDIS === null)("with a server in which all replicas count together", () => {
+describe.skipIf(REDIS === null)("a Redis server shared by all replicas", () => {
   const freePort = (): Promise<number> =>
     new Promise((resolve) => {
       const server = createServer().listen(0, "127.0.0.1", () => {
@@ -58,7 +58,7 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
   const allowed = async (limit: ReturnType<typeof createLimiter>, count: number): Promise<number> =>
     (await Promise.all(Array.from({ length: count }, () => limit("key")))).filter(({ isAllowed }) => isAllowed).length;
 
-  test("two replicas let by what one would", async () => {
+  test("two replicas, one limit: they allow together what one would", async () => {
     const port = await freePort();
     const server = await start(port);
     const replicas = [replica(port), replica(port)];
@@ -74,7 +74,7 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
     await server.exited;
   });
 
-  test("what a tenant's limit refuses uses nothing of the key's, and two replicas count one tenant", async () => {
+  test("a request, refused by the tenant's limit on two replicas: does not count for the key", async () => {
     const port = await freePort();
     const server = await start(port);
     const replicas = [replica(port), replica(port)];
@@ -93,7 +93,7 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
   });
 
   test.each([["SIGKILL"], ["SIGSTOP"]] as const)(
-    "%s leaves each with a limit of its own, until it is back",
+    "the Redis server, after %s: each replica limits alone until it is back",
     async (signal) => {
       const port = await freePort();
       let server = await start(port);
@@ -119,7 +119,7 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
     },
   );
 
-  test("one that is not there at the start is found when it comes", async () => {
+  test("the Redis server, absent at the start: used when it appears", async () => {
     const port = await freePort();
     const one = replica(port);
     const limit = createRequestLimit({ key: { perSecond: 1, burst: 0 }, tenant: null }, one.store);
@@ -137,7 +137,7 @@ describe.skipIf(REDIS === null)("with a server in which all replicas count toget
     await server.exited;
   });
 
-  test("is used by the service, which ends all the same when it is frozen", async () => {
+  test("the service, its Redis server frozen: it serves and still exits", async () => {
     const port = await freePort();
     const server = await start(port);
     const variables = {

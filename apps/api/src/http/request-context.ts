@@ -1,7 +1,7 @@
 /** The request context: the data of one request that its response headers, log line and audit event need. */
 
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { RecordSpan } from "@realtime-avatar/db/connection/request-limit";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
 import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";

@@ -53,14 +53,14 @@ const until = async (isDone: () => boolean): Promise<void> => {
   expect(isDone()).toBe(true);
 };
 
-describe("a body", () => {
+describe("a response body", () => {
   test.each([
     ["small", "x", 100],
     ["that Bun would send in many pieces", "x", 20_000],
     ["of one piece", "é", 30_000],
     ["of many pieces", "x", 5 * MIB],
     ["of many pieces, none of which ends between characters", "😀é ", 500_000],
-  ])("%s arrives whole, with its headers", async (_, character, length) => {
+  ])("a body %s, sent: it arrives whole with its headers", async (_, character, length) => {
     const { bytes, server, url } = start({}, character);
     const text = character.repeat(length);
     const response = await fetch(`${url}a/${length}`);
@@ -80,7 +80,7 @@ describe("a body", () => {
 describe("a client that does not read", () => {
   const options = { maxBytes: 4 * BEYOND_BUFFERS, maxBytesPerTenant: 2 * BEYOND_BUFFERS, stalledMs: 300 };
 
-  test("loses its connection, and what waited for it is released", async () => {
+  test("a client, not reading: its connection closes, and its bytes are released", async () => {
     const { bytes, server } = start(options);
     const clients = Array.from({ length: 2 }, () => stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`));
     await until(() => bytes.waiting() === 2 * BEYOND_BUFFERS);
@@ -95,7 +95,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("that hangs up releases what waited for it, at once", async () => {
+  test("a client, hanging up: its bytes are released at once", async () => {
     const { bytes, server } = start({ ...options, stalledMs: 3_600_000 });
     const { socket } = stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`);
     await until(() => bytes.waiting() === BEYOND_BUFFERS);
@@ -104,7 +104,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("keeps no other tenant from being served, and its own only until it is gone", async () => {
+  test("a client, not reading: other tenants are served, its own is refused until it is gone", async () => {
     const { bytes, server, url } = start({ ...options, stalledMs: 3_600_000 });
     const clients = Array.from({ length: 2 }, () => stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`));
     await until(() => bytes.waiting() === 2 * BEYOND_BUFFERS);
@@ -121,7 +121,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("keeps others from large bodies, when so many bytes wait in all", async () => {
+  test("a client, not reading, process limit reached: large bodies are refused, small ones sent", async () => {
     const { bytes, server, url } = start({ maxBytes: BEYOND_BUFFERS, maxBytesPerTenant: BEYOND_BUFFERS });
     const { socket } = stall(server.port ?? 0, `/a/${BEYOND_BUFFERS}`);
     await until(() => bytes.waiting() === BEYOND_BUFFERS);
@@ -131,7 +131,7 @@ describe("a client that does not read", () => {
     await server.stop(true);
   });
 
-  test("and a response that is never sent", async () => {
+  test("a response, never sent: its bytes are released", async () => {
     const bytes = createResponseBytes({ stalledMs: 20 });
     bytes.send(["x".repeat(MIB)], "a", new Request("http://x"), { headers: {} });
     expect(bytes.waiting()).toBe(MIB);
@@ -152,7 +152,7 @@ describe("the lists", () => {
   });
   afterAll(() => database.close());
 
-  test("are refused as unavailable, to be tried again, while too many bytes wait", async () => {
+  test("a list of large items, too many bytes waiting: 503, retryable; of small ones: 200", async () => {
     const get = async (maxBytes: number, path: string) => {
       const app = createTestApp(database.db, { responseBytes: createResponseBytes({ maxBytes }) });
       return readAnswer(

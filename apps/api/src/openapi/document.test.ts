@@ -47,12 +47,12 @@ const redocly = async (described: OpenApi): Promise<string[]> => {
   return found.map(({ ruleId, location, message }) => `${ruleId} ${location[0]?.pointer}: ${message}`);
 };
 
-describe("the document", () => {
-  test("in docs/ is what the service serves: `bun run openapi` writes it", async () => {
+describe("the OpenAPI document", () => {
+  test("docs/openapi.json, compared with the served document: equal (else run bun run openapi)", async () => {
     expect(await Bun.file(OPENAPI_FILE).json()).toEqual(document);
   });
 
-  test("is served to anybody, and says so itself", async () => {
+  test("the document, requested without credentials: 200 with the whole document", async () => {
     const app = createApp({
       clock: () => new Date(),
       random: (count: number) => new Uint8Array(count),
@@ -66,7 +66,7 @@ describe("the document", () => {
     expect(await response.json()).toEqual(document);
   });
 
-  test("is clean by Spectral's rules, which find what is wrong", async () => {
+  test("the document, checked by Spectral: clean; a broken one: errors", async () => {
     expect(await spectral(document)).toEqual([]);
     const broken = excerpt();
     const [first, second] = operationsOf(broken);
@@ -79,19 +79,19 @@ describe("the document", () => {
     expect(found).toContain("oas3-valid-media-example");
   });
 
-  test("is clean by Redocly's rules, which find what is wrong", async () => {
+  test("the document, checked by Redocly: clean; a broken one: errors", async () => {
     expect(await redocly(document)).toEqual([]);
     const broken = excerpt();
     delete (broken as Partial<OpenApi> & { servers?: unknown }).servers;
     expect((await redocly(broken)).join()).toContain("no-empty-servers");
   });
 
-  test("cannot be generated while a route has no description", () => {
+  test("the document, a route without a description: not generated", () => {
     const { routes } = new Elysia().get("/api/v1/new", () => "undescribed");
     expect(() => openApiDocument(routes)).toThrow("GET /api/v1/new has no OpenAPI description");
   });
 
-  test("has an operation for each route of the API, and each id once", () => {
+  test("the document, compared with the routes: one operation for each, every id unique", () => {
     const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const isHidden = ({ path }: { path: string }) => path.startsWith("/api/v1/assets/uploads/");
     const known = routes.flatMap((route) =>
@@ -103,7 +103,7 @@ describe("the document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
-  test("declares a response schema to Elysia for every route that does not validate its own responses", () => {
+  test("the routes, their response schemas: declared unless the route validates its own response", () => {
     const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const selfValidating = routes.flatMap(({ hooks, method, path }) =>
       path.startsWith("/api/v1") && Object.keys(hooks?.response ?? {}).length === 0 ? [`${method} ${path}`] : [],
@@ -175,7 +175,7 @@ describe("the document", () => {
     ]);
   });
 
-  test("says the least and the greatest length, and the pattern, of every header and cursor that a request may have", () => {
+  test("the document, each header and cursor of a request: has lengths and a pattern", () => {
     const parameters = operationsOf(document).flatMap(({ operation }) =>
       operation.parameters.map((parameter) => resolved<Parameter>(document, parameter)),
     );
@@ -223,16 +223,16 @@ describe("the document", () => {
     }
   });
 
-  test("knows every problem but the one that no operation has", () => {
+  test("the document, its problems: all but method_not_allowed", () => {
     const known = Object.keys(document.components.examples);
     expect(Object.keys(PROBLEMS).filter((code) => !known.includes(code))).toEqual(["method_not_allowed"]);
   });
 });
 
-describe("the examples", () => {
+describe("the examples of the document", () => {
   const validator = documentJudge(document);
 
-  test("of bodies meet their schemas", () => {
+  test("the examples, of all bodies: valid by their schemas", () => {
     let count = 0;
     for (const { pointer, value, schema } of validator.examples()) {
       count++;
@@ -241,7 +241,7 @@ describe("the examples", () => {
     expect(count).toBeGreaterThan(40);
   });
 
-  test("exist for every request and response body", () => {
+  test("the examples, for each request and response body: present", () => {
     const missing = operationsOf(document).flatMap(({ operation }) => {
       const bodies = [
         operation.requestBody,
@@ -253,7 +253,7 @@ describe("the examples", () => {
     expect(missing).toEqual([]);
   });
 
-  test("are reported when they are invalid", () => {
+  test("the examples, an invalid one: reported", () => {
     const errors = validator.errors(
       { $ref: "#/components/schemas/CreateAvatar" },
       { displayName: "", sourceKind: "audio" },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { isId } from "@realtime-avatar/domain/id";
@@ -21,8 +21,8 @@ afterAll(() => api.close());
 
 const create = (key: string, body: unknown) => api.call("POST", PATH, { key, body });
 
-describe("creating an API key", () => {
-  test("returns 201 with the key, its secret, its location and its version", async () => {
+describe("the creation of an API key", () => {
+  test("a new key, all fields set: 201 with the key, its secret, location and version", async () => {
     const fields = {
       name: "ops 👩‍🚀",
       environment: "live",
@@ -75,7 +75,7 @@ describe("creating an API key", () => {
     });
   });
 
-  test("without more than a name, it is a test key with the default scopes, without cap or expiry", async () => {
+  test("a new key, only a name: a test key with default scopes, no cap, no expiry", async () => {
     const { status, body } = await create(root, { name: "x" });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -87,7 +87,7 @@ describe("creating an API key", () => {
     expect(body.apiKey).toStartWith("rta_test_");
   });
 
-  test("the new key works, and what it creates descends from it", async () => {
+  test("a new key, used to create another: works, and is its parent", async () => {
     const { body: parent } = await create(root, { name: "parent", scopes: ["*"] });
     const { status, body: child } = await create(parent.apiKey, { name: "child", scopes: ["avatars:write"] });
     expect(status).toBe(201);
@@ -97,7 +97,7 @@ describe("creating an API key", () => {
     expect((await api.call("POST", "/api/v1/avatars", { key: child.apiKey, body: avatar })).status).toBe(201);
   });
 
-  test("leaves an audit event that names the actor, the target and the request", async () => {
+  test("a new key, its audit event: names actor, target and request", async () => {
     const { body, headers } = await create(root, { name: "audited" });
     expect(await api.database.db.client`select * from audit_events where target_id = ${body.id}`).toMatchObject([
       {
@@ -111,7 +111,7 @@ describe("creating an API key", () => {
     ]);
   });
 
-  test("many at once get keys of their own", async () => {
+  test("new keys, 50 at once: 50 different keys", async () => {
     const responses = await Promise.all(Array.from({ length: 50 }, (_, index) => create(root, { name: `n${index}` })));
     expect(responses.map(({ status }) => status)).toEqual(Array(50).fill(201));
     expect(new Set(responses.map(({ body }) => body.apiKey)).size).toBe(50);
@@ -119,7 +119,7 @@ describe("creating an API key", () => {
   });
 });
 
-describe("a key grants no more than it has", () => {
+describe("the grant of a new key", () => {
   const narrow = () =>
     api.key({
       environment: "test",
@@ -128,7 +128,7 @@ describe("a key grants no more than it has", () => {
       expiresAt: "2090-01-01T00:00:00Z",
     });
 
-  test("what is left out becomes the caller's own cap and expiry", async () => {
+  test("a new key, without cap and expiry: gets those of its creator", async () => {
     const { status, body } = await create(await narrow(), { name: "x", scopes: ["avatars:read"] });
     expect(status).toBe(201);
     expect(body).toMatchObject({ spendLimitCreditMicros: 1000, expiresAt: "2090-01-01T00:00:00.000Z" });
@@ -152,7 +152,7 @@ describe("a key grants no more than it has", () => {
       "#/expiresAt",
       { latest: "2090-01-01T00:00:00.000Z" },
     ],
-  ])("%j is refused, and nothing is written", async (request, pointer, allowed) => {
+  ])("a new key, asking for %j: 403, and nothing is written", async (request, pointer, allowed) => {
     const key = await narrow();
     const before = await rowCounts(api.database);
     const { status, body } = await create(key, { name: "x", ...request });
@@ -161,12 +161,12 @@ describe("a key grants no more than it has", () => {
     expect(await rowCounts(api.database)).toEqual(before);
   });
 
-  test("what is just within is granted", async () => {
+  test("a new key, exactly at its creator's limits: 201", async () => {
     const request = { scopes: ["avatars:read"], spendLimitCreditMicros: 1000, expiresAt: "2090-01-01T01:00:00+01:00" };
     expect((await create(await narrow(), { name: "x", ...request })).status).toBe(201);
   });
 
-  test("the ninth generation is refused", async () => {
+  test("a new key, in the ninth generation: 403", async () => {
     let key = root;
     for (let generation = 1; generation <= 8; generation++) {
       const { status, body } = await create(key, { name: `generation ${generation}`, scopes: ["*"] });
@@ -178,7 +178,7 @@ describe("a key grants no more than it has", () => {
     expect(body.errors).toMatchObject([{ pointer: "#", code: "lineage_too_deep" }]);
   });
 
-  test("an expiry in the past is 422, and comes before the grant", async () => {
+  test("a new key, its expiry in the past: 422, before the grant is checked", async () => {
     for (const expiresAt of ["2000-01-01T00:00:00Z", new Date().toISOString()]) {
       const { status, body } = await create(await narrow(), { name: "x", scopes: ["*"], expiresAt });
       expect([status, body.code]).toEqual([422, "validation_failed"]);
@@ -187,8 +187,8 @@ describe("a key grants no more than it has", () => {
   });
 });
 
-describe("the future", () => {
-  test("begins where the database's clock is, whatever the service's own says", async () => {
+describe("an expiry in the future", () => {
+  test("an expiry, the service's clock wrong: the database's clock decides", async () => {
     const { db } = api.database;
     const day = 24 * 60 * 60 * 1000;
     const expiring = async (clockOff: number, expiresIn: number): Promise<number> => {

@@ -1,9 +1,10 @@
 /** `/api/v1/api-keys` */
+
+import { insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
-import { listApiKeys } from "@realtime-avatar/db/statements/list-api-keys";
 import { type ApiKeyRecord, presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { isWider, visibleApiKey } from "@realtime-avatar/domain/api-keys/reach";

@@ -31,7 +31,7 @@ const begin = async () => {
 const send = ({ url, headers }: { url: string; headers: Record<string, string> }) =>
   fetch(url, { method: "PUT", headers, body: file });
 
-test("files that are sent after their assets were deleted do not pass the quota", async () => {
+test("a file, sent after its asset was deleted: storage stays within the quota", async () => {
   for (let count = 0; count < 6; count += 1) {
     const { id, upload } = await begin();
     expect((await call("DELETE", `/${id}`)).status).toBe(200);
@@ -40,7 +40,7 @@ test("files that are sent after their assets were deleted do not pass the quota"
   expect((await stored("uploads/")).length * BYTES).toBeLessThanOrEqual(2 * BYTES);
 });
 
-test("a file that is sent again after its upload was completed does not count for nothing", async () => {
+test("a file, sent again after its completion: not kept", async () => {
   const { id, tenantId, upload } = await begin();
   expect((await send(upload)).status).toBe(200);
   expect((await call("POST", `/${id}/complete`)).status).toBe(200);

@@ -26,7 +26,7 @@ const outcome = ({ status, body }: Answer) => [status, body?.code, body?.errors?
 const spooled = () => readdir(`${api.files.folder}/uploads`).catch(() => []);
 
 describe("an upload by a form", () => {
-  test("gets its asset, its file and its job", async () => {
+  test("an uploaded form, valid: an asset, its file and its job", async () => {
     const answer = await upload(PNG, { kind: "image", filename: "../ada.png" });
     expect(answer.status).toBe(201);
     const { id, tenantId, publicUrl } = answer.body;
@@ -46,7 +46,7 @@ describe("an upload by a form", () => {
     expect((await trail(id)).map(({ action }) => action)).toEqual(["asset.created"]);
   });
 
-  test.each(ASSET_KINDS)("too large for its kind is 413, and leaves nothing: %s", async (kind) => {
+  test.each(ASSET_KINDS)("an uploaded form, too large for its kind: 413, nothing left: %s", async (kind) => {
     const before = [await rowCounts(api.database), await stored()];
     const { maxBytes } = ASSET_LIMITS[kind];
     const answer = await upload(fileOf(kind, maxBytes + 1));
@@ -56,7 +56,7 @@ describe("an upload by a form", () => {
     expect(await spooled()).toEqual([]);
   });
 
-  test("larger than any file is 413 before it is read", async () => {
+  test("an uploaded form, declared larger than any file: 413 before it is read", async () => {
     const { hostname, port } = new URL(api.url);
     const length = MAX_FORM_BYTES + 1;
     const headers = `Host: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: multipart/form-data; boundary=b`;
@@ -68,7 +68,7 @@ describe("an upload by a form", () => {
     expect(String(chunk)).toContain("image 16 MiB, video 200 MiB, audio 32 MiB");
   });
 
-  test("whose client disconnects leaves nothing", async () => {
+  test("an uploaded form, its client gone: nothing left", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const { hostname, port } = new URL(api.url);
     const form = formOf([filePart(fileOf("image", 1_000_000))]);
@@ -85,7 +85,7 @@ describe("an upload by a form", () => {
     expect([await rowCounts(api.database), await stored()]).toEqual(before);
   });
 
-  test("that is refused leaves nothing", async () => {
+  test("an uploaded form, not supported or of another kind: 422, nothing left", async () => {
     const before = [await rowCounts(api.database), await stored()];
     expect(outcome(await upload("hello"))).toEqual([422, "validation_failed", "#/file", "unsupported_file"]);
     expect(outcome(await upload(PNG, { kind: "audio" }))).toEqual([
@@ -98,7 +98,7 @@ describe("an upload by a form", () => {
     expect(await spooled()).toEqual([]);
   });
 
-  test("with an Idempotency-Key is executed once, whatever the boundary is", async () => {
+  test("an uploaded form, repeated with its Idempotency-Key: one asset, whatever the boundary", async () => {
     const headers = { "idempotency-key": "upload-1" };
     const first = await upload(PNG, { kind: "image", headers });
     const before = [await rowCounts(api.database), await stored()];
@@ -114,7 +114,7 @@ describe("an upload by a form", () => {
     expect([await rowCounts(api.database), await stored()]).toEqual(before);
   });
 
-  test("twice at once with one Idempotency-Key is one asset", async () => {
+  test("an uploaded form, four times at once with one Idempotency-Key: one asset", async () => {
     const before = (await stored()).length;
     const headers = { "idempotency-key": "upload-2" };
     const answers = await Promise.all(Array.from({ length: 4 }, () => upload(PNG, { headers })));
@@ -134,7 +134,7 @@ describe("an upload by a signed PUT", () => {
     more = {},
   ) => fetch(url, { method: "PUT", headers: { ...headers, ...more }, body: file });
 
-  test("is sent to the store, completed, and completed again without effect", async () => {
+  test("a signed upload, sent and completed twice: one asset and one job", async () => {
     const created = await call("POST", "/uploads", request(PNG, { originalFilename: "a.png", metadata: { a: 1 } }));
     expect(created.status).toBe(201);
     const { id, tenantId, upload: target } = created.body;
@@ -166,7 +166,7 @@ describe("an upload by a signed PUT", () => {
     expect(jobs?.["number"]).toBe(1);
   });
 
-  test("completed four times at once is one change", async () => {
+  test("a signed upload, completed four times at once: one change", async () => {
     const { id, upload: target } = (await call("POST", "/uploads", request(PNG))).body;
     await send(target, PNG);
     const answers = await Promise.all(Array.from({ length: 4 }, () => call("POST", `/${id}/complete`)));
@@ -176,7 +176,7 @@ describe("an upload by a signed PUT", () => {
     expect(await stored(`originals/${answers[0]?.body.tenantId}/${id}`)).toHaveLength(1);
   });
 
-  test("takes only the bytes, the size, the type and the MD5 for which it was signed", async () => {
+  test("a signed upload, other bytes, size, type or MD5: refused", async () => {
     const { id, tenantId, upload: target } = (await call("POST", "/uploads", request(PNG))).body;
     const other = Buffer.from(PNG);
     other[60] = 255 - (other[60] ?? 0);
@@ -202,7 +202,7 @@ describe("an upload by a signed PUT", () => {
     expect((await send(target, PNG)).status).toBe(200);
   });
 
-  test("whose bytes are not what was said is 422, and can only be deleted", async () => {
+  test("a signed upload, its bytes of another type or kind: 422, and only deletion is left", async () => {
     const text = Buffer.from("hello, world");
     const wav = fileOf("audio", 1000);
     for (const [file, code] of [
@@ -218,7 +218,7 @@ describe("an upload by a signed PUT", () => {
     }
   });
 
-  test("of a size or a type that its kind does not allow is refused before it is sent", async () => {
+  test("a signed upload, a size or type its kind does not allow: 422 before it is sent", async () => {
     for (const kind of ASSET_KINDS) {
       const { maxBytes, contentTypes } = ASSET_LIMITS[kind];
       const about = { kind, contentType: contentTypes[0], md5: md5Of(PNG) };

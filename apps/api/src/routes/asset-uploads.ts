@@ -1,6 +1,7 @@
 /** `/api/v1/assets`: uploads by a form, and by a signed PUT. Reads, imports and deletions are in `assets.ts`. */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
 import { assetText, newAsset, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import { Asset, AssetWithUpload, CompleteUpload, CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { UPLOAD_URL_SECONDS, uploadErrors } from "@realtime-avatar/domain/assets/upload";

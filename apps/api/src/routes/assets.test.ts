@@ -31,8 +31,8 @@ const outcome = ({ status, body }: Answer) => [status, body?.code, body?.errors?
 
 const remote = { kind: "video", remoteUrl: "https://cdn.example.com/loop.mp4" };
 
-describe("an import", () => {
-  test("gets its asset and its job, and is executed once", async () => {
+describe("an import from a URL", () => {
+  test("an import, repeated with its Idempotency-Key: one asset and one job", async () => {
     const headers = { "idempotency-key": "import-1" };
     const request = { ...remote, originalFilename: "loop.mp4", metadata: { a: [1e-7] } };
     const answer = await call("POST", "/remote", request, headers);
@@ -64,7 +64,7 @@ describe("an import", () => {
     [{ originalFilename: "x".repeat(241) }, "#/originalFilename", "too_long"],
     [{ metadata: { a: "x".repeat(32 * 1024) } }, "#/metadata", "too_large"],
     [{ status: "ready" }, "#/status", "unknown_field"],
-  ])("with %p is 422", async (more, pointer, code) => {
+  ])("an import, with %p: 422", async (more, pointer, code) => {
     expect(outcome(await call("POST", "/remote", { ...remote, ...more }))).toEqual([
       ...[422, "validation_failed"],
       ...[pointer, code],
@@ -72,7 +72,7 @@ describe("an import", () => {
   });
 });
 
-test("a list shows the newest first, by kind and status, without the deleted", async () => {
+test("a list of assets, filtered: newest first, without the deleted", async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db);
   const by = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
@@ -94,7 +94,7 @@ test("a list shows the newest first, by kind and status, without the deleted", a
   expect((await list("?kind=text"))[0]).toBe(422);
 });
 
-test("a read is conditional, and sees only its tenant and its environment", async () => {
+test("an asset, read: conditional, and 404 for other tenants and environments", async () => {
   const asset = await make();
   const answer = await call("GET", `/${asset.id}`);
   expect([answer.status, answer.body, answer.headers.get("etag")]).toEqual([200, asset, '"1"']);
@@ -109,8 +109,8 @@ test("a read is conditional, and sees only its tenant and its environment", asyn
   }
 });
 
-describe("a deletion", () => {
-  test("needs the version, takes the files away, and has no effect twice", async () => {
+describe("the deletion of an asset", () => {
+  test("a deletion, of an old version: 412; of the current one: files removed; repeated: no effect", async () => {
     const { id } = await make();
     expect(outcome(await call("DELETE", `/${id}`, undefined, { "if-match": '"2"' })).slice(0, 2)).toEqual([
       ...[412, "precondition_failed"],
@@ -123,7 +123,7 @@ describe("a deletion", () => {
     expect((await call("GET", `/${id}`)).text).toBe(answer.text);
   });
 
-  test("is 409 while an avatar refers to the asset", async () => {
+  test("a deletion, an avatar refers to the asset: 409", async () => {
     const { id } = await make();
     const body = { displayName: "x", sourceKind: "image", sourceAssetId: id };
     const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body;
@@ -141,7 +141,7 @@ describe("the asset of an avatar", () => {
       body: { displayName: "x", sourceKind: "image", sourceAssetId, ...more },
     });
 
-  test("may still be on its way", async () => {
+  test("an avatar's asset, not yet ready: accepted", async () => {
     const { id } = (await call("POST", "/remote", { ...remote, kind: "image" })).body;
     for (const status of ["pending_upload", "uploaded", "processing"] as const) {
       await put(id, status);
@@ -149,7 +149,7 @@ describe("the asset of an avatar", () => {
     }
   });
 
-  test("is of the tenant, the environment and the kind, and is not deleted", async () => {
+  test("an avatar's asset, deleted, or of another tenant, environment or kind: refused", async () => {
     const { db } = api.database;
     const by = (await seedKey(db, await seedTenant(db), { environment: "live", scopes: ["*"] })).secret.reveal();
     const inTest = await api.key({ scopes: ["*"] });
@@ -185,7 +185,7 @@ describe("the asset of an avatar", () => {
   });
 });
 
-test("beyond the quota everything is 409, and a replay is not", async () => {
+test("an upload, beyond the quota: 409; a replay: still 201", async () => {
   const { db } = api.database;
   const tenantId = await seedTenant(db);
   const by = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();

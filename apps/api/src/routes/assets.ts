@@ -1,9 +1,10 @@
 /** `/api/v1/assets`: imports, reads and deletions. Uploads are in `asset-uploads.ts`. */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import { deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
+import { listAssets } from "@realtime-avatar/db/assets/list";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { deleteAsset, findAsset } from "@realtime-avatar/db/statements/assets";
-import { listAssets } from "@realtime-avatar/db/statements/assets/list";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
 import { type AssetRecord, assetText, newAsset, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";

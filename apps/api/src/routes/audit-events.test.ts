@@ -36,7 +36,7 @@ const lines = ({ body }: Answer): string[] =>
   body.data.map(({ action, targetId }: AuditEvent) => `${action} ${targetId}`);
 
 describe("the audit trail", () => {
-  test("has who did what, when, by which request, and which fields changed: one event for each write", async () => {
+  test("the trail, after each write: one event with actor, time, request and changed fields", async () => {
     const key = await make({ environment: "live" });
     const path = `/api/v1/api-keys/${key.id}`;
     const avatar = await makeAvatar(key.apiKey);
@@ -81,7 +81,7 @@ describe("the audit trail", () => {
     expect(JSON.stringify(events)).not.toContain("secret");
   });
 
-  test("names the credential that acted: during an overlap, the old one", async () => {
+  test("the trail, during an overlap: names the credential that acted", async () => {
     const key = await make({ environment: "live" });
     const { body: rotated } = await api.call("POST", `/api/v1/api-keys/${key.id}/rotate`, {
       key: root,
@@ -95,7 +95,7 @@ describe("the audit trail", () => {
     }
   });
 
-  test("is filtered, and paged, as one would filter and cut the whole", async () => {
+  test("the trail, filtered and paged: the same events as a filter over the whole", async () => {
     const key = await make({ environment: "live" });
     for (let index = 0; index < 10; index++) await makeAvatar(key.apiKey);
     const { body: whole } = await list("?limit=100");
@@ -123,7 +123,7 @@ describe("the audit trail", () => {
     }
   });
 
-  test("shows a test key its own environment, and a live key the keys of both", async () => {
+  test("the trail, read with a test key: its environment; with a live key: the keys of both", async () => {
     const inTest = await make({ name: "in test" });
     const testAvatar = await makeAvatar(inTest.apiKey);
     const live = await make({ environment: "live" });
@@ -142,7 +142,7 @@ describe("the audit trail", () => {
     }
   });
 
-  test("shows nothing of another tenant, under its ids either", async () => {
+  test("the trail, read by another tenant: nothing, by its ids either", async () => {
     const stranger = await api.key();
     const key = await make({});
     expect((await list("?limit=100", stranger)).text).not.toContain(key.id);
@@ -150,7 +150,7 @@ describe("the audit trail", () => {
     expect((await list(`?actorKeyId=${parseApiKey(root)?.keyId}`, stranger)).body.data).toEqual([]);
   });
 
-  test("has no actor where no key acted", async () => {
+  test("the trail, a write without a key: no actor", async () => {
     expect((await list(`?targetId=${rootId}`)).body.data).toMatchObject([
       { action: "api_key.created", actorId: null, actorKeyId: null },
     ]);
@@ -163,7 +163,7 @@ describe("the audit trail", () => {
     ["targetId=%00", "targetId", "invalid_text"],
     ["targetId=x&targetId=y", "targetId", "repeated_parameter"],
     ["actorId=x", "actorId", "unknown_parameter"],
-  ])("refuses ?%s", async (query, parameter, code) => {
+  ])("the trail, filtered by ?%s: 422", async (query, parameter, code) => {
     const { status, body } = await list(`?${query}`);
     expect([status, body.code]).toEqual([422, "validation_failed"]);
     expect(body.errors).toMatchObject([{ parameter, code }]);

@@ -1,5 +1,5 @@
 /** `/api/v1/audit-events` */
-import { listAuditEvents } from "@realtime-avatar/db/statements/audit-events";
+import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
 import { AUDIT_EVENT_LIST, AuditEventPage } from "@realtime-avatar/domain/audit";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";

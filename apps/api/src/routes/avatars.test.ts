@@ -28,8 +28,8 @@ const { make: makeAsset } = assetCalls(
 );
 const create = (body: unknown, key = live) => api.call("POST", PATH, { key, body });
 
-describe("creating an avatar", () => {
-  test("returns 201 with the avatar, its location and its version, and writes the same", async () => {
+describe("the creation of an avatar", () => {
+  test("a new avatar, all fields set: 201 with location and version, stored as sent", async () => {
     const fields = {
       displayName: "Ada 👩‍🚀",
       sourceKind: "video",
@@ -93,7 +93,7 @@ describe("creating an avatar", () => {
     ]);
   });
 
-  test("without more than it needs, it takes the configured model, and null and {} for the rest", async () => {
+  test("a new avatar, only required fields: the configured model, null and {} elsewhere", async () => {
     const { status, body } = await create({ displayName: "x", sourceKind: "image" });
     expect(status).toBe(201);
     expect(body).toMatchObject({
@@ -106,14 +106,14 @@ describe("creating an avatar", () => {
     });
   });
 
-  test("belongs to the environment of the key", async () => {
+  test("a new avatar, its environment: that of the key", async () => {
     const { body } = await create({ displayName: "x", sourceKind: "image" }, inTest);
     expect(body.environment).toBe("test");
     const [row] = await api.database.db.client`select environment from avatars where id = ${body.id}`;
     expect(row?.["environment"]).toBe("test");
   });
 
-  test("needs avatars:write: reading, or anything else, does not do", async () => {
+  test("a new avatar, without avatars:write: 403", async () => {
     const others = await api.key({ scopes: ["avatars:read", "api_keys:write", "realtime:write"] });
     const before = await rowCounts(api.database);
     const { status, body } = await create({ displayName: "x", sourceKind: "image" }, others);
@@ -124,7 +124,7 @@ describe("creating an avatar", () => {
     expect((await create({ displayName: "x", sourceKind: "image" }, all)).status).toBe(201);
   });
 
-  test("tells everything that is wrong, repeats none of it, and writes nothing", async () => {
+  test("a new avatar, many fields wrong: every error listed, no value repeated, nothing written", async () => {
     const before = await rowCounts(api.database);
     const wrong = {
       displayName: "",
@@ -183,7 +183,7 @@ describe("metadata", () => {
     });
   };
 
-  test("is serialized once per request", async () => {
+  test("metadata, in each request: serialized once", async () => {
     const text = '{"displayName":"Ada","sourceKind":"image","metadata":{"marker":1,"team":"support"}}';
     const { id } = (await create(JSON.parse(text))).body;
     const requests = [

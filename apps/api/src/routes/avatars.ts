@@ -1,16 +1,16 @@
 /** `/api/v1/avatars` */
 
-import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import {
   type AvatarChanges,
   findAvatar,
   insertAvatar,
   type SourceRefusal,
   updateAvatar,
-} from "@realtime-avatar/db/statements/avatars";
-import { listAvatars } from "@realtime-avatar/db/statements/avatars/list";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
+} from "@realtime-avatar/db/avatars/avatars";
+import { listAvatars } from "@realtime-avatar/db/avatars/list";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
   type AvatarRecord,
   avatarText,

@@ -27,7 +27,7 @@ const newTenant = async () => {
 };
 
 describe("credits", () => {
-  test("the balance follows sessions, in one environment", async () => {
+  test("the balance, after sessions: follows them, in one environment", async () => {
     const { tenantId, get, post } = await newTenant();
     const { sessionId } = await post("", { maxSessionSeconds: 60 });
     await post(`/${sessionId}/release`, { usedCreditMicros: 5 * SECOND });
@@ -48,7 +48,7 @@ describe("credits", () => {
     expect(inTest.body).toMatchObject({ environment: "test", balanceCreditMicros: 3600 * SECOND });
   });
 
-  test("a tenant without an account has nothing", async () => {
+  test("the balance, of a tenant without an account: 0", async () => {
     const { tenantId, get } = await newTenant();
     await api.database.db.client`delete from credit_accounts where tenant_id = ${tenantId}`;
     const balance = await get("/credits/balance");
@@ -56,7 +56,7 @@ describe("credits", () => {
     expect(balance).toMatchObject({ tenantId, balanceCreditMicros: 0, availableCreditMicros: 0 });
   });
 
-  test("entries show every movement, by kind, key and session", async () => {
+  test("the entries, filtered by kind, key and session: every movement, of this tenant", async () => {
     const { get, post } = await newTenant();
     const { sessionId, apiKeyId } = await post("", { maxSessionSeconds: 60 });
     await post(`/${sessionId}/release`, { usedCreditMicros: 5 * SECOND });
@@ -74,8 +74,8 @@ describe("credits", () => {
   });
 });
 
-describe("the summary", () => {
-  test("sums sessions by day and by key or avatar, newest day first", async () => {
+describe("the usage summary", () => {
+  test("the summary, grouped by day and key or avatar: sums, newest day first", async () => {
     const { tenantId, key, get, post } = await newTenant();
     const { id: avatarId } = (
       await api.call("POST", "/api/v1/avatars", { key, body: { displayName: "Ada", sourceKind: "image" } })
@@ -112,7 +112,7 @@ describe("the summary", () => {
     expect(tenantId).not.toBe(other.tenantId);
   });
 
-  test("adds up a bounded number of sessions in a page, and each once", async () => {
+  test("the summary, many sessions: a page adds up a bounded number, each session once", async () => {
     const { tenantId, key, get } = await newTenant();
     await api.database.db.client.unsafe(`
       insert into usage_sessions (

@@ -1,6 +1,6 @@
 /** `/api/v1/credits` */
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
-import { findCreditBalance, listCreditEntries } from "@realtime-avatar/db/statements/credits";
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import { findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import { CREDIT_ENTRY_LIST, CreditBalance, CreditEntryPage } from "@realtime-avatar/domain/credits/schemas";
 import { pageText, readPage } from "@realtime-avatar/domain/page";

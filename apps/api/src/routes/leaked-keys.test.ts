@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
@@ -40,7 +40,7 @@ const bare = ({ status, headers, text }: Answer) => [
 ];
 
 describe("a leaked key", () => {
-  test("is revoked, with all its descendants, before the response is sent; the event has no actor", async () => {
+  test("a leaked key, reported: revoked with its descendants before the response, without an actor", async () => {
     const { record, secret } = await make();
     const child = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] }, record);
     const response = await report(secret.reveal());
@@ -60,7 +60,7 @@ describe("a leaked key", () => {
     expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key: root })).body.status).toBe("revoked");
   });
 
-  test("gets the same response, byte for byte, for every secret; only a valid secret changes anything", async () => {
+  test("a report, of any secret: the same response; only a valid secret has an effect", async () => {
     const { record, secret } = await make();
     const expected = bare(await report(secret.reveal()));
     const live = await make();
@@ -93,7 +93,7 @@ describe("a leaked key", () => {
     expect(record.status).toBe("active");
   });
 
-  test("that an ancestor's rotation has retired leaves the live key alone; one in its overlap does not", async () => {
+  test("a report, of a retired secret: no effect; of one in its overlap: the key is revoked", async () => {
     const { record, secret } = await make();
     const second = await rotate(record.id, 0);
     const before = await rowCounts(api.database);
@@ -105,7 +105,7 @@ describe("a leaked key", () => {
     expect(await Promise.all([second, third].map(self))).toEqual([401, 401]);
   });
 
-  test("whose rotation commits while the report waits for it leaves the new secret alone", async () => {
+  test("a report, waiting while the key is rotated: the new secret stays valid", async () => {
     const { record, secret } = await make();
     const found = await findCredential(api.database.db, secret.keyId);
     if (!found) throw new Error("no key");
@@ -122,7 +122,7 @@ describe("a leaked key", () => {
     await other.close();
   });
 
-  test("whose connection dies on the way is not said to be left alone", async () => {
+  test("a report, its connection lost: 503, outcome unknown", async () => {
     const { record, secret } = await make();
     const holder = session(api.database.url);
     await holder.client`begin`;
@@ -134,7 +134,7 @@ describe("a leaked key", () => {
     await holder.close();
   });
 
-  test("reported many times at once is revoked once", async () => {
+  test("a leaked key, reported ten times at once: revoked once", async () => {
     const { record, secret } = await make();
     const responses = await Promise.all(Array.from({ length: 10 }, () => report(secret.reveal())));
     expect(responses.map(({ status }) => status)).toEqual(Array(10).fill(202));
@@ -143,7 +143,7 @@ describe("a leaked key", () => {
     expect(events).toHaveLength(1);
   });
 
-  test("reported while it is being changed is revoked all the same", async () => {
+  test("a leaked key, reported while it is changed: revoked", async () => {
     for (let round = 0; round < 10; round++) {
       const { record, secret } = await make();
       const path = `/api/v1/api-keys/${record.id}`;
@@ -155,7 +155,7 @@ describe("a leaked key", () => {
     }
   });
 
-  test("needs no credentials, and looks at none", async () => {
+  test("a report, without valid credentials: 202", async () => {
     const { secret } = await make();
     const response = await api.call("POST", PATH, {
       body: { apiKey: secret.reveal() },
@@ -171,7 +171,7 @@ describe("a leaked key", () => {
     [{ apiKey: "" }, "#/apiKey too_short"],
     [{ apiKey: "x".repeat(513) }, "#/apiKey too_long"],
     [{ apiKey: "x", url: "y" }, "#/url unknown_field"],
-  ])("in the form %j is refused", async (body, error) => {
+  ])("a report, the body %j: 422", async (body, error) => {
     const response = await api.call("POST", PATH, { body });
     expect(response.status).toBe(422);
     expect(response.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual([
@@ -179,7 +179,7 @@ describe("a leaked key", () => {
     ]);
   });
 
-  test("is not said to be accepted when the database does not take the report", async () => {
+  test("a report, not stored by the database: 503", async () => {
     const { secret } = await make();
     const { client } = api.database.db;
     await client`alter table api_key_credentials rename to elsewhere`;
@@ -190,8 +190,8 @@ describe("a leaked key", () => {
   });
 });
 
-describe("the limit", () => {
-  test("is of each client: 30 in a minute, whatever they hold; then 429, before the body is looked at", async () => {
+describe("the limit of reports", () => {
+  test("reports, more than 30 a minute from one client: 429, before the body is read", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const call = callAnew(api);
     const report = (apiKey: unknown, headers: Record<string, string>) =>
@@ -213,7 +213,7 @@ describe("the limit", () => {
     expect((await call("GET", "/api/v1/avatars", { key: root, headers: from("203.0.113.7") })).status).toBe(200);
   });
 
-  test("cannot be evaded by what a client writes itself", async () => {
+  test("reports, with forged forwarding headers: 429 all the same", async () => {
     for (let count = 0; count < 30; count++) {
       await report("x", { "x-forwarded-for": `198.51.100.${count}, 203.0.113.9` });
     }

@@ -3,10 +3,10 @@
  * do worse with the secret. The response is the same for every secret, so it reveals nothing.
  */
 
+import { revokeApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
-import { revokeApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { ReportLeakedKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { Type } from "@sinclair/typebox";

@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test("lists the default model and the platform's own, with what they require", async () => {
+test("the models, listed: the default and the platform's, with their requirements", async () => {
   const key = await api.key({ scopes: ["avatars:read"] });
   const { status, body, headers } = await api.call("GET", "/api/v1/models", { key });
   expect([status, headers.get("content-type"), body.nextCursor]).toEqual([200, "application/json", null]);
@@ -31,7 +31,7 @@ test("lists the default model and the platform's own, with what they require", a
   }
 });
 
-test("a parameter is refused: there is one page", async () => {
+test("the models, with a parameter: 422, there is one page", async () => {
   const key = await api.key({ scopes: ["avatars:read"] });
   expect((await api.call("GET", "/api/v1/models?limit=1", { key })).status).toBe(422);
 });

@@ -1,8 +1,9 @@
 /** `/api/v1/avatars/{id}/prepare`. What else starts a preparation is in `avatars.ts`. */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import { findAvatar, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import { findAvatar, prepareAvatar } from "@realtime-avatar/db/statements/avatars";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
 import {
   type AvatarRecord,
   avatarText,

@@ -8,7 +8,7 @@ const read = async (path: string, accept = "application/json") =>
 const codes = Object.keys(PROBLEMS) as ProblemCode[];
 
 describe("the type of a problem", () => {
-  test.each(codes)("%s is explained to programs and to browsers", async (code) => {
+  test.each(codes)("the page of %s, requested by a program and a browser: explains the problem", async (code) => {
     const { title, status, meaning, remedy } = PROBLEMS[code];
     const json = await read(`/problems/${code}`);
     expect(json.body).toEqual({ type: `/problems/${code}`, code, status, title, meaning, remedy });
@@ -18,11 +18,11 @@ describe("the type of a problem", () => {
     expect(html.text).not.toMatch(/`|undefined/);
   });
 
-  test.each(["nope", "__proto__", "toString", "not_found%00"])("%s is 404", async (code) => {
+  test.each(["nope", "__proto__", "toString", "not_found%00"])("the page of %s, not a code: 404", async (code) => {
     expect(await read(`/problems/${code}`)).toMatchObject({ status: 404, body: { code: "not_found" } });
   });
 
-  test("has a page that loads nothing and cannot be framed", async () => {
+  test("the page of a problem, its policy: loads nothing, cannot be framed", async () => {
     const { headers } = await read("/problems/not_found", "text/html");
     expect(headers.get("content-security-policy")).toMatch(
       /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,

@@ -59,7 +59,7 @@ const bare = ({ status, body, headers }: Awaited<ReturnType<typeof get>>) => {
 };
 
 describe.each(FILES)("%s", (_, fileUrl, tag, otherTag) => {
-  test("is served to everyone who has its address, as nothing but an image", async () => {
+  test("a public file, requested by its address: served as an image only", async () => {
     const publicUrl = await fileUrl();
     const answer = await get(publicUrl);
     expect([answer.status, answer.text]).toEqual([200, IMAGE.toString()]);
@@ -91,7 +91,7 @@ describe.each(FILES)("%s", (_, fileUrl, tag, otherTag) => {
       ["bytes=-5", size - 5, size - 1],
       [`bytes=-${size + 5}`, 0, size - 1],
       [`bytes=${size - 1}-9999`, size - 1, size - 1],
-    ])("%s is a part", async (range, start, end) => {
+    ])("a range, %s: 206 with that part", async (range, start, end) => {
       const publicUrl = await fileUrl();
       for (const headers of [{ range }, { range, "if-range": tag }]) {
         const answer = await get(publicUrl, headers);
@@ -103,24 +103,24 @@ describe.each(FILES)("%s", (_, fileUrl, tag, otherTag) => {
     });
 
     test.each(["bytes=5-4", "bytes=-", "bytes=a-b", "lines=0-1", "bytes=0-1,3-4", "bytes=0-1000000000000000000"])(
-      "%s is ignored",
+      "a range, %s: ignored",
       async (range) => expect((await get(await fileUrl(), { range })).status).toBe(200),
     );
 
-    test.each([`bytes=${size}-`, "bytes=-0", "bytes=99999-999999"])("%s is 416", async (range) => {
+    test.each([`bytes=${size}-`, "bytes=-0", "bytes=99999-999999"])("a range, %s: 416", async (range) => {
       const answer = await get(await fileUrl(), { range });
       expect([answer.status, answer.text]).toEqual([416, ""]);
       expect(answer.headers.get("content-range")).toBe(`bytes */${size}`);
     });
 
-    test("of another version is the whole", async () => {
+    test("a range, of another version: the whole file", async () => {
       const publicUrl = await fileUrl();
       expect((await get(publicUrl, { range: "bytes=0-3", "if-range": otherTag })).status).toBe(200);
     });
   });
 });
 
-test("everything else is 404, in the same bytes", async () => {
+test("an unknown or unready public file, requested: 404 in the same bytes", async () => {
   const asset = await ready();
   const { origin } = new URL(asset.publicUrl);
   const unknown = `${origin}/public/assets/${"A".repeat(43)}`;
@@ -149,7 +149,7 @@ test("everything else is 404, in the same bytes", async () => {
   expect((await get(unknown, {}, "POST")).status).toBe(405);
 });
 
-test("a deleted image is gone at once, with its files", async () => {
+test("a deleted image, requested: 404, its files gone", async () => {
   const asset = await ready();
   expect((await get(asset.publicUrl)).status).toBe(200);
   expect((await call("DELETE", `/${asset.id}`)).status).toBe(200);
@@ -158,7 +158,7 @@ test("a deleted image is gone at once, with its files", async () => {
   expect(files.filter(({ key: stored }) => stored.includes(asset.id))).toEqual([]);
 });
 
-test("every other preview is 404, in the same bytes", async () => {
+test("an unknown or unready preview, requested: 404 in the same bytes", async () => {
   const { id, tenantId, previewUrl } = await prepared();
   const unknown = `${api.url}/public/avatars/${"A".repeat(43)}`;
   const missing = bare(await get(unknown));

@@ -3,9 +3,10 @@
  * everyone who has the address. The token cannot be guessed, so the response tells nothing to others: what is not there, not
  * ready, deleted or malformed is the same 404.
  */
+
+import { findPublicAsset } from "@realtime-avatar/db/assets/assets";
+import { findPreview } from "@realtime-avatar/db/avatars/preparations";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findPublicAsset } from "@realtime-avatar/db/statements/assets";
-import { findPreview } from "@realtime-avatar/db/statements/preparations";
 import { isPublicToken, PUBLIC_PATH, publicKey } from "@realtime-avatar/domain/assets/asset";
 import {
   PREPARED_TYPES,

@@ -2,8 +2,9 @@
  * The signed URLs of uploads where the store is a disk. They need no key: their signature proves that the service has
  * issued them, and binds the size, the type and the MD5 of the file.
  */
+
+import { existingAssets } from "@realtime-avatar/db/assets/assets";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { existingAssets } from "@realtime-avatar/db/statements/assets";
 import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { UPLOAD_PATH } from "@realtime-avatar/storage/disk/signed-url";

@@ -48,8 +48,8 @@ const avatarIn = async (status: string): Promise<string> => {
   return id;
 };
 
-describe("opening a session", () => {
-  test("returns 201 with the session, its location and its version, and the same when it is read", async () => {
+describe("the opening of a session", () => {
+  test("a new session, opened and read: 201 with location and version, the same when read", async () => {
     const avatarId = await avatarIn("ready");
     const metadata = { user_id: "user-17", "": "x" };
     expect((await open({ maxSessionSeconds: 60, avatarId, metadata })).body.errors).toMatchObject([
@@ -77,7 +77,7 @@ describe("opening a session", () => {
     expect([found.status, found.headers.get("etag"), found.body]).toEqual([200, '"1"', body]);
   });
 
-  test("holds as many whole seconds as fit, at least the least", async () => {
+  test("a new session, few credits: reserves the whole seconds that fit, at least the minimum", async () => {
     const { newKey } = await tenantWith(10);
     const { key: rich } = await newKey();
     expect((await open({ maxSessionSeconds: 60, minSessionSeconds: 5 }, rich)).body.reservedCreditMicros).toBe(
@@ -92,7 +92,7 @@ describe("opening a session", () => {
     ]);
   });
 
-  test("is refused by the cap of the key and of each ancestor, and says no more than whose", async () => {
+  test("a new session, beyond the cap of its key or an ancestor: 402, naming whose cap only", async () => {
     const { newKey } = await tenantWith(1000);
     const root = await newKey({ spendLimitCreditMicros: 20 * SECOND });
     const child = await newKey({ spendLimitCreditMicros: 15 * SECOND }, root.record);
@@ -133,7 +133,7 @@ describe("opening a session", () => {
     for (const { body } of [patched, revoked]) expect(body.spentCreditMicros).toBe(3 * SECOND);
   });
 
-  test("writes nothing when it is refused", async () => {
+  test("a new session, refused: nothing is written", async () => {
     const { newKey } = await tenantWith(5);
     const { key: poor } = await newKey();
     const { key: capped } = await newKey({ spendLimitCreditMicros: SECOND });
@@ -150,7 +150,7 @@ describe("opening a session", () => {
     expect((await open({ maxSessionSeconds: 5 }, poor)).status).toBe(201);
   });
 
-  test("needs an avatar that is the caller's and ready", async () => {
+  test("a new session, its avatar not ready: 409; of another caller: 404", async () => {
     const stranger = await (await tenantWith(10)).newKey();
     const ready = await avatarIn("ready");
     for (const status of ["draft", "preprocessing", "failed", "disabled"]) {
@@ -179,13 +179,13 @@ describe("opening a session", () => {
     [{ maxSessionSeconds: 5, metadata: { a: "x".repeat(501) } }, ["#/metadata/a too_long"]],
     [{ maxSessionSeconds: 5, metadata: { ["x".repeat(41)]: "" } }, [`#/metadata/${"x".repeat(41)} invalid_name`]],
     [{ maxSessionSeconds: 5, metadata: { a: "\0" } }, ["#/metadata/a invalid_text"]],
-  ])("refuses %j", async (body, errors) => {
+  ])("a new session, with %j: 422", async (body, errors) => {
     const answer = await open(body);
     expect(answer.status).toBe(422);
     expect(answer.body.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual(errors);
   });
 
-  test("keeps metadata as plain data, whatever its names are", async () => {
+  test("the metadata of a session, with names such as __proto__: plain data", async () => {
     const text = '{"maxSessionSeconds":1,"metadata":{"__proto__":"a","constructor":"b","user_id":"\\u2028"}}';
     const { body, text: opened } = await api.call("POST", PATH, {
       key,
@@ -203,7 +203,7 @@ describe("opening a session", () => {
 });
 
 describe("an Idempotency-Key", () => {
-  test("opens one session, with the same response, whatever has changed since", async () => {
+  test("an open, repeated with its Idempotency-Key: one session, the same response", async () => {
     const { newKey } = await tenantWith(10);
     const { key: caller } = await newKey();
     const headers = { "idempotency-key": "call-1" };
@@ -224,7 +224,7 @@ describe("an Idempotency-Key", () => {
     expect((await open({ maxSessionSeconds: 9 }, caller, headers)).body.code).toBe("idempotency_key_reused");
   });
 
-  test("reports and releases once, with the same bytes", async () => {
+  test("a report and a release, repeated with an Idempotency-Key: executed once, the same bytes", async () => {
     const avatarId = await avatarIn("ready");
     const { sessionId } = (await open({ maxSessionSeconds: 60, avatarId, metadata: { user_id: "u" } })).body;
     const headers = { "idempotency-key": "once" };
@@ -246,8 +246,8 @@ describe("an Idempotency-Key", () => {
   });
 });
 
-describe("reporting and releasing", () => {
-  test("the engine's figure is charged once; the same again is the same, another is refused", async () => {
+describe("the report and the release of a session", () => {
+  test("a release, with the engine's usage: charged once; another usage later: 409", async () => {
     const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
     const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
     expect((await report(sessionId, 0, engine)).body).toMatchObject({ status: "started", usedCreditMicros: 0 });
@@ -271,7 +271,7 @@ describe("reporting and releasing", () => {
     expect((await release(sessionId, { usedCreditMicros: 5 }, engine)).body.billedCreditMicros).toBe(60 * SECOND);
   });
 
-  test("without usage:write, a key releases sessions of its own lineage, and names no figure", async () => {
+  test("a release, without usage:write: the key's own lineage only, without a usage", async () => {
     const { newKey } = await tenantWith(1000);
     const parent = await newKey({ scopes: ["realtime:write", "usage:read"] });
     const child = await newKey({ scopes: ["realtime:write"] }, parent.record);
@@ -290,7 +290,7 @@ describe("reporting and releasing", () => {
     });
   });
 
-  test("a report says when the call must end", async () => {
+  test("a report, credits nearly used up or the cap lowered: says that the call must end", async () => {
     const { newKey } = await tenantWith(1000);
     const root = await newKey();
     const child = await newKey({ spendLimitCreditMicros: 100 * SECOND }, root.record);
@@ -301,7 +301,7 @@ describe("reporting and releasing", () => {
     expect((await report(sessionId, 2, root.key)).body.mustEnd).toBe(true);
   });
 
-  test("an overdue session cannot be reported, and ends as failed when it was never started", async () => {
+  test("an overdue session, reported: 409; released before its start: failed", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
     await api.database.db
       .client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${sessionId}`;
@@ -311,7 +311,7 @@ describe("reporting and releasing", () => {
 });
 
 describe("overdue sessions", () => {
-  test("are closed before a request is refused, at most once a second for a tenant", async () => {
+  test("overdue sessions, before a refusal: closed, at most once a second for a tenant", async () => {
     const { tenantId, newKey } = await tenantWith(20);
     const { key: caller, record } = await newKey({ spendLimitCreditMicros: 20 * SECOND });
     const first = (await open({ maxSessionSeconds: 20 }, caller)).body;
@@ -335,11 +335,11 @@ describe("overdue sessions", () => {
   });
 });
 
-describe("the list", () => {
+describe("the list of sessions", () => {
   const list = async (query: Record<string, string>, caller = key) =>
     (await api.call("GET", `${PATH}?${new URLSearchParams(query)}`, { key: caller })).body;
 
-  test("shows what each session shows, newest first, and filters", async () => {
+  test("the list, filtered: newest first, each session as when read", async () => {
     const { newKey } = await tenantWith(1000);
     const { key: caller, record } = await newKey();
     const { key: other } = await newKey();
@@ -365,7 +365,7 @@ describe("the list", () => {
     expect(await ids({ avatarId: "x" })).toEqual([]);
   });
 
-  test("has a window, which the cursor keeps", async () => {
+  test("the list, in pages: the cursor keeps the window", async () => {
     const { tenantId, newKey } = await tenantWith(1000);
     const { key: caller } = await newKey();
     for (let made = 0; made < 3; made++) await open({ maxSessionSeconds: 1 }, caller);
@@ -394,7 +394,7 @@ describe("the list", () => {
     [{ from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:00:00Z" }, "from empty_window"],
     [{ from: "2026-01-01" }, "from invalid_date_time"],
     [{ endUserId: "x".repeat(501) }, "endUserId too_long"],
-  ])("refuses %j", async (query, error) => {
+  ])("the list, with %j: 422", async (query, error) => {
     const { errors } = await list(query);
     expect(errors.map(({ parameter, code }: Record<string, string>) => `${parameter} ${code}`)).toEqual([error]);
   });

@@ -1,19 +1,20 @@
 /** `/api/v1/usage/sessions` */
+
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
-import type { Claim, WriteOutcome } from "@realtime-avatar/db/statements/idempotency-keys";
 import {
   countOpenSessions,
   findUsageSession,
   listUsageSessions,
-} from "@realtime-avatar/db/statements/list-usage-sessions";
+} from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   openUsageSession,
   releaseSession,
   reportUsage,
   type SessionOutcome,
-} from "@realtime-avatar/db/statements/usage-sessions";
+} from "@realtime-avatar/db/credits/usage-sessions";
+import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
 import {
   concurrencyLimitReached,

@@ -1,5 +1,5 @@
 /** `/api/v1/usage/summary` */
-import { sumUsageSessions } from "@realtime-avatar/db/statements/list-usage-sessions";
+import { sumUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import { MAX_SESSIONS_OF_SUMMARY, USAGE_SUMMARY, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { readSummaryPage } from "@realtime-avatar/domain/credits/session-list";
 import { pageText } from "@realtime-avatar/domain/page";

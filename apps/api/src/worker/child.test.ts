@@ -38,7 +38,7 @@ const workerOf = (script: string, firstPauseMs = 1) => {
   return { ...worker, lines, errors, until };
 };
 
-test("passes its lines on whole, in parts or not, and a last one without an end", async () => {
+test("the worker's output, in fragments: passed on in whole lines", async () => {
   const worker = workerOf(
     `printf '{"a":'; sleep 0.1; printf '1}\\n{"b":2}\\n'; echo trouble >&2; printf '{"c":3'; cat >/dev/null; exit 0`,
   );
@@ -48,14 +48,14 @@ test("passes its lines on whole, in parts or not, and a last one without an end"
   expect(worker.errors).toEqual(["trouble\n"]);
 });
 
-test("is told to be a child, gets the variables, and no port for metrics", async () => {
+test("the worker, started: told to be a child, gets the variables, no metrics port", async () => {
   const worker = workerOf(`echo "$1 $FOLDER <$WORKER_METRICS_PORT>"; cat >/dev/null`);
   await worker.until(() => worker.lines.length === 1);
   await worker.stop();
   expect(worker.lines).toEqual([`--child ${folder} <>\n`]);
 });
 
-test("is started again when it ends, by itself or by a signal, and not after it was told to stop", async () => {
+test("the worker, ended by itself or a signal: started again; after a stop: not", async () => {
   const worker = workerOf(
     `count=$(cat "$FOLDER/count" 2>/dev/null || echo 0); echo $((count + 1)) >"$FOLDER/count"
     case $count in 0) exit 3 ;; 1) kill -9 $$ ;; 2) echo third; cat >/dev/null ;; esac`,
@@ -70,7 +70,7 @@ test("is started again when it ends, by itself or by a signal, and not after it 
   expect(await readFile(join(folder, "count"), "utf8")).toBe("3\n");
 });
 
-test("stops at once while it waits for its next start, and before it was started", async () => {
+test("the worker, stopped before or between starts: stops at once", async () => {
   const worker = workerOf("exit 1", 600_000);
   await worker.until(() => worker.lines.length === 1);
   await worker.stop();
@@ -84,7 +84,7 @@ test("stops at once while it waits for its next start, and before it was started
   await stop();
 });
 
-test("a program that cannot be executed is tried again, and stops", async () => {
+test("a worker program, not executable: tried again, and it stops", async () => {
   const lines: string[] = [];
   const logOutput = {
     write: (line: string) => void lines.push(line),
@@ -106,7 +106,7 @@ test("a program that cannot be executed is tried again, and stops", async () => 
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ code: "ENOENT", msg: "the worker does not start; trying again" });
 });
 
-test("its program is found beside the compiled API, and nothing takes its place", async () => {
+test("the worker's program, looked for: found beside the compiled API only", async () => {
   const executable = join(folder, "realtime-avatar-api");
   expect(findWorker("/$bunfs/root", executable)).toBeNull();
   const worker = join(folder, "realtime-avatar-worker");

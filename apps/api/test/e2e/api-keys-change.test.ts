@@ -18,8 +18,8 @@ afterAll(() => api.close());
 
 const { make, get, patch, revoke, rotate, trail, expire } = apiKeyCalls(() => api);
 
-describe("changing a key", () => {
-  test("changes what is given and keeps the rest, raises the version, and tells which fields changed", async () => {
+describe("the change of a key", () => {
+  test("a key, two fields changed: the rest stays, version 2, the trail names the fields", async () => {
     const made = await make(root, { spendLimitCreditMicros: 5 });
     const answer = await patch(root, made.id, { name: "renamed", scopes: ["avatars:read", "avatars:read"] });
     expect([answer.status, answer.headers.get("etag")]).toEqual([200, '"2"']);
@@ -40,7 +40,7 @@ describe("changing a key", () => {
     expect((await api.call("GET", PATH, { key: made.apiKey })).status).toBe(403);
   });
 
-  test("sets and clears the cap and the expiry", async () => {
+  test("a key, its cap and expiry set and cleared: both stored", async () => {
     const made = await make(root);
     const set = { spendLimitCreditMicros: 9007199254740991, expiresAt: "2090-01-01T01:00:00+01:00" };
     const first = await patch(root, made.id, set);
@@ -52,7 +52,7 @@ describe("changing a key", () => {
     expect(second.headers.get("etag")).toBe('"3"');
   });
 
-  test("leaves its descendants as they are", async () => {
+  test("a key, narrowed: its descendants stay as they are", async () => {
     const parent = await make(root);
     const child = await make(parent.apiKey, { scopes: ["avatars:read"] });
     await patch(root, parent.id, { scopes: ["usage:read"] });
@@ -60,7 +60,7 @@ describe("changing a key", () => {
     expect((await api.call("GET", "/api/v1/avatars", { key: child.apiKey })).status).toBe(200);
   });
 
-  test("nobody widens its own key; everybody may narrow it", async () => {
+  test("a key, changing itself: may narrow, 403 for wider", async () => {
     const own = await make(root, {
       scopes: ["api_keys:write", "avatars:read"],
       spendLimitCreditMicros: 100,
@@ -89,7 +89,7 @@ describe("changing a key", () => {
     expect(await trail(own.id)).toHaveLength(1);
   });
 
-  test("an expiry that is not in the future is refused, and tells nothing of the key", async () => {
+  test("a key, an expiry not in the future: 422, equal for an unknown key", async () => {
     const made = await make(root);
     const body = { expiresAt: "2001-01-01T00:00:00Z" };
     const answer = await patch(root, made.id, body);
@@ -98,7 +98,7 @@ describe("changing a key", () => {
     expect({ ...unknown.body, requestId: null }).toEqual({ ...answer.body, requestId: null });
   });
 
-  test("a key that is revoked, by itself or by an ancestor, or expired, cannot be changed or rotated", async () => {
+  test("a revoked or expired key, changed or rotated: 409", async () => {
     const parent = await make(root);
     const child = await make(parent.apiKey);
     const late = await make(root);
@@ -118,7 +118,7 @@ describe("changing a key", () => {
     expect(await rowCounts(api.database)).toEqual(before);
   });
 
-  test("If-Match keeps one change from undoing another; it is judged before the state", async () => {
+  test("a key, changed with a stale If-Match: 412, before the check of its status", async () => {
     const made = await make(root);
     const first = await patch(root, made.id, { name: "first" }, { "if-match": '"1"' });
     expect([first.status, first.headers.get("etag")]).toEqual([200, '"2"']);
@@ -145,19 +145,22 @@ describe("changing a key", () => {
     ]);
   });
 
-  test.each(["1", '"1', "'1'", '"1" "2"', ", ,", 'w/"1"', '"a"b"'])("If-Match: %s is malformed", async (header) => {
-    const made = await make(root);
-    for (const answer of [
-      await patch(root, made.id, { name: "x", other: 1 }, { "if-match": header }),
-      await revoke(root, made.id, { "if-match": header }),
-    ]) {
-      expect(outcome(answer)).toEqual([422, "validation_failed"]);
-      expect(answer.body.errors[0]).toMatchObject({ header: "If-Match", code: "malformed" });
-    }
-    expect(await trail(made.id)).toHaveLength(0);
-  });
+  test.each(["1", '"1', "'1'", '"1" "2"', ", ,", 'w/"1"', '"a"b"'])(
+    "a key, changed with If-Match %s: 422",
+    async (header) => {
+      const made = await make(root);
+      for (const answer of [
+        await patch(root, made.id, { name: "x", other: 1 }, { "if-match": header }),
+        await revoke(root, made.id, { "if-match": header }),
+      ]) {
+        expect(outcome(answer)).toEqual([422, "validation_failed"]);
+        expect(answer.body.errors[0]).toMatchObject({ header: "If-Match", code: "malformed" });
+      }
+      expect(await trail(made.id)).toHaveLength(0);
+    },
+  );
 
-  test("many at once are all made, one after the other", async () => {
+  test("eight changes of a key, at once: all applied, in order", async () => {
     const made = await make(root);
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => patch(root, made.id, { name: `n${index}` })),
@@ -168,7 +171,7 @@ describe("changing a key", () => {
     expect(await trail(made.id)).toHaveLength(8);
   });
 
-  test("of many that expect the same version, one is made", async () => {
+  test("eight changes of a key, at once with the same If-Match: one applied", async () => {
     const made = await make(root);
     const answers = await Promise.all(
       Array.from({ length: 8 }, (_, index) => patch(root, made.id, { name: `n${index}` }, { "if-match": '"1"' })),

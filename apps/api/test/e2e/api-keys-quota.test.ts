@@ -41,7 +41,7 @@ describe("the quota of active keys", () => {
     return { call, own, create };
   };
 
-  test("refuses one key too many, and counts neither revoked nor expired keys, nor their descendants", async () => {
+  test("a key beyond the quota, created: 409; revoked and expired lineages do not count", async () => {
     const { call, own, create } = await tenantOf(4);
     const [parent, second, third] = [await create(), await create(), await create()];
     expect([parent, second, third].map(({ status }) => status)).toEqual([201, 201, 201]);
@@ -63,14 +63,14 @@ describe("the quota of active keys", () => {
     expect((await create()).status).toBe(201);
   });
 
-  test("counts each tenant for itself, and holds for creates that come together", async () => {
+  test("creates at once, in two tenants: each tenant has its own quota", async () => {
     const [one, other] = [await tenantOf(6), await tenantOf(6)];
     for (let round = 0; round < 5; round++) await one.create();
     const answers = await Promise.all([...Array(4).fill(one), ...Array(4).fill(other)].map(({ create }) => create()));
     expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409, 201, 201, 201, 201]);
   });
 
-  test("does not keep a replay back, and a refusal is not kept", async () => {
+  test("a replay, at the quota: replayed; a refusal: not stored", async () => {
     const { call, own, create } = await tenantOf(2);
     const headers = { "idempotency-key": "one-key" };
     const first = await create(own, {}, headers);

@@ -20,8 +20,8 @@ afterAll(() => api.close());
 
 const { make, get, patch, revoke, rotate, expire } = apiKeyCalls(() => api);
 
-describe("reading one key", () => {
-  test("shows it as its creation did, without the secret", async () => {
+describe("the reading of one key", () => {
+  test("a key, read: as at its creation, without the secret", async () => {
     const made = await make(root, { spendLimitCreditMicros: 5, expiresAt: "2090-01-01T00:00:00Z" });
     const { status, headers, body } = await get(root, made.id);
     expect([status, headers.get("etag")]).toEqual([200, '"1"']);
@@ -29,7 +29,7 @@ describe("reading one key", () => {
     expect(validate(ApiKey, body)).toEqual([]);
   });
 
-  test("a live key sees the keys of both environments, a test key those of its own", async () => {
+  test("a key of the other environment, read by a live key: 200; by a test key: 404", async () => {
     const live = await make(root, { environment: "live" });
     const inTest = await make(root, { environment: "test" });
     expect((await get(root, inTest.id)).body.environment).toBe("test");
@@ -38,7 +38,7 @@ describe("reading one key", () => {
     expect(outcome(await get(inTest.apiKey, live.id))).toEqual([404, "not_found"]);
   });
 
-  test("needs no reach: a narrow key sees what it cannot change", async () => {
+  test("a wider key, read by a narrow one: 200; changed: 403", async () => {
     const narrow = await make(root, { environment: "live", scopes: ["api_keys:write"] });
     const wide = await make(root, { environment: "live", scopes: ["*"] });
     expect((await get(narrow.apiKey, wide.id)).status).toBe(200);
@@ -46,15 +46,18 @@ describe("reading one key", () => {
   });
 });
 
-describe("self", () => {
-  test.each([[["usage:read"]], [["api_keys:write"]], [["*"]]] as const)("is what a key of %j is", async (scopes) => {
-    const made = await make(root, { scopes: [...scopes], spendLimitCreditMicros: 7 });
-    const { status, headers, body } = await api.call("GET", `${PATH}/self`, { key: made.apiKey });
-    expect([status, headers.get("etag")]).toEqual([200, '"1"']);
-    expect(body).toEqual(withoutSecret(made));
-  });
+describe("the key itself, by self", () => {
+  test.each([[["usage:read"]], [["api_keys:write"]], [["*"]]] as const)(
+    "a key with scopes %j, reading self: 200",
+    async (scopes) => {
+      const made = await make(root, { scopes: [...scopes], spendLimitCreditMicros: 7 });
+      const { status, headers, body } = await api.call("GET", `${PATH}/self`, { key: made.apiKey });
+      expect([status, headers.get("etag")]).toEqual([200, '"1"']);
+      expect(body).toEqual(withoutSecret(made));
+    },
+  );
 
-  test("names the newest credential, whichever was shown", async () => {
+  test("a rotated key, reading self: names its newest credential", async () => {
     const made = await make(root);
     const { body: rotated } = await rotate(root, made.id, { overlapSeconds: 600 });
     for (const key of [made.apiKey, rotated.apiKey]) {
@@ -71,10 +74,10 @@ const tenant = async (): Promise<string> => {
 };
 const list = (key: string, query = "") => api.call("GET", `${PATH}${query}`, { key });
 
-describe("the list", () => {
+describe("the list of keys", () => {
   const names = ({ body }: Answer): string[] => body.data.map(({ name }: ApiKey) => name);
 
-  test("has fifty in a page when nothing is said", async () => {
+  test("the list, without a limit: fifty keys in a page", async () => {
     const key = await tenant();
     await Promise.all(Array.from({ length: 50 }, () => make(key)));
     const { body } = await list(key);
@@ -85,7 +88,7 @@ describe("the list", () => {
     });
   });
 
-  test("has every key of the tenant, newest first, as reading one shows it, and no secret", async () => {
+  test("the list, of a tenant: every key, newest first, as when read", async () => {
     const key = await tenant();
     await make(key, { name: "a" });
     const made = await make(key, { name: "b", environment: "live", spendLimitCreditMicros: 3 });
@@ -97,7 +100,7 @@ describe("the list", () => {
     expect(text).not.toContain("apiKey");
   });
 
-  test("goes on page by page, each key once, while keys are added", async () => {
+  test("the list, while keys are added: each key once, page by page", async () => {
     const key = await tenant();
     for (let index = 0; index < 9; index++) await make(key, { name: `k${index}` });
     const seen: string[] = [];
@@ -114,7 +117,7 @@ describe("the list", () => {
     expect(seen).toEqual(["k8", "k7", "k6", "k5", "k4", "k3", "k2", "k1", "k0", "root"]);
   });
 
-  test("is filtered by status, which follows the whole lineage, and by environment", async () => {
+  test("the list, filtered by status and environment: follows the lineage", async () => {
     const key = await tenant();
     const parent = await make(key, { name: "parent" });
     await make(parent.apiKey, { name: "child" });
@@ -131,7 +134,7 @@ describe("the list", () => {
     expect(names(await list(key, `?cursor=${body.nextCursor}`))).toEqual(["child", "parent"]);
   });
 
-  test("shows a test key the keys of its environment alone, whatever it asks for", async () => {
+  test("the list, read with a test key: its environment only, whatever the query", async () => {
     const key = await tenant();
     const inTest = await make(key, { name: "in test" });
     expect(names(await list(inTest.apiKey))).toEqual(["in test"]);
@@ -165,18 +168,18 @@ describe("the list", () => {
     ["sourceKind=image", "sourceKind", "unknown_parameter"],
     ["__proto__=1", "__proto__", "unknown_parameter"],
     ["constructor=1", "constructor", "unknown_parameter"],
-  ])("refuses ?%s", async (query, parameter, code) => {
+  ])("the list, with ?%s: 422", async (query, parameter, code) => {
     const { status, body } = await list(root, `?${query}`);
     expect([status, body.code]).toEqual([422, "validation_failed"]);
     expect(body.errors).toMatchObject([{ parameter, code }]);
   });
 
-  test("tells at most a hundred errors", async () => {
+  test("the list, with 2,000 unknown parameters: 100 errors", async () => {
     const names = Array.from({ length: 2000 }, (_, index) => `a${index}`);
     expect((await list(root, `?${names.join("&")}`)).body.errors).toHaveLength(100);
   });
 
-  test("tells all that is wrong at once, and repeats none of it", async () => {
+  test("the list, several parameters wrong: all errors, no value repeated", async () => {
     const { body, text } = await list(root, "?limit=forbidden&status=forbidden&cursor=forbidden%00&other=forbidden");
     expect(body.errors.map(({ parameter }: { parameter: string }) => parameter)).toEqual([
       "limit",
@@ -196,7 +199,7 @@ describe("the parent of a key", () => {
     return read;
   };
 
-  test("is the key that created it, in every response; a root key has none", async () => {
+  test("a parent, of a child and of a root key: its id in every response, and null", async () => {
     const key = await tenant();
     const { id } = (await api.call("GET", `${PATH}/self`, { key })).body;
     const child = await make(key, { environment: "live" });
@@ -209,7 +212,7 @@ describe("the parent of a key", () => {
     expect((await api.call("GET", `${PATH}/self`, { key: child.apiKey })).body.parentId).toBe(id);
   });
 
-  test("is an id alone: a test key learns that of a live parent, and still cannot read the parent", async () => {
+  test("a live parent, seen by its test child: the id only, reading it is 404", async () => {
     const key = await tenant();
     const { id } = (await api.call("GET", `${PATH}/self`, { key })).body;
     const inTest = await make(key, { environment: "test" });
@@ -226,7 +229,7 @@ describe("the limits of a lineage", () => {
     body.effectiveExpiresAt,
   ];
 
-  test("show in each key, whatever has become of its ancestors since it was created", async () => {
+  test("the limits of a key, its ancestors changed: each key shows what remains", async () => {
     const live = { environment: "live" } as const;
     const parent = await make(root, live);
     const child = await make(parent.apiKey, live);

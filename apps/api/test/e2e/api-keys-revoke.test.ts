@@ -17,8 +17,8 @@ afterAll(() => api.close());
 
 const { make, get, patch, revoke, rotate, works, trail, expire } = apiKeyCalls(() => api);
 
-describe("revoking a key", () => {
-  test("takes it and all its descendants, and nothing else; twice gives the same answer", async () => {
+describe("the revocation of a key", () => {
+  test("a key, revoked twice: it and its descendants end, and the response stays the same", async () => {
     const parent = await make(root);
     const child = await make(parent.apiKey);
     const grandchild = await make(child.apiKey);
@@ -46,7 +46,7 @@ describe("revoking a key", () => {
     expect(await trail(grandchild.id)).toHaveLength(0);
   });
 
-  test("an expired key stays expired", async () => {
+  test("an expired key, revoked: stays expired", async () => {
     const made = await make(root);
     await expire(made.id);
     const { status, body } = await revoke(root, made.id);
@@ -54,7 +54,7 @@ describe("revoking a key", () => {
     expect(await trail(made.id)).toHaveLength(0);
   });
 
-  test("a key may revoke itself and whatever else is within its reach, and nothing more", async () => {
+  test("a key, revoking itself or keys in its reach: 200; others: 403", async () => {
     const own = await make(root);
     expect((await revoke(own.apiKey, own.id)).status).toBe(200);
     expect(await works(own.apiKey)).toBe(false);
@@ -70,7 +70,7 @@ describe("revoking a key", () => {
     expect((await revoke(narrow.apiKey, capped.id)).status).toBe(200);
   });
 
-  test("no key takes over its ancestors, or undoes what was done to them", async () => {
+  test("an ancestor, changed, rotated or revoked by a descendant: 403", async () => {
     const parent = await make(root);
     const child = await make(parent.apiKey);
     const grandchild = await make(child.apiKey);
@@ -88,7 +88,7 @@ describe("revoking a key", () => {
     expect((await get(root, parent.id)).body).toMatchObject({ status: "active", scopes: ["avatars:read"] });
   });
 
-  test("nobody keeps a key alive by changing it without a pause", async () => {
+  test("a key, changing itself without a pause: revoked all the same", async () => {
     for (const how of ["DELETE", "leaked-keys"]) {
       const made = await make(root);
       let stop = false;
@@ -115,7 +115,7 @@ describe("revoking a key", () => {
     }
   });
 
-  test("of two keys that revoke each other at once, one wins, and nothing waits for ever", async () => {
+  test("two keys, revoking each other at once: one succeeds, no deadlock", async () => {
     for (let round = 0; round < 20; round++) {
       const [a, b] = await Promise.all([make(root), make(root)]);
       const answers = await Promise.all([revoke(a.apiKey, b.id), revoke(b.apiKey, a.id)]);

@@ -20,8 +20,8 @@ afterAll(() => api.close());
 
 const { make, get, patch, rotate, works, trail } = apiKeyCalls(() => api);
 
-describe("rotating a key", () => {
-  test("gives the record a new secret, shown once; without overlap the old one ends at once", async () => {
+describe("the rotation of a key", () => {
+  test("a key, rotated without overlap: a new secret shown once, the old one ends", async () => {
     const made = await make(root, { spendLimitCreditMicros: 5 });
     const child = await make(made.apiKey, { scopes: ["avatars:read"] });
     const { status, headers, body } = await rotate(root, made.id);
@@ -55,7 +55,7 @@ describe("rotating a key", () => {
     expect(Math.abs((value ?? Number.NaN) - seconds)).toBeLessThan(30);
   };
 
-  test("leaves the old secret valid for the overlap, and no longer", async () => {
+  test("a key, rotated with an overlap: the old secret works until its end", async () => {
     const made = await make(root);
     const { body: second } = await rotate(root, made.id, { overlapSeconds: 604_800 });
     expect(await Promise.all([made.apiKey, second.apiKey].map(works))).toEqual([true, true]);
@@ -65,7 +65,7 @@ describe("rotating a key", () => {
     expect(await Promise.all([made.apiKey, second.apiKey].map(works))).toEqual([false, true]);
   });
 
-  test("again leaves at most two usable, lengthens the life of none, and revives none", async () => {
+  test("a key, rotated again: at most two secrets work, none longer, none revived", async () => {
     const made = await make(root);
     const { body: second } = await rotate(root, made.id, { overlapSeconds: 100 });
     const { body: third } = await rotate(root, made.id, { overlapSeconds: 10_000 });
@@ -79,7 +79,7 @@ describe("rotating a key", () => {
     expect(newest).toBeNull();
   });
 
-  test("never leaves a secret valid beyond the key's own expiry, even if that is put off later", async () => {
+  test("a key with an expiry, rotated: the old secret ends by it, even if it is put off later", async () => {
     const expiresAt = new Date(Date.now() + 3_600_000).toISOString();
     const made = await make(root, { expiresAt });
     await rotate(root, made.id, { overlapSeconds: 604_800 });
@@ -89,7 +89,7 @@ describe("rotating a key", () => {
     expect(old?.["retired_at"]).toEqual(new Date(expiresAt));
   });
 
-  test("of itself needs an overlap of a minute", async () => {
+  test("a key, rotating itself: needs an overlap of at least a minute", async () => {
     const made = await make(root);
     for (const body of [{}, { overlapSeconds: 59 }]) {
       const answer = await rotate(made.apiKey, made.id, body);
@@ -100,14 +100,14 @@ describe("rotating a key", () => {
     expect(await Promise.all([made.apiKey, second.apiKey].map(works))).toEqual([true, true]);
   });
 
-  test.each([-1, 604_801, 1.5, "60", null])("an overlap of %j is refused", async (overlapSeconds) => {
+  test.each([-1, 604_801, 1.5, "60", null])("a key, rotated with the overlap %j: 422", async (overlapSeconds) => {
     const made = await make(root);
     const answer = await rotate(root, made.id, { overlapSeconds });
     expect(outcome(answer)).toEqual([422, "validation_failed"]);
     expect(answer.body.errors).toMatchObject([{ pointer: "#/overlapSeconds" }]);
   });
 
-  test("many times at once leaves two usable secrets, one of them the newest", async () => {
+  test("a key, rotated six times at once: two secrets work, one the newest", async () => {
     const made = await make(root);
     const answers = await Promise.all(Array.from({ length: 6 }, () => rotate(root, made.id, { overlapSeconds: 600 })));
     expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(200));
@@ -119,7 +119,7 @@ describe("rotating a key", () => {
     expect(await works(newest)).toBe(true);
   });
 
-  test("needs reach, and a body", async () => {
+  test("a key, rotated by a narrower one or without a body: 403, or 400", async () => {
     const narrow = await make(root, { scopes: ["api_keys:write"] });
     const wide = await make(root);
     expect(outcome(await rotate(narrow.apiKey, wide.id))).toEqual([403, "grant_exceeds_caller"]);

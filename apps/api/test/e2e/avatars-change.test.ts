@@ -28,8 +28,8 @@ const { make: makeAsset } = assetCalls(
   () => key,
 );
 
-describe("changing an avatar", () => {
-  test("changes what is given, clears what is null, keeps the rest, and tells which fields changed", async () => {
+describe("the change of an avatar", () => {
+  test("an avatar, some fields changed: null clears, the rest stays, the trail names the fields", async () => {
     const made = await makeIn("ready", {
       sourceAssetId: (await makeAsset()).id,
       defaultVoiceId: "voice-12",
@@ -55,7 +55,7 @@ describe("changing an avatar", () => {
     ]);
   });
 
-  test("is dated by the clock of the service", async () => {
+  test("an avatar, changed or deleted: dated by the service's clock", async () => {
     const made = await make();
     const later = new Date(Date.parse(made.createdAt) + 3_600_000);
     const app = createTestApp(api.database.db, { clock: () => later });
@@ -68,7 +68,7 @@ describe("changing an avatar", () => {
     }
   });
 
-  test("each field by itself, to another value and to the same", async () => {
+  test("an avatar, each field changed alone and to the same value: only that field changes", async () => {
     const changes = {
       displayName: "y",
       modelId: "m2",
@@ -89,7 +89,7 @@ describe("changing an avatar", () => {
     }
   });
 
-  test("every state: switches between ready and disabled alone; what is deleted stays as it is", async () => {
+  test("an avatar, its status changed from every status: only between ready and disabled", async () => {
     for (const state of AVATAR_STATUSES) {
       for (const status of ["ready", "disabled"] as const) {
         const made = await makeIn(state);
@@ -109,7 +109,7 @@ describe("changing an avatar", () => {
     }
   });
 
-  test("refuses what is wrong, all at once, and changes nothing", async () => {
+  test("an avatar, several fields wrong: every error at once, nothing changed", async () => {
     const made = await make();
     const wrong = { displayName: "", modelId: null, defaultVoiceId: "short", status: "deleted", sourceKind: "video" };
     const { status, body } = await patch(made.id, wrong, { "if-match": "1" });
@@ -128,7 +128,7 @@ describe("changing an avatar", () => {
     expect((await get(made.id)).body).toEqual(made);
   });
 
-  test("the order is 404, 412, 409", async () => {
+  test("an avatar, unknown, stale and in a final status: 404 before 412 before 409", async () => {
     const deleted = await makeIn("deleted");
     const unknown = "ava_01h455vb4pex5vsknk084sn02q";
     const stale = { "if-match": '"9"' };
@@ -142,7 +142,7 @@ describe("changing an avatar", () => {
     ]);
   });
 
-  test("If-Match keeps one change from undoing another", async () => {
+  test("an avatar, changed twelve times at once with the same If-Match: one change", async () => {
     const made = await make();
     const answers = await Promise.all(
       Array.from({ length: 12 }, (_, index) => patch(made.id, { displayName: `n${index}` }, { "if-match": '"1"' })),
@@ -173,7 +173,7 @@ describe("changing an avatar", () => {
     expect((await patch(made.id, { displayName: "z" }, { "if-match": ', "1",, "4" ,' })).status).toBe(200);
   });
 
-  test("many at once without it are all made, one after the other", async () => {
+  test("an avatar, changed 24 times at once: all applied, in order", async () => {
     const made = await make();
     const answers = await Promise.all(
       Array.from({ length: 24 }, (_, index) => patch(made.id, { metadata: { index } })),
@@ -184,7 +184,7 @@ describe("changing an avatar", () => {
     expect((await get(made.id)).body).toEqual(last?.body);
   });
 
-  test("needs avatars:write, and the same environment", async () => {
+  test("an avatar, changed without avatars:write or in another environment: 403, or 404", async () => {
     const made = await make();
     const reader = await api.key({ environment: "live", scopes: ["avatars:read"] });
     const inTest = await api.key({ scopes: ["*"] });
@@ -195,8 +195,8 @@ describe("changing an avatar", () => {
   });
 });
 
-describe("deleting an avatar", () => {
-  test("is soft, and twice gives the same answer", async () => {
+describe("the deletion of an avatar", () => {
+  test("an avatar, deleted twice from every status: deleted once, the same response, still readable", async () => {
     for (const state of AVATAR_STATUSES.filter((status) => status !== "deleted")) {
       const made = await makeIn(state);
       const first = await remove(made.id);
@@ -209,7 +209,7 @@ describe("deleting an avatar", () => {
     }
   });
 
-  test("with If-Match only in that version", async () => {
+  test("an avatar, deleted with If-Match: 200 for its version, 412 for any other", async () => {
     const made = await make();
     expect(outcome(await remove(made.id, { "if-match": '"2"' }))).toEqual([412, "precondition_failed"]);
     expect((await remove(made.id, { "if-match": '"1"' })).status).toBe(200);

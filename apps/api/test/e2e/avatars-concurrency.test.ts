@@ -22,7 +22,7 @@ const { makeIn, get, patch, remove, trail } = avatarCalls(
   () => key,
 );
 
-describe("several callers", () => {
+describe("avatars under several callers", () => {
   /** What a caller may ask, and which transitions the platform would make meanwhile. */
   type Step = {
     caller: number;
@@ -83,7 +83,7 @@ describe("several callers", () => {
     return { found: currentStatus as AvatarStatus };
   };
 
-  test("one after the other, they get what the model says", async () => {
+  test("random steps, one after the other: the results of the model", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...AVATAR_STATUSES), steps(8), async (start, sequence) => {
         const { id } = await makeIn(start);
@@ -107,7 +107,7 @@ describe("several callers", () => {
     );
   });
 
-  test("at once, two never win the same transition: what they are told fits one order of the steps", async () => {
+  test("random steps, at once: the results of one order of them", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...AVATAR_STATUSES), steps(10), async (start, sequence) => {
         const { id } = await makeIn(start);

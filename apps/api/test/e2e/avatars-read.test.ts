@@ -24,8 +24,8 @@ const { make, put, get, remove } = avatarCalls(
   () => key,
 );
 
-describe("reading one avatar", () => {
-  test("shows it as its creation did, in whatever state it is", async () => {
+describe("the reading of one avatar", () => {
+  test("an avatar, read in every status: as at its creation", async () => {
     const made = await make({ metadata: { big: 1e308, text: "ä" }, settings: { a: [1, { b: null }] } });
     const { status, headers, body } = await get(made.id);
     expect([status, headers.get("etag"), body]).toEqual([200, '"1"', made]);
@@ -48,7 +48,7 @@ describe("reading one avatar", () => {
     ['"11"', 200],
     ["1", 200],
     ["", 200],
-  ])("If-None-Match: %s is %d", async (header, expected) => {
+  ])("an avatar, read with If-None-Match %s: %d", async (header, expected) => {
     const made = await make();
     const { status, headers, text } = await get(made.id, { "if-none-match": header });
     expect(status).toBe(expected);
@@ -58,7 +58,7 @@ describe("reading one avatar", () => {
     if (expected === 304) expect([text, headers.get("content-type")]).toEqual(["", null]);
   });
 
-  test("HEAD with If-None-Match is 304 as well, and what is not there is 404 all the same", async () => {
+  test("an avatar, requested by HEAD with If-None-Match: 304; an unknown one: 404", async () => {
     const made = await make();
     const head = await api.call("HEAD", `${PATH}/${made.id}`, { key, headers: { "if-none-match": '"1"' } });
     expect([head.status, head.headers.get("etag")]).toEqual([304, '"1"']);
@@ -66,7 +66,7 @@ describe("reading one avatar", () => {
   });
 });
 
-describe("the list", () => {
+describe("the list of avatars", () => {
   const tenant = async (): Promise<string> => {
     const id = await seedTenant(api.database.db);
     return (await seedKey(api.database.db, id, { environment: "live", scopes: ["*"] })).secret.reveal();
@@ -74,7 +74,7 @@ describe("the list", () => {
   const list = (by: string, query = "") => api.call("GET", `${PATH}${query}`, { key: by });
   const names = ({ body }: Answer): string[] => body.data.map(({ displayName }: Avatar) => displayName);
 
-  test("has the avatars of the tenant and the environment, newest first, as reading one shows them", async () => {
+  test("the list, of a tenant and environment: its avatars, newest first, as when read", async () => {
     const by = await tenant();
     const first = await make({ displayName: "first", metadata: { a: 1 } }, by);
     const second = await make({ displayName: "second", sourceKind: "video" }, by);
@@ -88,7 +88,7 @@ describe("the list", () => {
     expect(names(await list(inTest.apiKey))).toEqual(["in test"]);
   });
 
-  test("shows deleted ones only when they are asked for", async () => {
+  test("the list, after a deletion: deleted avatars only with status=deleted", async () => {
     const by = await tenant();
     const gone = await make({ displayName: "gone" }, by);
     await make({ displayName: "there" }, by);
@@ -99,7 +99,7 @@ describe("the list", () => {
     expect((await get(gone.id, {}, by)).body.status).toBe("deleted");
   });
 
-  test("is filtered, and paged, as one would filter and cut the whole", async () => {
+  test("the list, filtered and paged: the same avatars as a filter over the whole", async () => {
     const by = await tenant();
     const all: Avatar[] = [];
     const random = [0, 3, 1, 4, 1, 5, 2, 0, 5, 3, 5, 2, 4, 1, 0, 3, 2, 4, 5, 0];
@@ -134,7 +134,7 @@ describe("the list", () => {
     }
   });
 
-  test("stays put while avatars are added", async () => {
+  test("the list, while avatars are added: the next page continues unchanged", async () => {
     const by = await tenant();
     for (let index = 0; index < 5; index++) await make({ displayName: `n${index}` }, by);
     const { body: first } = await list(by, "?limit=2");
@@ -150,7 +150,7 @@ describe("the list", () => {
     ["sourceKind=image&sourceKind=image", "sourceKind", "repeated_parameter"],
     ["environment=live", "environment", "unknown_parameter"],
     ["cursor=W10", "cursor", "invalid_cursor"],
-  ])("refuses ?%s", async (query, parameter, code) => {
+  ])("the list, with ?%s: 422", async (query, parameter, code) => {
     const { status, body } = await list(key, `?${query}`);
     expect([status, body.code]).toEqual([422, "validation_failed"]);
     expect(body.errors).toMatchObject([{ parameter, code }]);

@@ -112,7 +112,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
     const needsKey = operation.security.length > 0;
 
     if (schema) {
-      test("takes the bodies that meet the document", async () => {
+      test("a body, valid by the document: accepted", async () => {
         const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
         await fc.assert(
           fc.asyncProperty(bodies, async (body) => {
@@ -123,7 +123,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
         );
       });
 
-      test("refuses the bodies that do not, and no others", async () => {
+      test("a body, random: accepted exactly if valid by the document", async () => {
         const verdicts = { met: 0, missed: 0 };
         await fc.assert(
           fc.asyncProperty(bodiesAround(described, schema), async (body) => {
@@ -138,7 +138,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
         expect(Math.min(verdicts.met, verdicts.missed)).toBeGreaterThan(5);
       });
 
-      test("answers to what is no body as the document says", async () => {
+      test("a body, not JSON, of another type or too large: 400, 415 or 413", async () => {
         const id = await freshId(described);
         const texts = ["{", "[".repeat(65), "nonsense", ...(operation.requestBody?.required === false ? [] : [""])];
         for (const text of texts) {
@@ -150,7 +150,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
     }
 
     if (path.startsWith("/api/v1")) {
-      test("takes the query parameters that meet the document, and no others", async () => {
+      test("query parameters, random: accepted exactly if valid by the document", async () => {
         const known = new Map(parametersOf(described, "query").map(({ name, schema }) => [name, schema]));
         const body = schema
           ? document.paths[path]?.[described.method.toLowerCase()]?.requestBody?.content["application/json"]?.example
@@ -175,7 +175,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
     }
 
     for (const { name, schema: headerSchema } of parametersOf(described, "header")) {
-      test(`answers to any ${name} as the document says`, async () => {
+      test(`the header ${name}, random: accepted exactly if valid by the document`, async () => {
         const body = described.operation.requestBody?.content["application/json"]?.example;
         const wild = fc.stringMatching(/^[ -~]{0,40}$/).map((value) => value.trim());
         const edges = fc.constantFrom(...HEADER_EDGES);
@@ -196,7 +196,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
     }
 
     if (needsKey) {
-      test("answers to keys of every kind as the document says", async () => {
+      test("a key, of every kind: the documented response", async () => {
         const id = await freshId(described);
         const revoked = await newKey();
         await send(one("revokeApiKey"), { id: revoked.record.id });
@@ -212,7 +212,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
         else expect(JSON.parse(text)).toMatchObject({ code: "insufficient_scope", requiredScope: needed });
       });
 
-      test("is limited as the document says", async () => {
+      test("requests, beyond the rate: the documented 429", async () => {
         const limited = appWith({
           config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } },
         });
@@ -224,7 +224,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
     }
 
     if (path.includes("{")) {
-      test("finds nothing where the document says that nothing is", async () => {
+      test("an unknown id, requested: the documented 404", async () => {
         const body = described.operation.requestBody?.content["application/json"]?.example;
         for (const id of ["x", "ava_01h455vb4pex5vsknk084sn02q", "key_01h455vb4pex5vsknk084sn02q", "not_found%20"]) {
           expect((await send(described, { id, body })).code).toBe("not_found");
@@ -233,7 +233,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
     }
 
     if (path.startsWith("/api/v1")) {
-      test("without a database, is unavailable as the document says", async () => {
+      test("an unreachable database, any request: the documented 503", async () => {
         const nowhere = connect("postgres://nobody@127.0.0.1:1/nothing");
         const body = described.operation.requestBody?.content["application/json"]?.example;
         const { code } = await send(described, { id: "x", body }, appWith({ db: nowhere }));
@@ -244,10 +244,10 @@ describe.each(operations.map((described) => [described.operation.operationId, de
   },
 );
 
-describe("what takes two requests to come about", () => {
+describe("responses that need two requests", () => {
   const avatar = { displayName: "x", sourceKind: "image" };
 
-  test("a page, and the next one", async () => {
+  test("a list, its second page and a bad cursor: 200, and 422", async () => {
     for (const [list, create, body] of [
       ["listAvatars", "createAvatar", avatar],
       ["listApiKeys", "createApiKey", { name: "x" }],
@@ -264,7 +264,7 @@ describe("what takes two requests to come about", () => {
     }
   });
 
-  test("a version that is known, and one that is gone", async () => {
+  test("a version, known and outdated: 304, and 412", async () => {
     const made = await send(one("createAvatar"), { body: avatar });
     const [id, etag = ""] = [JSON.parse(made.text).id, made.headers.get("etag") ?? ""];
     expect((await send(one("getAvatar"), { id, headers: { "if-none-match": etag } })).status).toBe(304);
@@ -279,7 +279,7 @@ describe("what takes two requests to come about", () => {
     }
   });
 
-  test("a transition that is not allowed", async () => {
+  test("a transition, not allowed: 409", async () => {
     const { id } = JSON.parse((await send(one("createAvatar"), { body: avatar })).text);
     expect((await send(one("updateAvatar"), { id, body: { status: "ready" } })).code).toBe("invalid_transition");
     expect((await send(one("prepareAvatar"), { id })).code).toBe("invalid_transition");
@@ -289,7 +289,7 @@ describe("what takes two requests to come about", () => {
     expect((await send(one("rotateApiKey"), { id: record.id, body: {} })).code).toBe("invalid_transition");
   });
 
-  test("a rotation while an overlap runs", async () => {
+  test("a rotation, during an overlap: 409 with Retry-After", async () => {
     const { record, key } = await newKey();
     const rotation = { id: record.id, key, body: { overlapSeconds: 60 } };
     const newest = JSON.parse((await send(one("rotateApiKey"), rotation)).text).apiKey;
@@ -297,24 +297,24 @@ describe("what takes two requests to come about", () => {
     expect([refused.code, refused.headers.has("retry-after")]).toEqual(["rotation_in_progress", true]);
   });
 
-  test("one key more than the tenant may have", async () => {
+  test("a key, beyond the tenant's quota: 409", async () => {
     const config = { ...TEST_CONFIG, maxActiveKeysPerTenant: 1, rateLimit, tenantRateLimit: rateLimit };
     const { code } = await send(one("createApiKey"), { body: { name: "x" } }, appWith({ config }));
     expect(code).toBe("quota_exceeded");
   });
 
-  test("a session that does not fit, with an avatar that is not ready or not there, and one that has ended", async () => {
+  test("a session, over a cap, its avatar unknown, or ended: the documented problem", async () => {
     const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     await expectSessionProblems(send, { capped, poor: poor.secret.reveal() }, () => freshId(one("getUsageSession")));
   });
 
-  test("assets: forms, quotas, completions, and one in use", async () => {
+  test("assets, uploaded, completed, in use and beyond the quota: the documented response", async () => {
     const full = appWith({ config: { ...TEST_CONFIG, maxAssetsPerTenant: 1, rateLimit, tenantRateLimit: rateLimit } });
     await expectAssetResponses(send, (described, sent) => send(described, sent, full));
   });
 
-  test("more than the caller has", async () => {
+  test("a grant, wider than the caller's: 403", async () => {
     const narrow = await newKey({ scopes: ["api_keys:write"], spendLimitCreditMicros: 1 });
     const { record } = await newKey();
     const excess = { key: narrow.key, id: record.id };
@@ -324,7 +324,7 @@ describe("what takes two requests to come about", () => {
     expect((await send(one("revokeApiKey"), excess)).code).toBe("grant_exceeds_caller");
   });
 
-  test("the same again, with the same Idempotency-Key", async () => {
+  test("a request, repeated with its Idempotency-Key: replayed, or the documented problem", async () => {
     const headers = { "idempotency-key": "conformance" };
     const bodies = { createAvatar: avatar, createApiKey: { name: "x" }, rotateApiKey: { overlapSeconds: 60 } };
     const ofSessions: [operationId: string, body: object, other: object][] = [
@@ -358,12 +358,12 @@ describe("what takes two requests to come about", () => {
     }
   });
 
-  test("a page, for a browser", async () => {
+  test("a problem, read by a browser: an HTML page", async () => {
     const { text } = await send(one("getProblemType"), { id: "not_found", headers: { accept: "text/html" } });
     expect(text).toStartWith("<!doctype html>");
   });
 
-  test("more reports of leaked keys than a client may make", async () => {
+  test("reports of leaked keys, 31 from one client: 429", async () => {
     const headers = { "x-forwarded-for": "192.0.2.1" };
     const codes = [];
     for (let sent = 0; sent < 31; sent++) {
@@ -373,7 +373,7 @@ describe("what takes two requests to come about", () => {
   });
 
   // Those that take a defect of ours, or a connection that breaks: faults.ts and avatars.test.ts have them.
-  test("a malformed Host, of every operation", async () => {
+  test("a malformed Host, on every operation: 400", async () => {
     for (const described of operations) {
       const { operation } = described;
       const body = operation.requestBody?.content["application/json"]?.example;

@@ -90,12 +90,12 @@ describe.each([
   ["docs/credits.md", creditsDocument],
 ] as const)("the examples of %s", (_, text = "") => {
   const examples = examplesOf(text);
-  test("are found", () => {
+  test("the examples, counted: each marked one is found", () => {
     expect(examples.length).toBeGreaterThan(1);
     expect(examples.length).toBe(text.split("<!-- example -->").length - 1);
   });
 
-  test.each([...examples])("%s", async (_title, command, answer) => {
+  test.each([...examples])("the example %s, executed: the documented response", async (_title, command, answer) => {
     if (command.includes("/avatars")) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       ["sh", "-c", `cd ${folder} && ${command.replaceAll("http://127.0.0.1:3000", url)}`],
@@ -116,7 +116,7 @@ describe.each([
 });
 
 describe("the program of docs/keys.md", () => {
-  test("prints what its comments say", async () => {
+  test("the program of docs/keys.md, executed: prints its comments", async () => {
     const [, program = ""] = keysDocument?.match(/<!-- program -->\n```ts\n(.*?)```/s) ?? [];
     const file = join(folder, "program.ts");
     await writeFile(file, program);
@@ -130,7 +130,7 @@ describe("the program of docs/keys.md", () => {
 });
 
 describe("the program of docs/getting-started.md", () => {
-  test("creates an avatar from a photo, and waits until it is ready", async () => {
+  test("the program of docs/getting-started.md, executed: an avatar is ready", async () => {
     const [, program = ""] = gettingStarted?.match(/<!-- client -->\n```ts\n(.*?)```/s) ?? [];
     const file = join(folder, "first.ts");
     await writeFile(file, program.replace("http://127.0.0.1:3000", url));

@@ -24,7 +24,7 @@ const cellsOf = (table: string): string[][] =>
 const documented = (name: string): string => new RegExp(`<!-- ${name} -->\n([\\s\\S]*?)<!-- -->`).exec(text)?.[1] ?? "";
 
 describe("docs/preparation.md", () => {
-  test.each(Object.keys(TABLES))("has the table of %s", (name) => {
+  test.each(Object.keys(TABLES))("docs/preparation.md, its table of %s: that of the code", (name) => {
     const rows = cellsOf(TABLES[name]?.() ?? "");
     expect(rows.length).toBeGreaterThan(3);
     expect(cellsOf(documented(name))).toEqual(rows);

@@ -90,7 +90,7 @@ describe("the tables of docs/api.md", () => {
     ["Report the usage of a session", ReportUsage],
     ["End a usage session", ReleaseSession],
     ["Sum up usage", USAGE_SUMMARY.filters],
-  ] as const)("%s: have a row for each field, with its bounds", (section, schema) => {
+  ] as const)("the table %s, compared with its schema: a row for each field with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];
     for (const [field, property] of Object.entries(schema.properties)) {
       const row = rowOf(section, field);
@@ -99,7 +99,7 @@ describe("the tables of docs/api.md", () => {
     }
   });
 
-  test("name each error with its status, and none that does not exist", () => {
+  test("the table of errors, compared with the code: each error and no other", () => {
     const rows = [...(apiDocument ?? "").matchAll(/^\| (\d{3}) \| `(\w+)` \| (.+) \|$/gm)].map(
       ([, status, code, when]) => `${status} ${code} ${when}`,
     );
@@ -120,7 +120,7 @@ describe("the tables of docs/api.md", () => {
     expect(described).toEqual([[...new Set(Object.values(others).flat())], grant]);
   });
 
-  test("name each operation with its scope, and give each a section", () => {
+  test("the table of operations, compared with the routes: each with its scope and a section", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const routes = app.routes.flatMap(({ method, path }) =>
       path.startsWith("/api/v1") && !OF_PEOPLE.test(path) ? [`${method} ${path}`] : [],
@@ -138,7 +138,7 @@ describe("the tables of docs/api.md", () => {
     }
   });
 
-  test("of docs/people.md name each operation of people, with its role", () => {
+  test("the table of docs/people.md, compared with the routes: each operation with its role", () => {
     const app = createApp({ config: readConfig({}) } as unknown as Dependencies);
     const operations = operationsOf(app.routes);
     const rows = [...(peopleDocument ?? "").matchAll(/^\| .+ \| `(\w+ \/\S+)` \| (.+) \|$/gm)].map(
@@ -151,7 +151,7 @@ describe("the tables of docs/api.md", () => {
     expect(rows.sort()).toEqual(known.sort());
   });
 
-  test("have the transitions of an avatar", () => {
+  test("the table of transitions, compared with the code: each status of an avatar", () => {
     for (const [from, to] of Object.entries(AVATAR_TRANSITIONS)) {
       const states = to.map((status) => `\`${status}\``).join(", ") || "none";
       expect(apiDocument).toContain(`| \`${from}\` | ${states} |`);
@@ -160,19 +160,19 @@ describe("the tables of docs/api.md", () => {
 });
 
 describe("docs/credits.md", () => {
-  test("has every kind of movement, with the places that it leads from and to", () => {
+  test("docs/credits.md, its movements: each kind with both places", () => {
     for (const [kind, { from, to }] of Object.entries(CREDIT_MOVES)) {
       expect(creditsDocument).toContain(`| \`${kind}\` | \`${from}\` | \`${to}\` |`);
     }
   });
 
-  test("names every status of a session", () => {
+  test("docs/credits.md, its statuses of a session: all of them", () => {
     for (const status of SESSION_STATUSES) expect(creditsDocument).toContain(`\`${status}\``);
   });
 });
 
 describe("docs/keys.md", () => {
-  test("states the vectors", () => {
+  test("docs/keys.md, its vectors: hold for the code", () => {
     const vectors = [...(keysDocument ?? "").matchAll(/^\| `(rta_\w+)` \| `([0-9a-f]{64})` \|$/gm)];
     expect(vectors).toHaveLength(2);
     for (const [, key = "", digest] of vectors) {
@@ -187,7 +187,7 @@ describe("docs/keys.md", () => {
 });
 
 describe("the configuration", () => {
-  test("is the same in docs/configuration.md and in .env.example, and is all that the code reads", async () => {
+  test("the variables, in docs, .env.example and code: the same names", async () => {
     const inDocument = [...(configuration ?? "").matchAll(/^\| `([A-Z0-9_]+)` \|/gm)].map(([, name]) => name);
     const inExample = [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=/gm)].map(([, name]) => name);
     const runtime = ["config", "public-url", "storage-config"].map((name) => `packages/runtime/src/${name}.ts`);
@@ -204,7 +204,7 @@ describe("the configuration", () => {
     expect([...inCode, ...multiline].sort()).toEqual(inDocument.sort());
   });
 
-  test("has the defaults that docs/configuration.md and .env.example say", async () => {
+  test("the defaults, in docs and .env.example: those of the code", async () => {
     const example = Object.fromEntries(
       [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
     );
@@ -221,7 +221,7 @@ describe("the configuration", () => {
     }
   });
 
-  test("as .env.example has it, starts the service", async () => {
+  test(".env.example, used as it is: the service starts", async () => {
     const database = await testDatabase();
     const example = Object.fromEntries(
       [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
@@ -235,7 +235,7 @@ describe("the configuration", () => {
 });
 
 describe("docs/security.md", () => {
-  test("names tests and files that exist", async () => {
+  test("docs/security.md, its tests and files: they exist", async () => {
     const text = await read("docs/security.md");
     const folders: Record<string, string> = {
       api: "apps/api/src",
@@ -280,8 +280,8 @@ const documents = async (): Promise<string[]> => {
   return names;
 };
 
-describe("commands", () => {
-  test("that the documents name are there", async () => {
+describe("the commands of the documents", () => {
+  test("a command, named in a document: a script of package.json", async () => {
     const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
     const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
     for (const name of await documents()) {
@@ -292,8 +292,8 @@ describe("commands", () => {
   });
 });
 
-describe("links", () => {
-  test("of the documents lead somewhere", async () => {
+describe("the links of the documents", () => {
+  test("a link, in a document: its file and its heading exist", async () => {
     for (const name of await documents()) {
       for (const [, target = "", anchor = ""] of (await read(name)).matchAll(/\]\((?!http)([^)#]*)(?:#([^)]*))?\)/g)) {
         const file = target === "" ? name : join(name, "..", target);

@@ -75,8 +75,8 @@ const during = async (flood: Flood, work: () => Promise<void>): Promise<void> =>
   expect(flood.statuses.get(503)).toBeGreaterThan(0);
 };
 
-describe(`while ${FLOODERS} connections send API keys that do not exist`, () => {
-  test("each request of a key that has authenticated before is served", async () => {
+describe(`a flood of unknown API keys over ${FLOODERS} connections`, () => {
+  test("known keys, during the flood: every request is served", async () => {
     const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
     await Promise.all(keys.map(authenticate));
     await during(await startFlood(url, FLOODERS), async () => {
@@ -85,7 +85,7 @@ describe(`while ${FLOODERS} connections send API keys that do not exist`, () => 
     });
   });
 
-  test("a key that is used for the first time gets its turn, and is then served like the others", async () => {
+  test("a new key, first used during the flood: it waits its turn, then all is served", async () => {
     await during(await startFlood(url, FLOODERS), async () => {
       const key = await newKey();
       await authenticate(key);
@@ -94,7 +94,7 @@ describe(`while ${FLOODERS} connections send API keys that do not exist`, () => 
   });
 });
 
-test(`while ${FLOODERS} connections send wrong secrets of one known key, the requests of other keys are served`, async () => {
+test(`known keys, ${FLOODERS} connections flooding with wrong secrets of another: every request is served`, async () => {
   const keys = await Promise.all(Array.from({ length: KEYS }, newKey));
   await Promise.all(keys.map(authenticate));
   // The public handle of a key may be seen in logs and lists: its look-ups go first too, whatever secret they bring.

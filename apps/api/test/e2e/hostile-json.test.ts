@@ -25,8 +25,8 @@ const bytes = (...parts: (string | number[])[]): Uint8Array =>
 
 const valid = avatar('"metadata":{"a":[1,-2.5e3,"\\u00e9\\n",true,false,null,{"b":{}}]}');
 
-describe("malformed JSON is 400", () => {
-  test("cut short at any byte", async () => {
+describe("malformed JSON", () => {
+  test("a body, cut at any byte: 400", async () => {
     for (let length = 0; length < valid.length; length++) {
       const { status, body } = await send(valid.slice(0, length));
       expect([length, status, body.code]).toEqual([length, 400, "malformed_json"]);
@@ -130,7 +130,7 @@ describe("malformed JSON is 400", () => {
     " ",
     "\n",
     "\u0000",
-  ])("%j", async (text) => {
+  ])("a body, %j: 400", async (text) => {
     await expectRefused(text, 400, "malformed_json");
     if (text.trim() !== "" && !text.includes("//") && !text.includes("/*")) {
       await expectRefused(inMetadata(text), 400, "malformed_json");
@@ -158,11 +158,11 @@ describe("malformed JSON is 400", () => {
     ["Latin-1", bytes(avatar('"modelId":"caf'), [0xe9], '"}')],
     ["a bad byte outside a string", bytes(valid, [0xff])],
     ["a bad byte in a member name", bytes('{"', [0xff], '":1}')],
-  ])("%s", async (_, body) => {
+  ])("invalid bytes, %s: 400", async (_, body) => {
     await expectRefused(body, 400, "malformed_json");
   });
 
-  test("nested deeper than 64", async () => {
+  test("a body, nested deeper than 64: 400", async () => {
     const nest = (depth: number, open: string, close: string) => open.repeat(depth) + close.repeat(depth);
     // The body and metadata are two levels themselves.
     expect((await send(inMetadata(nest(62, "[", "]")))).status).toBe(201);
@@ -179,13 +179,13 @@ describe("malformed JSON is 400", () => {
   });
 });
 
-describe("JSON that is well-formed", () => {
-  test("is taken with white space of the four kinds, and in any order", async () => {
+describe("well-formed JSON", () => {
+  test("a body, with white space and in another order: 201", async () => {
     const { status, body } = await send(' \t\r\n{\n"sourceKind" :\t"image" ,\r"displayName":"Ada"} \n');
     expect([status, body.displayName]).toEqual([201, "Ada"]);
   });
 
-  test("of two members with one name, the last counts", async () => {
+  test("a body, two members of one name: the last counts", async () => {
     const { status, body } = await send(
       '{"displayName":5,"displayName":"last","sourceKind":"x","sourceKind":"image","metadata":{"a":1,"a":2}}',
     );
@@ -193,7 +193,7 @@ describe("JSON that is well-formed", () => {
     await expectRefused('{"displayName":"first","displayName":5,"sourceKind":"image"}', 422, "validation_failed");
   });
 
-  test("with escapes is the same as without", async () => {
+  test("a body, with escapes: the same as without", async () => {
     const { status, body } = await send(
       '{"display\\u004eame":"\\u0041\\/\\"\\\\\\b\\f\\n\\r\\t\\ud83d\\ude00","sourceKind":"image"}',
     );
@@ -201,7 +201,7 @@ describe("JSON that is well-formed", () => {
   });
 
   test.each(["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "toJSON", "then", "length", ""])(
-    "with a member named %j in metadata is plain data",
+    "metadata, with a member %j: plain data",
     async (name) => {
       const metadata = `{"${name}":{"polluted":true,"${name}":[{"${name}":1}]}}`;
       const { status, body, text } = await send(avatar(`"metadata":${metadata},"settings":${metadata}`));

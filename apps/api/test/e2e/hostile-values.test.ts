@@ -20,7 +20,7 @@ const { send, stored, expectRefused } = hostileCalls(
   () => key,
 );
 
-describe("text comes back exactly", () => {
+describe("unusual text", () => {
   const texts: [string, string][] = [
     ["emoji", "😀👩‍👩‍👧‍👦🏴󠁧󠁢󠁥󠁮󠁧󠁿🇺🇳"],
     ["combining marks", "Z̷̡͉a̵̛͓l̴̨̫g̶͓̈o̷ é é"],
@@ -39,7 +39,7 @@ describe("text comes back exactly", () => {
     ["fullwidth and ligatures", "ｆｕｌｌ ﬁ ẞ ı İ"],
   ];
 
-  test.each(texts)("%s", async (_, text) => {
+  test.each(texts)("unusual text, %s: returned and stored exactly", async (_, text) => {
     const asked = { displayName: text, sourceKind: "image", metadata: { [text]: [text, { [text]: text }] } };
     const { status, body } = await api.call("POST", "/api/v1/avatars", { key, body: asked });
     expect(status).toBe(201);
@@ -51,7 +51,7 @@ describe("text comes back exactly", () => {
   });
 
   test.each(["\\u0000", "\\ud800", "\\udfff", "\\ude00\\ud83d", "\\ud83dx", "x\\ud83d"])(
-    "or is refused: %s",
+    "invalid text, %s: 422",
     async (sequence) => {
       const text = `"a${sequence}b"`;
       await expectRefused(`{"displayName":${text},"sourceKind":"image"}`, 422, "validation_failed");
@@ -65,7 +65,7 @@ describe("text comes back exactly", () => {
     },
   );
 
-  test("lengths are counted in code points", async () => {
+  test("text, its length: counted in code points", async () => {
     const named = (name: string) =>
       api.call("POST", "/api/v1/avatars", { key, body: { displayName: name, sourceKind: "image" } });
     expect((await named("😀".repeat(160))).status).toBe(201);
@@ -75,7 +75,7 @@ describe("text comes back exactly", () => {
   });
 });
 
-describe("numbers in metadata are IEEE doubles", () => {
+describe("numbers in metadata", () => {
   test.each([
     "0",
     "-0",
@@ -103,7 +103,7 @@ describe("numbers in metadata are IEEE doubles", () => {
     `1${"0".repeat(308)}`,
     `0.${"0".repeat(400)}1`,
     `${"9".repeat(300)}.${"9".repeat(300)}e-300`,
-  ])("%s comes back as the same number", async (number) => {
+  ])("a number, %s: returned as the same number", async (number) => {
     const { status, body } = await send(inMetadata(number));
     expect(status).toBe(201);
     // As JSON has it, zero has no sign.
@@ -113,14 +113,14 @@ describe("numbers in metadata are IEEE doubles", () => {
   });
 
   test.each(["1e309", "-1e309", "1e999999999", `1${"0".repeat(309)}`, `${"9".repeat(400)}`])(
-    "%s overflows: 422",
+    "a number, %s: 422, it overflows",
     async (number) => {
       await expectRefused(inMetadata(number), 422, "validation_failed");
       await expectRefused(inMetadata(`[{"a":${number}}]`), 422, "validation_failed");
     },
   );
 
-  test("many of them take no more room in the database than in the request", async () => {
+  test("many numbers, in metadata: no larger in the database than allowed", async () => {
     const numbers = `[${Array(5000).fill("1e308")}]`;
     const { status, body } = await send(inMetadata(numbers));
     // 1e308 is written 1e+308 in compact JSON: 6 bytes, and a comma.
@@ -134,7 +134,7 @@ describe("numbers in metadata are IEEE doubles", () => {
   });
 
   test.each(["1.5", "-1", "-0.1", "9007199254740992", "1e16", "1e400", '"5"', "true", "[]", "{}"])(
-    "%s is no spend cap",
+    "a spend cap, %s: 422",
     async (value) => {
       const { status, body } = await api.call("POST", "/api/v1/api-keys", {
         key,
@@ -151,7 +151,7 @@ describe("numbers in metadata are IEEE doubles", () => {
     ["1e3", 1000],
     ["9007199254740991", 9007199254740991],
     ["9.007199254740991e15", 9007199254740991],
-  ])("%s is a spend cap of %d", async (text, expected) => {
+  ])("a spend cap, %s: stored as %d", async (text, expected) => {
     const { status, body } = await api.call("POST", "/api/v1/api-keys", {
       key,
       body: `{"name":"x","spendLimitCreditMicros":${text}}`,
@@ -174,7 +174,7 @@ describe("date-times", () => {
     ["2090-01-01T00:00:00.1Z", "2090-01-01T00:00:00.100Z"],
     ["2090-01-01T00:00:00.99999999999999999999Z", "2090-01-01T00:00:00.999Z"],
     ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
-  ])("%s is %s, in the answer and in the database", async (text, expected) => {
+  ])("an expiry, %s: %s in the response and the database", async (text, expected) => {
     const { status, body } = await expiring(text);
     expect([status, body.expiresAt]).toEqual([201, expected]);
     const [row] = await api.database.db.client`select expires_at from api_keys where id = ${body.id}`;
@@ -222,7 +222,7 @@ describe("date-times", () => {
       {},
       [],
     ].map((value) => [value]),
-  )("%j is 422", async (value) => {
+  )("an expiry, %j: 422", async (value) => {
     const { status, body } = await expiring(value);
     expect([status, body.code]).toEqual([422, "validation_failed"]);
     expect(body.errors).toMatchObject([{ pointer: "#/expiresAt" }]);

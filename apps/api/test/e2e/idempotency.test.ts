@@ -1,6 +1,6 @@
 /** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { sweepIdempotencyKeys } from "@realtime-avatar/db/statements/idempotency-keys";
+import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { openResponse } from "@realtime-avatar/domain/idempotency";
@@ -54,7 +54,7 @@ const posts: [string, (caller?: ApiKeyRecord) => Promise<[path: string, body: ob
 ];
 
 describe.each(posts)("%s", (_, request) => {
-  test("again gives the first answer, byte for byte, and does nothing", async () => {
+  test("a POST, repeated three times: its first response, byte for byte, and no effect", async () => {
     const [path, body] = await request();
     const key = next();
     const first = await post(path, body, key);
@@ -73,7 +73,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(isReplay(await api.call("POST", `/api/v1/${path}`, { key: root, body }))).toBe(false);
   });
 
-  test("many times at once is done once, and all get one answer", async () => {
+  test("a POST, 20 times at once: one effect, one response", async () => {
     const [path, body] = await request();
     const key = next();
     const before = (await rowCounts(api.database))[0] as Record<string, string>;
@@ -84,7 +84,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(Number(after["events"])).toBe(Number(before["events"]) + 1);
   });
 
-  test("with the same value in other words is the same, with another value is refused", async () => {
+  test("a POST, repeated with equal JSON: replayed; with another value: 422", async () => {
     const [path, body] = await request();
     const key = next();
     const first = await post(path, body, key);
@@ -99,7 +99,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(lasting(await post(path, body, key))).toEqual(lasting(first));
   });
 
-  test("by another key, of this tenant or another, with the same Idempotency-Key is another request", async () => {
+  test("a POST, another key with the same Idempotency-Key: another request", async () => {
     const [path, body] = await request();
     const key = next();
     await post(path, body, key);
@@ -110,7 +110,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(isReplay(answer)).toBe(false);
   });
 
-  test("a day later is a request like any other", async () => {
+  test("a POST, repeated a day later: executed again", async () => {
     const [path, body] = await request();
     const key = next();
     const first = await post(path, body, key);
@@ -125,7 +125,7 @@ describe.each(posts)("%s", (_, request) => {
     expect(lasting(await post(path, body, key))).toEqual(lasting(second));
   });
 
-  test("whose connection died may be sent again: it is made once", async () => {
+  test("a POST, its connection lost, sent again: executed once", async () => {
     const { db } = api.database;
     const { record, secret } = await seed();
     const [path, body] = await request(record);
@@ -151,7 +151,7 @@ describe.each(posts)("%s", (_, request) => {
   });
 
   test.each(["", " ", "a b", "é", "x".repeat(256), "a, b", "a\tb"])(
-    "with the Idempotency-Key %j is 400",
+    "a POST, with the Idempotency-Key %j: 400",
     async (key) => {
       const [path, body] = await request();
       const before = await rowCounts(api.database);
@@ -164,8 +164,8 @@ describe.each(posts)("%s", (_, request) => {
   );
 });
 
-describe("the same Idempotency-Key at another address", () => {
-  test("is another request", async () => {
+describe("one Idempotency-Key on several paths", () => {
+  test("one Idempotency-Key, on four paths: four requests", async () => {
     const key = next();
     const [one, other] = [await seed(), await seed()];
     const answers = [
@@ -178,8 +178,8 @@ describe("the same Idempotency-Key at another address", () => {
   });
 });
 
-describe("an error", () => {
-  test("is not kept: what was refused may be asked again", async () => {
+describe("a refusal with an Idempotency-Key", () => {
+  test("a refused POST, repeated: executed once it is allowed", async () => {
     const key = next();
     const { record, secret } = await seed({ environment: "live", scopes: ["api_keys:write"] });
     const { db } = api.database;
@@ -191,8 +191,8 @@ describe("an error", () => {
   });
 });
 
-describe("a replay comes before what depends on time and on the caller", () => {
-  test("an expiry that has passed, a grant that has shrunk, a target that is gone", async () => {
+describe("a replay under changed circumstances", () => {
+  test("a replay, its expiry passed, grant narrowed or target gone: the first response", async () => {
     const { db } = api.database;
     const caller = await seed();
     const by = caller.secret.reveal();
@@ -216,7 +216,7 @@ describe("a replay comes before what depends on time and on the caller", () => {
     expect(outcome(await post("api-keys", body, create, by))).toEqual([403, "insufficient_scope"]);
   });
 
-  test("an expiry that was in the future when it was asked for", async () => {
+  test("a replay, its expiry passed since: the first response; a new request: 422", async () => {
     const { db } = api.database;
     const key = next();
     const body = { ...newKey, expiresAt: new Date(Date.now() + 1500).toISOString() };
@@ -232,8 +232,8 @@ describe("a replay comes before what depends on time and on the caller", () => {
   });
 });
 
-describe("the secret of a key that was made once", () => {
-  test("comes back to who made it, and works; a rotation of itself too", async () => {
+describe("the secret in a stored response", () => {
+  test("a secret, repeated with its Idempotency-Key: the same secret, and it works", async () => {
     const key = next();
     const { body: first } = await post("api-keys", newKey, key);
     const { body: again } = await post("api-keys", newKey, key);
@@ -245,7 +245,7 @@ describe("the secret of a key that was made once", () => {
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: lost.body.apiKey })).body.id).toBe(first.id);
   });
 
-  test("cannot be had again with another secret of the caller: 409 with its address, and nothing is made", async () => {
+  test("a secret, repeated with a rotated secret of the caller: 409 with the location", async () => {
     const caller = await seed();
     const key = next();
     const first = await post("api-keys", newKey, key, caller.secret.reveal());
@@ -263,7 +263,7 @@ describe("the secret of a key that was made once", () => {
     expect(lasting(await post("avatars", avatar, avatarKey, rotated.apiKey))).toEqual(lasting(made));
   });
 
-  test("is not in the database, nor to be had from it with all that is there", async () => {
+  test("a secret, in its stored response: sealed, not openable from the database alone", async () => {
     const key = next();
     const { body: made } = await post("api-keys", newKey, key);
     const { client } = api.database.db;
@@ -293,7 +293,7 @@ describe("the secret of a key that was made once", () => {
   });
 });
 
-describe("a stored response of a request that shows a secret", () => {
+describe("a changed stored response", () => {
   const forge = async (change: string) => {
     const key = next();
     await post("api-keys", newKey, key);
@@ -308,13 +308,13 @@ describe("a stored response of a request that shows a secret", () => {
     ["with another address", "location = '/evil'"],
     ["with another version", `etag = '"9"'`],
     ["with another sealed text", "answer = answer || '\\x00'::bytea"],
-  ])("is refused when it was changed in the database: %s", async (_, change) => {
+  ])("a stored response, changed in the database: 409: %s", async (_, change) => {
     const answer = await forge(change);
     expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
     expect(answer.text).not.toContain("forged");
   });
 
-  test("is refused when the row was given the hash of another body", async () => {
+  test("a stored response, with the hash of another body: 409", async () => {
     const [one, other] = [next(), next()];
     await post("api-keys", newKey, one);
     const wanted = { ...newKey, scopes: ["avatars:read"] };
@@ -326,7 +326,7 @@ describe("a stored response of a request that shows a secret", () => {
     expect(outcome(await post("api-keys", wanted, one))).toEqual([409, "replay_unavailable"]);
   });
 
-  test("of a rotation says where its key is, when it can no longer be opened", async () => {
+  test("a stored rotation, no longer openable: 409 with the key's location", async () => {
     const caller = await seed();
     const child = await seed(undefined, caller.record);
     const key = next();
@@ -340,26 +340,29 @@ describe("a stored response of a request that shows a secret", () => {
   });
 });
 
-describe("where it means nothing, Idempotency-Key is not looked at", () => {
-  test.each(["fine", "no good at all", "x".repeat(300)])("%s", async (key) => {
-    const headers = { "idempotency-key": key };
-    const made = (await post("avatars", avatar, next())).body;
-    for (const [method, path, body] of [
-      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "y" }],
-      ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "z" }],
-      ["GET", `/api/v1/avatars/${made.id}`, undefined],
-      ["DELETE", `/api/v1/avatars/${made.id}`, undefined],
-      ["POST", "/api/v1/leaked-keys", { apiKey: "x" }],
-    ] as const) {
-      const answer = await api.call(method, path, { key: root, headers, body });
-      expect([200, 202]).toContain(answer.status);
-      expect(isReplay(answer)).toBe(false);
-    }
-  });
+describe("an Idempotency-Key without effect", () => {
+  test.each(["fine", "no good at all", "x".repeat(300)])(
+    "PATCH, GET and DELETE, with the Idempotency-Key %s: it is ignored",
+    async (key) => {
+      const headers = { "idempotency-key": key };
+      const made = (await post("avatars", avatar, next())).body;
+      for (const [method, path, body] of [
+        ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "y" }],
+        ["PATCH", `/api/v1/avatars/${made.id}`, { displayName: "z" }],
+        ["GET", `/api/v1/avatars/${made.id}`, undefined],
+        ["DELETE", `/api/v1/avatars/${made.id}`, undefined],
+        ["POST", "/api/v1/leaked-keys", { apiKey: "x" }],
+      ] as const) {
+        const answer = await api.call(method, path, { key: root, headers, body });
+        expect([200, 202]).toContain(answer.status);
+        expect(isReplay(answer)).toBe(false);
+      }
+    },
+  );
 });
 
-describe("the sweep", () => {
-  test("deletes what is over, all of it, past what somebody holds, and nothing else", async () => {
+describe("the sweep of Idempotency-Keys", () => {
+  test("the sweep, a row locked: deletes all other expired rows and nothing else", async () => {
     const { db, url } = api.database;
     const { client } = db;
     const key = next();

@@ -39,7 +39,7 @@ const startService = async (pipe: TestPipe) => {
   }
 };
 
-test("a reader of the log that stalls holds up no request, and the lines that are dropped are counted and told", async () => {
+test("a log, not read: no request waits, and dropped lines are counted and logged", async () => {
   const pipe = await openPipe();
   const { child, url, metrics } = await startService(pipe);
   try {

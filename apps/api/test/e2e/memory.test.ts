@@ -71,7 +71,7 @@ const stall = (query: string): Socket => {
 };
 
 test.skipIf(process.platform !== "linux")(
-  "stays below 300 MiB, with readers and with clients that never read",
+  "the memory, with readers and with clients that never read: below 300 MiB",
   async () => {
     const before = await peakMiB();
     const statuses = new Map<number, number>();

@@ -115,7 +115,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
     const example = operation.requestBody?.content["application/json"]?.example;
 
     if (schema) {
-      test("takes the bodies that meet the document", async () => {
+      test("a body, valid by the document: accepted", async () => {
         await fc.assert(
           fc.asyncProperty(valuesOf(document, schema), async (body) => {
             const { code } = await send(described, { id: await freshId(described), body });
@@ -125,7 +125,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
         );
       });
 
-      test("refuses the bodies that do not, and no others", async () => {
+      test("a body, random: accepted exactly if valid by the document", async () => {
         await fc.assert(
           fc.asyncProperty(bodiesAround(described, schema), async (body) => {
             const errors = judge.errors(schema, body);
@@ -136,7 +136,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
         );
       });
 
-      test("answers to what is no body as the document says", async () => {
+      test("a body, not JSON, of another type or too large: 400, 415 or 413", async () => {
         const id = await freshId(described);
         expect((await send(described, { id, text: "{" })).code).toBe("malformed_json");
         expect((await send(described, { id, text: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
@@ -144,7 +144,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
       });
     }
 
-    test("takes the query parameters that meet the document, and no others", async () => {
+    test("query parameters, random: accepted exactly if valid by the document", async () => {
       const known = new Map(parametersOf(described, "query").map(({ name, schema: of }) => [name, of]));
       await fc.assert(
         fc.asyncProperty(queriesOf(described), async (pairs) => {
@@ -163,7 +163,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
       );
     });
 
-    test("answers to a malformed Host, and to another page, as the document says", async () => {
+    test("a malformed Host or another origin, sent: the documented problem", async () => {
       const id = await freshId(described);
       expect((await send(described, { id, body: example, headers: { host: "a b" } })).code).toBe("malformed_request");
       const foreign = await send(described, { id, body: example, headers: { origin: "https://evil.test" } });
@@ -171,7 +171,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
     });
 
     if (isOpen(described)) {
-      test("is limited for each network", async () => {
+      test("requests, 61 from one network: 429", async () => {
         const headers = { "x-forwarded-for": `192.0.2.${operationsOfPeople.indexOf(described)}` };
         const app = createTestApp(api.database.db, { config });
         const codes = [];
@@ -181,7 +181,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
       return;
     }
 
-    test("answers to keys, sessions and roles of every kind as the document says", async () => {
+    test("a caller, of every kind and role: the documented response", async () => {
       const id = await freshId(described);
       const keyOf = async (request: Parameters<typeof seedKey>[2]) => seedKey(api.database.db, api.tenantId, request);
       const valid = await keyOf({ environment: "live", scopes: ["*"] });
@@ -202,12 +202,12 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
     });
 
     if (described.path.includes("{id}")) {
-      test("answers to an unknown id as the document says", async () => {
+      test("an unknown id, requested: 404", async () => {
         expect((await send(described, { id: "x", body: example })).code).toBe("not_found");
       });
     }
     if (described.method === "PATCH" || described.method === "DELETE") {
-      test("answers to another version as the document says", async () => {
+      test("an old version, sent as If-Match: 412", async () => {
         const sent = { id: await freshId(described), body: example, headers: { "if-match": '"999"' } };
         expect((await send(described, sent)).code).toBe("precondition_failed");
       });
@@ -215,14 +215,14 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
   },
 );
 
-describe("what takes more than one request comes about", () => {
+describe("responses that need several requests", () => {
   const post = (operationId: string, body: object, headers = {}, by = owner) =>
     send(one(operationId), { body, headers, by });
   const optionsOf = async (operationId: string, body: object = {}) =>
     JSON.parse((await post(operationId, body)).text).publicKey;
   const key = (name: string) => ({ "idempotency-key": name });
 
-  test("an invitation, from its link to its acceptance, again and refused", async () => {
+  test("an invitation, from its link to its acceptance: the documented responses", async () => {
     const body = { email: "new@example.com", role: "viewer" };
     const first = await post("createInvitation", body, key("a"));
     expect((await post("createInvitation", body, key("a"))).text).toBe(first.text);
@@ -244,7 +244,7 @@ describe("what takes more than one request comes about", () => {
     expect(refused.code).toBe("already_member");
   });
 
-  test("passkeys: one by a response, one by a link, too many, and the last one", async () => {
+  test("passkeys, added, too many, and the last one deleted: the documented responses", async () => {
     const person = await seedPerson(api, "owner");
     const options = JSON.parse((await post("beginPasskey", {}, {}, person)).text).publicKey;
     const body = { name: "x", credential: createAuthenticator(PUBLIC_URL).create(options) };
@@ -277,7 +277,7 @@ describe("what takes more than one request comes about", () => {
     expect((await send(one("deleteIdentity"), { id, by: person })).code).toBe("last_passkey");
   });
 
-  test("sessions: a sign-in, a verification, and their refusals", async () => {
+  test("sessions, a sign-in, a verification and refusals: the documented responses", async () => {
     const credential = owner.authenticator.get(await optionsOf("beginSignIn"));
     expect((await post("signIn", { credential })).status).toBe(201);
     expect((await post("signIn", { credential })).code).toBe("invalid_passkey");
@@ -289,7 +289,7 @@ describe("what takes more than one request comes about", () => {
     expect((await send(one("getCurrentUserSession"))).status).toBe(200);
   });
 
-  test("the last owner, and what needs the passkey", async () => {
+  test("the last owner and a recent passkey, where documented: 409, and 403", async () => {
     await api.database.db.client`update users set role = 'developer', version = version + 1 where id <> ${owner.id}`;
     await api.database.db.client`update user_sessions set verified_until = expires_at`;
     expect((await send(one("updateUser"), { id: owner.id, body: { role: "viewer" } })).code).toBe("last_owner");

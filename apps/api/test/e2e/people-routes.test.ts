@@ -34,12 +34,12 @@ const bare = ({ status, body, headers }: Answer) => {
   return { status, rest, body: { ...body, requestId: null } };
 };
 
-describe("or the role", () => {
+describe("the role of a person", () => {
   /** Refused by its query, after the role: nothing is executed. */
   const probe = (person: Person, method: string, url: string) => person.call(method, `${url}?dry=1`, undefined);
 
   test.each(["viewer", "developer", "owner"] as const)(
-    "a %s may call what the table says, and nothing else",
+    "a %s, on every route: 403 unless the table allows the role",
     async (role) => {
       const person = await seedPerson(api, role);
       for (const { method, path, url } of routes()) {
@@ -55,12 +55,12 @@ describe("or the role", () => {
     },
   );
 
-  test("each operation that takes credentials has an entry in the table", () => {
+  test("the operations with credentials, compared with the table: each has an entry", () => {
     const operations = routes().map(({ method, path }) => operationsByRoute().get(`${method} ${path}`) ?? "");
     expect(operations.filter((id) => !Object.hasOwn(MINIMUM_ROLES, id))).toEqual([]);
   });
 
-  test("a key may call nothing that is for people", async () => {
+  test("a key, on the routes of people: 403", async () => {
     for (const { method, url, scope } of routes()) {
       if (scope !== "person") continue;
       const answer = await api.call(method, url, { key: everything });
@@ -69,7 +69,7 @@ describe("or the role", () => {
     }
   });
 
-  test("with a key, the cookie and its header are ignored", async () => {
+  test("a key with a cookie, on every route: the cookie is ignored", async () => {
     const headers = pageHeaders(owner.cookie, "test");
     for (const { method, url, scope } of routes().filter(
       (route) => route.scope !== "person" && route.scope !== "any",
@@ -85,7 +85,7 @@ describe("or the role", () => {
   });
 });
 
-test("what a path names is 404 in the same bytes when it is malformed, unknown or of another tenant", async () => {
+test("an id in a path, malformed, unknown or of another tenant: 404 in the same bytes", async () => {
   const stranger = await seedPerson(api, "owner", await seedTenant(api.database.db));
   const invited = await stranger.call("POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" });
   const [passkey] = (await stranger.call("GET", "/api/v1/passkeys")).body.data;

@@ -50,8 +50,8 @@ const prepare = (
 const actionsOf = async (id: string) => (await trail(id)).map((event) => event["action"]);
 const picture = async (url: string | null) => readAnswer(await fetch(url ?? ""));
 
-describe("from create to ready", () => {
-  test("an avatar with a source is preprocessing, and polled with If-None-Match until it is ready", async () => {
+describe("the way from create to ready", () => {
+  test("an avatar with a source, polled with If-None-Match: preprocessing, then ready", async () => {
     const sourceAssetId = await photo();
     const created = await api.call("POST", PATH, {
       key,
@@ -81,7 +81,7 @@ describe("from create to ready", () => {
     expect(await trail(id)).toMatchObject([{ action: "avatar.prepared", actor_key_id: null }]);
   });
 
-  test("the list shows what a read shows", async () => {
+  test("an avatar, in the list: as when read", async () => {
     const { id } = await makeReady();
     const failed = await makeFrom(await photo());
     await fail(failed.id);
@@ -90,7 +90,7 @@ describe("from create to ready", () => {
     expect(validate(Avatar, body.data[0])).toEqual([]);
   });
 
-  test("a draft gets its source later", async () => {
+  test("a draft, its source set later: prepared", async () => {
     const draft = await make();
     expect(outcome(await prepare(draft.id))).toEqual([409, "invalid_transition"]);
     expect((await prepare(draft.id)).body.detail).toBe("The avatar has no source. Set `sourceAssetId`.");
@@ -100,7 +100,7 @@ describe("from create to ready", () => {
     expect((await get(draft.id)).body).toMatchObject({ status: "ready", cacheVersion: 1 });
   });
 
-  test("a call can be held with it only when it is ready", async () => {
+  test("an avatar, before it is ready: a call is refused; after: opened", async () => {
     const { id } = await makeFrom(await photo());
     const open = () =>
       api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1, avatarId: id } });
@@ -113,8 +113,8 @@ describe("from create to ready", () => {
   });
 });
 
-describe("a failure", () => {
-  test("says why, and is over with another source", async () => {
+describe("a failed preparation", () => {
+  test("a failed avatar, read, then with another source: its error, then prepared", async () => {
     const { id } = await makeFrom(await photo());
     expect(await fail(id)).toBe("finished");
     const failed = (await get(id)).body;
@@ -134,7 +134,7 @@ describe("a failure", () => {
     expect(await actionsOf(id)).toEqual(["avatar.preparation_failed", "avatar.updated", "avatar.prepared"]);
   });
 
-  test("can be tried again from the same source", async () => {
+  test("a failed avatar, prepared again from the same source: ready", async () => {
     const { id } = await makeFrom(await photo());
     await fail(id);
     const again = await prepare(id, { body: {} });
@@ -158,8 +158,8 @@ describe("a failure", () => {
   });
 });
 
-describe("preparing again", () => {
-  test("keeps a ready avatar as it is, and its response is what is stored", async () => {
+describe("another preparation", () => {
+  test("a ready avatar, prepared again: unchanged until the new files are ready", async () => {
     const before = await makeReady();
     const { body, headers } = await prepare(before.id);
     expect(body).toEqual({ ...before, updatedAt: body.updatedAt });
@@ -169,7 +169,7 @@ describe("preparing again", () => {
     expect((await get(before.id)).body).toMatchObject({ status: "ready", cacheVersion: 2 });
   });
 
-  test("is done once for an Idempotency-Key", async () => {
+  test("a preparation, repeated with its Idempotency-Key: executed once", async () => {
     const { id } = await makeReady();
     const headers = { "idempotency-key": crypto.randomUUID() };
     const [first, second] = await Promise.all([prepare(id, { headers }), prepare(id, { headers, body: {} })]);
@@ -188,7 +188,7 @@ describe("preparing again", () => {
     expect(outcome(await prepare(id))).toEqual([409, "invalid_transition"]);
   });
 
-  test("of many at once, each sees the avatar that it changes", async () => {
+  test("40 preparations, at once: each response has its own version", async () => {
     const { id } = await makeReady();
     const answers = await Promise.all(Array.from({ length: 40 }, () => prepare(id)));
     expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
@@ -196,7 +196,7 @@ describe("preparing again", () => {
     expect(await generationsOf(id)).toEqual([41]);
   });
 
-  test("of many at once with an Idempotency-Key each, each prepares once or says that it can be sent again", async () => {
+  test("40 preparations, at once with an Idempotency-Key each: one each, or retryable", async () => {
     const { id } = await makeReady();
     const send = (at: number) => prepare(id, { headers: { "idempotency-key": `at-once-${at}` } });
     const all = Array.from({ length: 40 }, (_, at) => at);
@@ -212,7 +212,7 @@ describe("preparing again", () => {
     expect([prepared, await generationsOf(id)]).toEqual([40, [41]]);
   });
 
-  test("is not there for another tenant, another environment, or a key that only reads", async () => {
+  test("a preparation, by another tenant, environment or a reader: 404, or 403", async () => {
     const { id } = await makeReady();
     const stranger = await seedKey(api.database.db, await seedTenant(api.database.db), {
       environment: "live",
@@ -227,7 +227,7 @@ describe("preparing again", () => {
 });
 
 describe("a new source of a ready avatar", () => {
-  test("is pending until it is ready, and the old one is served", async () => {
+  test("a new source, until ready: pending, and the old picture is served", async () => {
     const [first, second] = [await photo(), await photo()];
     const before = await makeReady(first);
     const { body } = await patch(before.id, { sourceAssetId: second });
@@ -246,7 +246,7 @@ describe("a new source of a ready avatar", () => {
     expect((await assets.call("DELETE", `/${first}`)).status).toBe(200);
   });
 
-  test("that fails leaves the old one, and says why", async () => {
+  test("a new source, its preparation failed: the old picture stays, the error is shown", async () => {
     const before = await makeReady();
     await patch(before.id, { sourceAssetId: await photo() });
     await fail(before.id);
@@ -257,7 +257,7 @@ describe("a new source of a ready avatar", () => {
     expect((await picture(before.previewUrl)).text).toBe("a face");
   });
 
-  test("is given up when none is set", async () => {
+  test("a new source, then set to null: the preparation is dropped", async () => {
     const before = await makeReady();
     await patch(before.id, { sourceAssetId: await photo() });
     const late = await start(before.id);
@@ -268,7 +268,7 @@ describe("a new source of a ready avatar", () => {
     expect((await get(before.id)).body).toEqual(body);
   });
 
-  test("is given up when the present one is set, which is prepared again", async () => {
+  test("a new source, then the present one set: the present one is prepared again", async () => {
     const before = await makeReady();
     const { sourceAssetId } = before;
     await patch(before.id, { sourceAssetId: await photo() });
@@ -281,7 +281,7 @@ describe("a new source of a ready avatar", () => {
     expect((await get(before.id)).body).toMatchObject({ sourceAssetId, pendingSourceAssetId: null, cacheVersion: 2 });
   });
 
-  test("while it is being prepared, the source cannot be removed", async () => {
+  test("a source, removed during its preparation: 409", async () => {
     const { id } = await makeFrom(await photo());
     const refused = await patch(id, { sourceAssetId: null });
     expect(outcome(refused)).toEqual([409, "invalid_transition"]);
@@ -290,7 +290,7 @@ describe("a new source of a ready avatar", () => {
 });
 
 describe("a deleted avatar", () => {
-  test("has no job and no preview, and is not revived", async () => {
+  test("a deleted avatar, its preparation ending later: no job, no preview, still deleted", async () => {
     const { id, previewUrl } = await makeReady();
     await prepare(id);
     const late = await start(id);
@@ -304,7 +304,7 @@ describe("a deleted avatar", () => {
   });
 
   test.each(["draft", "preprocessing", "failed", "disabled"] as const)(
-    "its preview is served when it is %s",
+    "an avatar with a preview, in status %s: the preview is served",
     async (status) => {
       const { id, previewUrl } = await makeReady();
       await put(id, status);
@@ -317,7 +317,7 @@ describe("test assets", () => {
   const create = (sourceAssetId: string, by: string) =>
     api.call("POST", PATH, { key: by, body: { displayName: "x", sourceKind: "video", sourceAssetId } });
 
-  test("are taken from keys of the test environment, as a source of any kind", async () => {
+  test("a test asset, used by a test key: preprocessing", async () => {
     for (const name of Object.keys(TEST_ASSETS)) {
       const { status, body } = await create(name, inTest);
       expect([status, body.status, body.sourceAssetId]).toEqual([201, "preprocessing", name]);
@@ -329,7 +329,7 @@ describe("test assets", () => {
     expect(started).toMatchObject({ kind: "started", sourceAssetId: "ast_test_no_face", asset: null });
   });
 
-  test("are not there for live keys, nor under another name, nor as assets", async () => {
+  test("a test asset, used by a live key, misspelt, or read as an asset: 422, or 404", async () => {
     const refusal = [{ pointer: "#/sourceAssetId", code: "asset_not_found" }];
     const draft = await make({}, inTest);
     const live = await make();

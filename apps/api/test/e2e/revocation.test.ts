@@ -1,7 +1,7 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey } from "@realtime-avatar/testing/seeds";
@@ -86,29 +86,32 @@ const expectOutcome = async (
   expect(written).toHaveLength(change === "renamed" ? 1 : 0);
 };
 
-describe("while the body is still on its way", () => {
-  test.each(cases.filter(([write]) => writes[write]))("%s by a key that is %s meanwhile", async (write, change) => {
-    const { client } = api.database.db;
-    const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
-    const [method, path] = await requestOf(write, record);
-    const before = await rowsAt(path);
-    const untilLookedUp = await watchLookUps(api.database.db);
-    const text = JSON.stringify(writes[write]);
-    const body = new ReadableStream({
-      async start(controller) {
-        controller.enqueue(Buffer.from(text.slice(0, 1)));
-        await untilLookedUp();
-        await client.unsafe(changes[change](record.id));
-        controller.enqueue(Buffer.from(text.slice(1)));
-        controller.close();
-      },
-    });
-    await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record, path, before);
-  });
+describe("a write, its body still arriving", () => {
+  test.each(cases.filter(([write]) => writes[write]))(
+    "a write, its body arriving while its key changes: %s by a key that is %s",
+    async (write, change) => {
+      const { client } = api.database.db;
+      const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
+      const [method, path] = await requestOf(write, record);
+      const before = await rowsAt(path);
+      const untilLookedUp = await watchLookUps(api.database.db);
+      const text = JSON.stringify(writes[write]);
+      const body = new ReadableStream({
+        async start(controller) {
+          controller.enqueue(Buffer.from(text.slice(0, 1)));
+          await untilLookedUp();
+          await client.unsafe(changes[change](record.id));
+          controller.enqueue(Buffer.from(text.slice(1)));
+          controller.close();
+        },
+      });
+      await expectOutcome(await api.call(method, path, { key: secret.reveal(), body }), change, record, path, before);
+    },
+  );
 });
 
-describe("while the write waits for the change to commit", () => {
-  test.each(cases)("%s by a key that is %s meanwhile", async (write, change) => {
+describe("a write that waits for a change of its key", () => {
+  test.each(cases)("a write, waiting for a change of its key: %s by a key that is %s", async (write, change) => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     const [method, path] = await requestOf(write, record);
     const other = session(api.database.url);
@@ -123,10 +126,10 @@ describe("while the write waits for the change to commit", () => {
   });
 });
 
-describe("while the write waits for a change of its target to commit", () => {
+describe("a write that waits for a change of its target", () => {
   const onKeys = all.filter((write) => write.includes(":key"));
 
-  test.each(onKeys)("%s of a key that is revoked meanwhile", async (write) => {
+  test.each(onKeys)("a write, its target revoked while it waits: refused: %s", async (write) => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
     const [method, path] = await requestOf(write, record);
     const other = session(api.database.url);
@@ -144,50 +147,50 @@ describe("while the write waits for a change of its target to commit", () => {
     await other.close();
   });
 
-  test.each(onKeys)("%s of a key that is widened meanwhile beyond the caller", async (write) => {
-    const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
-    const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
-    const [method, path] = await requestOf(write, record);
-    const other = session(api.database.url);
-    await other.client`begin`;
-    await other.client`
-      update api_keys set scopes = '{*}', version = version + 1 where id = ${path.split("/")[4] ?? ""}`;
-    const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
-    await untilBlocked(api.database.db);
-    await other.client`commit`;
-    const { status, body } = await pending;
-    // A revocation is judged by what the key was at its look-up: whoever widens it without a pause would save it.
-    const isRevocation = method === "DELETE";
-    expect([status, body.code]).toEqual(isRevocation ? [200, undefined] : [403, "grant_exceeds_caller"]);
-    const events = await api.database.db.client`select 1 from audit_events where actor_id = ${record.id}`;
-    expect(events).toHaveLength(isRevocation ? 1 : 0);
-    await other.close();
-  });
-});
-
-describe("while the write waits for a rename of its target to commit", () => {
-  test.each(["PATCH", "DELETE"])(
-    "%s with If-Match is 412: the version is judged where it is written",
-    async (method) => {
-      const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-      const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
-      const key = secret.reveal();
+  test.each(onKeys)(
+    "a write, its target widened beyond the caller while it waits: refused, but for revocation: %s",
+    async (write) => {
+      const narrow = { environment: "live" as const, scopes: ["api_keys:write" as const, "avatars:write" as const] };
+      const { record, secret } = await seedKey(api.database.db, api.tenantId, narrow);
+      const [method, path] = await requestOf(write, record);
       const other = session(api.database.url);
       await other.client`begin`;
-      await other.client.unsafe(changes.renamed(path.split("/")[4] ?? ""));
-      const body = method === "PATCH" ? { name: "mine" } : undefined;
-      const pending = api.call(method, path, { key, body, headers: { "if-match": '"1"' } });
+      await other.client`
+      update api_keys set scopes = '{*}', version = version + 1 where id = ${path.split("/")[4] ?? ""}`;
+      const pending = api.call(method, path, { key: secret.reveal(), body: writes[write] });
       await untilBlocked(api.database.db);
       await other.client`commit`;
-      const { status, body: problem } = await pending;
-      expect([status, problem.code]).toEqual([412, "precondition_failed"]);
-      expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
+      const { status, body } = await pending;
+      // A revocation is judged by what the key was at its look-up: whoever widens it without a pause would save it.
+      const isRevocation = method === "DELETE";
+      expect([status, body.code]).toEqual(isRevocation ? [200, undefined] : [403, "grant_exceeds_caller"]);
+      const events = await api.database.db.client`select 1 from audit_events where actor_id = ${record.id}`;
+      expect(events).toHaveLength(isRevocation ? 1 : 0);
       await other.close();
     },
   );
 });
 
-test("a write that finds its caller changed every time is given up, and may be sent again", async () => {
+describe("a write that waits for a rename of its target", () => {
+  test.each(["PATCH", "DELETE"])("%s with If-Match, its target renamed while it waits: 412", async (method) => {
+    const { record, secret } = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+    const [, path] = await requestOf("DELETE /api/v1/api-keys/:key", record);
+    const key = secret.reveal();
+    const other = session(api.database.url);
+    await other.client`begin`;
+    await other.client.unsafe(changes.renamed(path.split("/")[4] ?? ""));
+    const body = method === "PATCH" ? { name: "mine" } : undefined;
+    const pending = api.call(method, path, { key, body, headers: { "if-match": '"1"' } });
+    await untilBlocked(api.database.db);
+    await other.client`commit`;
+    const { status, body: problem } = await pending;
+    expect([status, problem.code]).toEqual([412, "precondition_failed"]);
+    expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
+    await other.close();
+  });
+});
+
+test("a write, its caller changed at each of 20 attempts: 503, retryable", async () => {
   let attempts = 0;
   const write = retryWhileStale(async () => {
     attempts++;
@@ -197,14 +200,14 @@ test("a write that finds its caller changed every time is given up, and may be s
   expect(attempts).toBe(20);
 });
 
-describe("a key that writes without a pause, in commits that take their time", () => {
+describe("a key that writes without a pause", () => {
   /** As a commit that waits for a replica far away. */
   const slow = `
     create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
     create trigger dawdle before insert on avatars for each row when (new.display_name = 'slow') execute function dawdle()`;
 
   test.each(["PATCH", "rotate", "DELETE", "leaked-keys"])(
-    "cannot put off its %s, nor can its descendants",
+    "a key, writing without a pause with its descendants: its %s is not delayed",
     async (how) => {
       await api.database.db.client.unsafe(`drop function if exists dawdle cascade; ${slow}`);
       const ancestor = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
@@ -248,15 +251,15 @@ describe("a key that writes without a pause, in commits that take their time", (
   );
 });
 
-describe("an announcement", () => {
-  test("that never ends holds a look-up for its time, and no longer", async () => {
+describe("an announced change", () => {
+  test("an announcement, never withdrawn: a look-up waits a bounded time", async () => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     await api.database.db.client`
       insert into api_key_pending_changes values (${record.tenantId}, ${record.id}, now() + interval '1 hour')`;
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
   });
 
-  test("is made again while the change waits, and is only a help: without its table the change is made all the same", async () => {
+  test("an announcement, during a long wait: renewed; without its table: the change is made", async () => {
     const { db, url } = api.database;
     const { record } = await seedKey(db, api.tenantId, { environment: "live", scopes: ["*"] });
     const key = await api.key();

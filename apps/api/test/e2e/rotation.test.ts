@@ -1,7 +1,7 @@
 /** The life of a key's secrets: rotations that overlap, lost responses, thieves, and what may still be reported. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/statements/callers";
+import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/api-keys/callers";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import type { ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
@@ -46,8 +46,8 @@ const credentialOf = async (made: { id: string }, key: string) =>
 const usable = async (keys: readonly string[]): Promise<boolean[]> =>
   Promise.all(keys.map(async (key) => (await self(key)) === 200));
 
-describe("while an overlap runs", () => {
-  test("the newest secret cannot rotate its key again, and the older one keeps the end it was promised", async () => {
+describe("a running overlap", () => {
+  test("the newest secret, rotating during the overlap: 409, the older one keeps its end", async () => {
     const made = await make();
     const { body: second } = await rotate(made.apiKey, made.id, 600);
     const promised = (await credentialOf(made, made.apiKey))?.retiredAt;
@@ -67,7 +67,7 @@ describe("while an overlap runs", () => {
     expect((await rotate(second.apiKey, made.id)).status).toBe(200);
   });
 
-  test("after two lost responses the older secret still replaces a newest one that was never used", async () => {
+  test("the older secret, after two lost responses: still replaces an unused newest one", async () => {
     const made = await make();
     await rotate(made.apiKey, made.id, 600);
     const promised = (await credentialOf(made, made.apiKey))?.retiredAt;
@@ -85,7 +85,7 @@ describe("while an overlap runs", () => {
     expect(outcome(await rotate(made.apiKey, made.id))).toEqual([409, "rotation_in_progress"]);
   });
 
-  test("a thief with the older secret cannot end one that is in use", async () => {
+  test("the older secret, the newest in use: a rotation is 409", async () => {
     const made = await make();
     const { body: second } = await rotate(made.apiKey, made.id, 600);
     expect(await self(second.apiKey)).toBe(200);
@@ -98,7 +98,7 @@ describe("while an overlap runs", () => {
   test.each([
     ["a request that lacks the scope", "POST", "/api/v1/avatars", 403],
     ["a request for what does not exist", "GET", `${PATH}/key_00000000000000000000000000`, 404],
-  ])("%s counts as a use of the newest secret", async (_, method, path, status) => {
+  ])("the newest secret, %s: counts as its use", async (_, method, path, status) => {
     const made = await make(root, { scopes: ["api_keys:write"] });
     const { body: second } = await rotate(made.apiKey, made.id, 600);
     expect(await credentialOf(made, second.apiKey)).toMatchObject({ isUnused: true });
@@ -107,7 +107,7 @@ describe("while an overlap runs", () => {
     expect(outcome(await rotate(made.apiKey, made.id))).toEqual([409, "rotation_in_progress"]);
   });
 
-  test("a first use and a replacement at the same time: one of them wins, and no secret both works and is replaced", async () => {
+  test("a first use and a replacement, at once: exactly one succeeds", async () => {
     for (let round = 0; round < 20; round++) {
       const made = await make();
       const { body: second } = await rotate(made.apiKey, made.id, 600);
@@ -122,7 +122,7 @@ describe("while an overlap runs", () => {
     }
   });
 
-  test("a first use that waits for the replacement to commit is refused", async () => {
+  test("a first use, waiting for the replacement to commit: 401", async () => {
     const made = await make();
     const { body: second } = await rotate(made.apiKey, made.id, 600);
     const other = session(api.database.url);
@@ -139,7 +139,7 @@ describe("while an overlap runs", () => {
     await other.close();
   });
 
-  test("an ancestor rotates at any time: the newest becomes the older one, and the older one ends", async () => {
+  test("an ancestor, rotating during an overlap: the newest becomes the older one", async () => {
     const made = await make();
     const { body: second } = await rotate(made.apiKey, made.id, 600);
     expect(await usable([made.apiKey, second.apiKey])).toEqual([true, true]);
@@ -149,7 +149,7 @@ describe("while an overlap runs", () => {
     expect(await usable([second.apiKey, third.apiKey, fourth.apiKey])).toEqual([false, false, true]);
   });
 
-  test("the operator rotates at any time: the way back for a lost root secret", async () => {
+  test("the operator, rotating a root key during an overlap: replaces the newest secret", async () => {
     const rootKey = await api.key();
     const { body: record } = await api.call("GET", `${PATH}/self`, { key: rootKey });
     const { body: second } = await rotate(rootKey, record.id, 600);
@@ -161,7 +161,7 @@ describe("while an overlap runs", () => {
     expect(await usable([rootKey, second.apiKey, rotated.secret.reveal()])).toEqual([false, false, true]);
   });
 
-  test("a rotation that is sent again with its Idempotency-Key gets its first response, not a refusal", async () => {
+  test("a rotation, repeated with its Idempotency-Key: its first response", async () => {
     const made = await make();
     const headers = { "idempotency-key": "a-rotation" };
     const first = await rotate(made.apiKey, made.id, 600, headers);
@@ -178,7 +178,7 @@ describe("while an overlap runs", () => {
   });
 
   test.each([false, true])(
-    "six self-rotations at once leave two live secrets (with Idempotency-Key: %p)",
+    "six self-rotations, at once: two live secrets (with Idempotency-Key: %p)",
     async (isClaimed) => {
       const made = await make();
       const headers = (index: number) => (isClaimed ? { "idempotency-key": `${made.id}-${index}` } : {});
@@ -194,7 +194,7 @@ describe("while an overlap runs", () => {
     },
   );
 
-  test("a sibling cannot rotate, so a stolen key does not outlive its own revocation", async () => {
+  test("a stolen key, rotating or widening its sibling: 403", async () => {
     const [stolen, sibling] = [await make(), await make()];
     const refused = await rotate(stolen.apiKey, sibling.id);
     expect(outcome(refused)).toEqual([403, "grant_exceeds_caller"]);
@@ -208,7 +208,7 @@ describe("while an overlap runs", () => {
 });
 
 describe("the first use of a secret", () => {
-  test("is recorded once, and only for one that a rotation has issued", async () => {
+  test("a first use, of a rotated secret: recorded once; of a first secret: not", async () => {
     const made = await make();
     expect(await credentialOf(made, made.apiKey)).toMatchObject({ isUnused: false });
     const { body: second } = await rotate(made.apiKey, made.id);
@@ -218,20 +218,20 @@ describe("the first use of a secret", () => {
     expect(await self(second.apiKey)).toBe(200);
   });
 
-  test("by many requests at once is one, and all are answered", async () => {
+  test("a first use, 20 requests at once: all 200", async () => {
     const made = await make();
     const { body: second } = await rotate(made.apiKey, made.id);
     expect(await Promise.all(Array.from({ length: 20 }, () => self(second.apiKey)))).toEqual(Array(20).fill(200));
   });
 });
 
-describe("a report of a retired secret", () => {
+describe("the report of a retired secret", () => {
   /** Moves the retirement of a credential into the past. */
   const age = (key: string, days: string) => api.database.db.client`
     update api_key_credentials set retired_at = date_trunc('milliseconds', now() - ${days}::interval)
     where key_id = ${keyIdOf(key)}`;
 
-  test("revokes its key for seven days, when a rotation of its own key has retired it", async () => {
+  test("a secret retired by its own key, reported within seven days: the key is revoked; later: not", async () => {
     const [early, late] = [await make(), await make()];
     for (const made of [early, late]) await rotate(made.apiKey, made.id);
     await age(early.apiKey, "6 days 23 hours 59 minutes");
@@ -241,7 +241,7 @@ describe("a report of a retired secret", () => {
     expect([await statusOf(early.id), await statusOf(late.id)]).toEqual(["revoked", "active"]);
   });
 
-  test("changes nothing when another key or the operator has retired it", async () => {
+  test("a secret retired by another key or the operator, reported: no effect", async () => {
     const made = await make();
     const { body: second } = await rotate(root, made.id, 0);
     await report(made.apiKey);
@@ -258,7 +258,7 @@ describe("a report of a retired secret", () => {
     expect(await statusOf(made.id)).toBe("active");
   });
 
-  test("changes nothing once an ancestor has taken the key back, though its own rotation had retired the secret", async () => {
+  test("a secret retired by its own key, reported after an ancestor's rotation: no effect", async () => {
     const made = await make();
     // A thief rotates twice: the first new secret is replaced, retired by its own key.
     const { body: kept } = await rotate(made.apiKey, made.id, 600);
@@ -268,7 +268,7 @@ describe("a report of a retired secret", () => {
     expect([await self(owner.apiKey), await statusOf(made.id)]).toEqual([200, "active"]);
   });
 
-  test("changes nothing when it waits for an ancestor's rotation to commit", async () => {
+  test("a secret, reported while an ancestor's rotation commits: no effect", async () => {
     const made = await make();
     const { db, url } = api.database;
     const blocked = async (count: number): Promise<void> => {
@@ -292,7 +292,7 @@ describe("a report of a retired secret", () => {
     await holder.close();
   });
 
-  test("ends a thief who has rotated first, by the owner's older secret", async () => {
+  test("the older secret, reported after a thief's rotation: the key is revoked", async () => {
     const made = await make();
     const { body: stolen } = await rotate(made.apiKey, made.id, 60);
     expect(await self(stolen.apiKey)).toBe(200);
@@ -302,7 +302,7 @@ describe("a report of a retired secret", () => {
     expect(await statusOf(made.id)).toBe("revoked");
   });
 
-  test("of a replaced, never used secret counts as well", async () => {
+  test("a replaced and unused secret, reported: the key is revoked", async () => {
     const made = await make();
     const { body: lost } = await rotate(made.apiKey, made.id, 600);
     await rotate(made.apiKey, made.id, 600);
@@ -311,7 +311,7 @@ describe("a report of a retired secret", () => {
     expect(await statusOf(made.id)).toBe("revoked");
   });
 
-  test("is possible until its credential is swept, no earlier than seven days after its retirement", async () => {
+  test("retired credentials, swept: those of seven days ago are unknown, later ones still revoked", async () => {
     const [recent, old, revoked] = [await make(), await make(), await make()];
     for (const { apiKey, id } of [recent, old]) await rotate(apiKey, id);
     await api.call("DELETE", `${PATH}/${revoked.id}`, { key: root });

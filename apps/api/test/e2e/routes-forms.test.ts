@@ -19,11 +19,11 @@ afterAll(() => api.close());
 const withForm = () => allRoutesOf(api).filter(({ isForm }) => isForm);
 const FORM = { body: formOf([filePart(PNG)]), headers: { "content-type": typeOf() } };
 
-test("there is one", () => {
+test("the routes with a form, counted: one", () => {
   expect(withForm().length).toBe(1);
 });
 
-describe("a form goes through the same steps", () => {
+describe("the checks of a form", () => {
   const send = (type: string, body: string | Uint8Array, more = {}) =>
     Promise.all(
       withForm().map(({ method, url }) =>
@@ -32,7 +32,7 @@ describe("a form goes through the same steps", () => {
     );
 
   test.each(["application/json", "multipart/form-data2; boundary=x", "multipart/mixed; boundary=x", "text/plain", ""])(
-    "the media type %j is 415, before the size is looked at",
+    "a form, of the media type %j: 415 before the size",
     async (type) => {
       for (const body of ["x", FORM.body]) {
         for (const answer of await send(type, body)) expectProblem(answer, "unsupported_media_type");
@@ -40,13 +40,13 @@ describe("a form goes through the same steps", () => {
     },
   );
 
-  test.each(["gzip", "identity"])("the content encoding %s is 415", async (encoding) => {
+  test.each(["gzip", "identity"])("a form, with content encoding %s: 415", async (encoding) => {
     for (const answer of await send(typeOf(), FORM.body, { "content-encoding": encoding })) {
       expectProblem(answer, "unsupported_media_type");
     }
   });
 
-  test("too large is 413, malformed is 400, and what does not meet its constraints is 422", async () => {
+  test("a form, too large, malformed or invalid: 413, 400, 422", async () => {
     const large = formOf([filePart(fileOf("image", 16 * 1024 * 1024 + 1))]);
     for (const answer of await send(typeOf(), large)) expectProblem(answer, "body_too_large");
     for (const body of ["", "x", formOf([filePart(PNG)], { end: false })]) {

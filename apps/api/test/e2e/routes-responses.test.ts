@@ -26,7 +26,7 @@ const withBody = () =>
     ({ method, isForm, isSigned }) => !isForm && !isSigned && ["POST", "PUT", "PATCH"].includes(method),
   );
 
-describe("a route that is not there", () => {
+describe("an unknown route", () => {
   test.each([
     "/",
     "/api",
@@ -41,7 +41,7 @@ describe("a route that is not there", () => {
     "/%2e%2e/%2e%2e",
     "/api/v1/%00",
     "/%zz",
-  ])("%s is 404, for a stranger and for a key", async (path) => {
+  ])("an unknown path, %s: 404 with and without a key", async (path) => {
     for (const key of [undefined, everything]) {
       const answer = await api.call("POST", path, { ...(key === undefined ? {} : { key }), body: "{" });
       expectProblem(answer, "not_found");
@@ -49,7 +49,7 @@ describe("a route that is not there", () => {
   });
 
   test.each(["a", "api", "localhost", "[::1]", "xn--bcher-kva.example", "api:3000"])(
-    "a route is found under the host %s",
+    "a route, under the host %s: found",
     async (host) => {
       for (const { method, url } of routes()) {
         const request = new Request(`http://${host}${url}?x=/y`, { method });
@@ -58,7 +58,7 @@ describe("a route that is not there", () => {
     },
   );
 
-  test("another method is 405 with the methods that there are, before credentials are looked at", async () => {
+  test("a route, another method: 405 with the allowed ones, before authentication", async () => {
     for (const url of new Set(allRoutes().map((route) => route.url))) {
       // `self` stands where an id may stand.
       const isAt = (path: string): boolean =>
@@ -84,7 +84,7 @@ describe("a route that is not there", () => {
   });
 });
 
-describe("every answer", () => {
+describe("every response", () => {
   const everyKind = async (headers: Record<string, string> = {}): Promise<Answer[]> => {
     const [route] = withBody();
     if (!route) throw new Error("no route");
@@ -102,7 +102,7 @@ describe("every answer", () => {
     ]);
   };
 
-  test("is not stored, not sniffed, and carries a request id of its own", async () => {
+  test("a response, of every kind: not stored, not sniffed, with its own request id", async () => {
     const answers = await everyKind();
     for (const { headers } of answers) {
       expect(headers.get("cache-control")).toBe("no-store");
@@ -112,7 +112,7 @@ describe("every answer", () => {
     expect(new Set(answers.map(({ headers }) => headers.get("x-request-id"))).size).toBe(answers.length);
   });
 
-  test("carries the caller's request id, if it is harmless", async () => {
+  test("a response, to a request id: carries a harmless one, replaces any other", async () => {
     for (const id of ["a", "trace-1.2_3", "x".repeat(128)]) {
       for (const { headers } of await everyKind({ "x-request-id": id })) expect(headers.get("x-request-id")).toBe(id);
     }

@@ -91,31 +91,34 @@ const hostileCredentials: [string, string | undefined, keyof typeof PROBLEMS][] 
   ],
 ];
 
-test("the routes are these, and nine of them take no credentials", () => {
+test("the routes, compared with the table: equal, and nine take no credentials", () => {
   const found = allRoutes().map(({ method, path }) => `${method} ${path}`);
   expect(found.sort()).toEqual(Object.keys(ROUTES).sort());
   expect(allRoutes().length - routes().length).toBe(9);
 });
 
-describe("credentials come first", () => {
-  test.each(hostileCredentials)("%s is 401, whatever the body is", async (_, authorization, code) => {
-    const before = await rowCounts(api.database);
-    for (const { method, url } of routes()) {
-      for (const [, headers, body] of method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies) {
-        const all = { ...headers, ...(authorization === undefined ? {} : { authorization }) };
-        const answer = await api.call(method, url, { headers: all, body });
-        expectProblem(answer, code);
-        expect(answer.headers.get("www-authenticate")).toBe(
-          code === "missing_api_key"
-            ? 'Bearer realm="realtime-avatar"'
-            : 'Bearer realm="realtime-avatar", error="invalid_token"',
-        );
+describe("authentication first", () => {
+  test.each(hostileCredentials)(
+    "credentials, %s: 401 on every route, whatever the body",
+    async (_, authorization, code) => {
+      const before = await rowCounts(api.database);
+      for (const { method, url } of routes()) {
+        for (const [, headers, body] of method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies) {
+          const all = { ...headers, ...(authorization === undefined ? {} : { authorization }) };
+          const answer = await api.call(method, url, { headers: all, body });
+          expectProblem(answer, code);
+          expect(answer.headers.get("www-authenticate")).toBe(
+            code === "missing_api_key"
+              ? 'Bearer realm="realtime-avatar"'
+              : 'Bearer realm="realtime-avatar", error="invalid_token"',
+          );
+        }
       }
-    }
-    expect(await rowCounts(api.database)).toEqual(before);
-  });
+      expect(await rowCounts(api.database)).toEqual(before);
+    },
+  );
 
-  test("unknown, malformed and wrong-checksum keys get the same words", async () => {
+  test("unknown, malformed and wrong keys, on every route: the same bytes", async () => {
     for (const { method, url } of routes()) {
       const bodies = await Promise.all(
         hostileCredentials
@@ -129,7 +132,7 @@ describe("credentials come first", () => {
     }
   });
 
-  test("a connection goes on to serve after a refused body, of any size", async () => {
+  test("a connection, after a refused body: serves the next request", async () => {
     const { hostname, port } = new URL(api.url);
     for (const { method, url } of withAnyBody().filter(({ scope }) => scope !== "none")) {
       for (const size of [10, 100_000, 1_000_000]) {
@@ -147,7 +150,7 @@ describe("credentials come first", () => {
     }
   });
 
-  test("the body of a stranger is not read", async () => {
+  test("a body, without credentials: not read", async () => {
     for (const { method, url } of withAnyBody().filter(({ scope }) => scope !== "none")) {
       let pulled = 0;
       const body = new ReadableStream(
@@ -167,8 +170,8 @@ describe("credentials come first", () => {
   });
 });
 
-describe("then the scope", () => {
-  test("a key without it is 403, whatever the body is, and is told what it lacks", async () => {
+describe("the scope second", () => {
+  test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
     const before = await rowCounts(api.database);
     for (const { method, url, scope } of keyRoutes().filter((route) => route.scope !== "any")) {
       const key = scope === "usage:read" ? readsAvatars : readsUsage;
@@ -190,7 +193,7 @@ describe("then the scope", () => {
   });
 });
 
-describe("then the body, step by step", () => {
+describe("the body third", () => {
   const large = "x".repeat(128 * 1024 + 1);
 
   test.each([
@@ -206,7 +209,7 @@ describe("then the body, step by step", () => {
     "application/json, application/json",
     "multipart/form-data; boundary=x",
     "",
-  ])("the media type %j is 415, before the size is looked at", async (type) => {
+  ])("a body, of the media type %j: 415 before the size", async (type) => {
     for (const route of withBody()) {
       const { url } = route;
       for (const body of ["{}", large]) {
@@ -216,7 +219,7 @@ describe("then the body, step by step", () => {
     }
   });
 
-  test.each(["gzip", "identity", "br", "deflate, gzip"])("the content encoding %s is 415", async (encoding) => {
+  test.each(["gzip", "identity", "br", "deflate, gzip"])("a body, with content encoding %s: 415", async (encoding) => {
     for (const route of withBody()) {
       const { url } = route;
       const headers = { "content-encoding": encoding };
@@ -230,7 +233,7 @@ describe("then the body, step by step", () => {
     "application/json;charset=utf-8",
     "Application/Json ; Charset=UTF-8",
     'application/json; charset="utf-8"',
-  ])("the media type %j is accepted", async (type) => {
+  ])("a body, of the media type %j: accepted", async (type) => {
     for (const route of withBody()) {
       const { url } = route;
       const answer = await ask(route, url, { body: "{", headers: { "content-type": type } });
@@ -238,7 +241,7 @@ describe("then the body, step by step", () => {
     }
   });
 
-  test("more than 128 KiB is 413, before the syntax is looked at, with and without a declared length", async () => {
+  test("a body, over 128 KiB, declared or not: 413 before the syntax", async () => {
     const chunked = () =>
       new ReadableStream({
         start(controller) {
@@ -256,7 +259,7 @@ describe("then the body, step by step", () => {
     }
   });
 
-  test("what is not JSON is 400", async () => {
+  test("a body, not JSON: 400", async () => {
     for (const route of withBody()) {
       const { url, isBodyOptional, path } = route;
       for (const body of [...(isBodyOptional ? [] : [""]), "{", "nul", "{'a':1}", "\ufeff{}", new Uint8Array([0xff])]) {
@@ -270,7 +273,7 @@ describe("then the body, step by step", () => {
     }
   });
 
-  test("what has the wrong shape is 422, with every error at once", async () => {
+  test("a body, of the wrong shape: 422 with every error", async () => {
     for (const route of withBody()) {
       const { url } = route;
       for (const body of ["null", "[]", "5", '"x"', "true"]) {
@@ -292,8 +295,8 @@ describe("then the body, step by step", () => {
   });
 });
 
-describe("then the query", () => {
-  test("an unknown parameter is 422, whatever the path names", async () => {
+describe("the query fourth", () => {
+  test("an unknown parameter, on every route: 422, whatever the path names", async () => {
     for (const route of allRoutes().filter(({ isSigned, isRedirect }) => !isSigned && !isRedirect)) {
       const { url, body, isForm } = route;
       const sent = isForm ? FORM : { body };
@@ -307,14 +310,14 @@ describe("then the query", () => {
   });
 });
 
-describe("then what the path names", () => {
+describe("the path last", () => {
   const withIds = () => keyRoutes().filter(({ path }) => path.includes(":id"));
   const bare = ({ status, body, headers }: Answer) => {
     const rest = Object.fromEntries([...headers].filter(([name]) => !["x-request-id", "date"].includes(name)));
     return { status, rest, body: { ...body, requestId: null } };
   };
 
-  test("is 404 in the same bytes when it is malformed, unknown, another tenant's or of another environment", async () => {
+  test("an id, malformed, unknown, of another tenant or environment: 404 in the same bytes", async () => {
     const { db } = api.database;
     const inTest = await api.key({ scopes: ["*", "usage:write"] });
     const strangersTenant = await seedTenant(db, { live: AMPLE_CREDITS });
@@ -360,7 +363,7 @@ describe("then what the path names", () => {
     expect(sessions).toEqual({ number: "0" });
   });
 
-  test("HEAD answers as GET does, without the body", async () => {
+  test("a HEAD request, on every GET route: its headers without the body", async () => {
     const key = await api.key();
     const avatar = (await api.call("POST", "/api/v1/avatars", { key, body: ROUTES["POST /api/v1/avatars"]?.body })).body
       .id;

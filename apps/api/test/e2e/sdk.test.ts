@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => api.close());
 
-test("creditBalance, listSessions and iterateSessions", async () => {
+test("the SDK, reading credits and sessions: the service's figures and pages", async () => {
   expect(await sdk.creditBalance()).toMatchObject({ balanceCreditMicros: 3_600_000_000, reservedCreditMicros: 0 });
   const opened: string[] = [];
   for (let made = 0; made < 5; made++) opened.unshift(await openAndUse(10, { user_id: made % 2 ? "odd" : "even" }));
@@ -56,7 +56,7 @@ test("creditBalance, listSessions and iterateSessions", async () => {
   expect(await idsOf({ limit: 1, to: from })).toEqual([]);
 });
 
-test("a refusal is an error with the status", async () => {
+test("the SDK, refused: an error with the status", async () => {
   const poor = new RealtimeAvatar({
     apiKey: await api.key({ scopes: ["avatars:read"] }),
     baseUrl: `${api.url}/api/v1`,
@@ -72,7 +72,7 @@ test("a refusal is an error with the status", async () => {
   }
 });
 
-test("uploadAsset, createRemoteAsset, and avatars built from the assets", async () => {
+test("the SDK, uploading and importing assets, then building avatars: accepted", async () => {
   const uploaded = await sdk.uploadAsset(new Blob([PNG], { type: "image/png" }), {
     kind: "image",
     filename: "ada.png",

@@ -95,7 +95,7 @@ const bodyOf = (kind: Asked["body"], right: object): unknown =>
     none: undefined,
   })[kind];
 
-test("no secret is in the log, in an answer but its own, or in the database, whatever is asked", async () => {
+test("secrets, sent anywhere at random: not in the log, other responses or the database", async () => {
   const lines: string[] = [];
   const log = createLog("trace", { write: (line) => void lines.push(line) });
   const gone = connect("postgres://postgres@127.0.0.1:1/postgres");

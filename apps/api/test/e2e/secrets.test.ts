@@ -161,8 +161,8 @@ afterAll(() => api.close());
 const parts = (): string[] =>
   secrets.flatMap((secret) => [secret, secret.slice(26), secret.slice(26, 46), secret.slice(-20)]);
 
-describe("after every way that a request can end", () => {
-  test("every way was driven", () => {
+describe("every way that a request can end", () => {
+  test("the requests, their responses: every status and code occurs", () => {
     const codes = new Set(answers.map(({ status, body }) => `${status} ${body?.code ?? ""}`.trim()));
     expect([...codes].sort()).toEqual([
       "200",
@@ -193,21 +193,21 @@ describe("after every way that a request can end", () => {
     ]);
   });
 
-  test("no secret is in the log", () => {
+  test("the secrets, after all requests: none in the log", () => {
     const log = api.log.join("");
     for (const part of parts()) expect(log).not.toContain(part);
     // Nor did the last line of defence have anything to mask.
     expect(log).not.toContain("_****");
   });
 
-  test("no secret is in an answer, nor in its headers", () => {
+  test("the secrets, after all requests: none in responses and headers, but their own", () => {
     for (const { text, headers, body } of answers) {
       const shown = text.replace(body?.apiKey ?? "-", "") + JSON.stringify([...headers]);
       for (const part of parts()) expect(shown).not.toContain(part);
     }
   });
 
-  test("no secret is in the database", async () => {
+  test("the secrets, after all requests: none in the database", async () => {
     const text = await dump();
     // The dump is a dump: it holds what is public of each key.
     for (const secret of secrets) expect(text).toContain(parseApiKey(secret)?.keyId ?? "none");
@@ -216,8 +216,8 @@ describe("after every way that a request can end", () => {
   });
 });
 
-describe("a log line", () => {
-  test("has the status and the problem of its answer", () => {
+describe("the log line of a request", () => {
+  test("a log line, of each request: has the status and the problem of the response", () => {
     for (const { status, headers, body } of answers) {
       const id = headers.get("x-request-id");
       const lines = api.log.map((line) => JSON.parse(line)).filter(({ requestId }) => requestId === id);
@@ -226,7 +226,7 @@ describe("a log line", () => {
     }
   });
 
-  test("says who asked what, how it ended and how long it took, and not with what words", () => {
+  test("a log line, of a creation: who, what, how long, without the body", () => {
     const lines = api.log.map((line) => JSON.parse(line)).filter(({ msg }) => msg === "request");
     const created = lines.find(({ status, route }) => status === 201 && route === "/api/v1/avatars");
     expect(created).toMatchObject({
@@ -243,7 +243,7 @@ describe("a log line", () => {
     expect(api.log.join("")).not.toContain("displayName");
   });
 
-  test("names the problem, and the key that was refused", () => {
+  test("a log line, of a refused key: names the problem and the key, but no tenant unless proven", () => {
     const lines = api.log.map((line) => JSON.parse(line));
     const revoked = lines.find(({ problem }) => problem === "revoked_api_key");
     expect(revoked).toMatchObject({ status: 401, tenantId: api.tenantId, keyId: parseApiKey(secrets[2] ?? "")?.keyId });

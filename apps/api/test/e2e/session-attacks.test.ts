@@ -32,8 +32,8 @@ const foreignKey = async (request: Partial<CreateApiKey> = {}): Promise<string> 
   return (await seedKey(api.database.db, tenantId, all)).secret.reveal();
 };
 
-describe("a session of another world", () => {
-  test("cannot be read, reported or released by a key of test or of another tenant, and nothing is written", async () => {
+describe("a session of another environment or tenant", () => {
+  test("a session, read, reported or released by another environment or tenant: 404, nothing written", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
     const inTest = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
     const callers = [inTest, await foreignKey(), await foreignKey({ environment: "test" })];
@@ -60,7 +60,7 @@ describe("a session of another world", () => {
     expect((await release(sessionId, {})).body.billedCreditMicros).toBe(0);
   });
 
-  test("is not ended by its own key without a scope, and a refusal does not tell whether it exists", async () => {
+  test("a session, its own key without the scope: 403, for an unknown id too", async () => {
     const weak = await api.key({ environment: "live", scopes: ["usage:read", "credits:read"] });
     const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
     for (const id of [sessionId, UNKNOWN, "x"]) {
@@ -70,8 +70,8 @@ describe("a session of another world", () => {
   });
 });
 
-describe("figures", () => {
-  test("near the largest number are cut at what the session holds, and -0 is 0", async () => {
+describe("extreme usage figures", () => {
+  test("a usage figure, near the largest number: cut at the reservation; -0 is 0", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
     expect((await report(sessionId, '{"usedCreditMicros":-0}')).body.usedCreditMicros).toBe(0);
     for (const figure of ["9007199254740992", "-1", "1e400", "0.5", '"1"', "null"]) {
@@ -85,7 +85,7 @@ describe("figures", () => {
     expect((await release(sessionId, { usedCreditMicros: 10 * SECOND })).status).toBe(200);
   });
 
-  test("of a clock that was set back stay valid: a session does not end before its start", async () => {
+  test("a usage figure, the clock set back: the session ends with 0 seconds", async () => {
     const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
     await report(sessionId, { usedCreditMicros: 1 });
     await api.database.db.client`
@@ -95,7 +95,7 @@ describe("figures", () => {
     expect((await api.call("GET", `${PATH}/${sessionId}`, { key })).body).toEqual(ended.body);
   });
 
-  test("of the dearest second and a very old session do not overflow", async () => {
+  test("a usage figure, of a very old session: no overflow", async () => {
     const caller = await foreignKey({ scopes: ["*", "usage:write"] });
     const { sessionId } = (await open({ maxSessionSeconds: 1800 }, caller)).body;
     await report(sessionId, { usedCreditMicros: 0 }, caller);
@@ -106,8 +106,8 @@ describe("figures", () => {
   });
 });
 
-describe("metadata", () => {
-  test("of the largest size is stored, listed and found, and pages of it end in time", async () => {
+describe("the metadata of sessions", () => {
+  test("metadata, of the largest size: stored, listed, found, and its pages stay bounded", async () => {
     const caller = await foreignKey();
     // Six bytes of JSON for each character.
     const metadata = Object.fromEntries(
@@ -132,7 +132,7 @@ describe("metadata", () => {
   });
 });
 
-describe("a cursor", () => {
+describe("a cursor of sessions", () => {
   const forged = (filters: [string, string][], id = "ses_7zzzzzzzzzzzzzzzzzzzzzzzzz", prefix = "ses"): string =>
     Buffer.from(JSON.stringify([1, prefix, filters, id])).toString("base64url");
   const window: [string, string][] = [
@@ -140,7 +140,7 @@ describe("a cursor", () => {
     ["to", "2026-01-02T00:00:00.000Z"],
   ];
 
-  test("that is forged opens no other window, no other list and no other tenant", async () => {
+  test("a forged cursor, used: 422, or nothing of another window, list or tenant", async () => {
     const refused = async (cursor: string, path = PATH) => {
       const { status, body } = await list({ cursor }, key, path);
       expect([status, body.code]).toEqual([422, "validation_failed"]);
@@ -168,7 +168,7 @@ describe("a cursor", () => {
     for (const { apiKeyId } of data) expect(apiKeyId).not.toBe((await list({}, stranger)).body.data[0].apiKeyId);
   });
 
-  test("is not needed to ask for a window at the edge of time", async () => {
+  test("a window, at the edge of time: empty or 422, never an error", async () => {
     for (const query of [
       { to: "0000-01-02T00:00:00Z" },
       { from: "9999-12-31T00:00:00Z", to: "9999-12-31T23:59:59.999Z" },
@@ -188,7 +188,7 @@ describe("a cursor", () => {
 });
 
 describe("a refusal for lack of credits", () => {
-  test("comes after every other refusal, and says nothing of an ancestor but that it limits", async () => {
+  test("a session, without credits and otherwise wrong: every other refusal comes first", async () => {
     const tenantId = await seedTenant(api.database.db, { live: 1e12 });
     const newKey = (request: Partial<CreateApiKey>, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) =>
       seedKey(api.database.db, tenantId, { environment: "live", ...request }, parent);

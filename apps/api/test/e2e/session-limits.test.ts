@@ -1,7 +1,7 @@
 /** Limits of open sessions over HTTP: of a key, of its ancestors and of the tenant. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { findCreditDrift } from "@realtime-avatar/db/statements/credits/invariants";
-import { sweepSessions } from "@realtime-avatar/db/statements/usage-sessions";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";

@@ -75,8 +75,8 @@ const growth = async (work: () => Promise<unknown>): Promise<Partial<Counts>> =>
   return Object.fromEntries(after.map(([name, count]) => [name, count - before[name]]).filter(([, by]) => by !== 0));
 };
 
-describe("a session that is opened", () => {
-  test("is counted once, not again by a replay", async () => {
+describe("the count of opened sessions", () => {
+  test("an opened session, replayed: counted once", async () => {
     const { open } = await startTenant();
     const headers = { "idempotency-key": "call" };
     const opened = () => Promise.all([open(1), open(1, { headers }), open(1, { headers })]);
@@ -84,7 +84,7 @@ describe("a session that is opened", () => {
     expect(await growth(() => open(1, { headers }))).toEqual({});
   });
 
-  test("is not counted when the request is refused for another reason", async () => {
+  test("a session, refused for a reason other than credits: not counted", async () => {
     const { open } = await startTenant();
     const refused = async () => {
       expect((await open(0)).status).toBe(422);
@@ -95,8 +95,8 @@ describe("a session that is opened", () => {
   });
 });
 
-describe("a session that is refused", () => {
-  test("is counted by the limit that refuses it, also when the look-up refuses it without a write", async () => {
+describe("the count of refused sessions", () => {
+  test("a refused session, by cap or balance, written or only looked up: counted under that limit", async () => {
     const { open, newKey, record } = await startTenant();
     const capped = await newKey({ scopes: ["realtime:write"], spendLimitCreditMicros: 5 * SECOND }, record);
     const child = await newKey({ scopes: ["realtime:write"] }, capped.record);
@@ -110,7 +110,7 @@ describe("a session that is refused", () => {
     expect(await growth(both)).toEqual({ held: 1, self: 1 });
   });
 
-  test("is not counted when its Idempotency-Key has opened one: the response is the first one", async () => {
+  test("a replayed session, credits now lacking: not counted as refused", async () => {
     const { open } = await startTenant();
     const headers = { "idempotency-key": "all" };
     expect((await open(100, { headers })).status).toBe(201);
@@ -119,8 +119,8 @@ describe("a session that is refused", () => {
   });
 });
 
-describe("a session that is closed", () => {
-  test("is counted once: not by a report, and not again by a repeated or a refused release", async () => {
+describe("the count of closed sessions", () => {
+  test("a closed session, reported or released again: counted once", async () => {
     const { open, report, release } = await startTenant();
     const { sessionId } = (await open(10)).body;
     expect(await growth(() => report(sessionId))).toEqual({});
@@ -135,7 +135,7 @@ describe("a session that is closed", () => {
     expect(await growth(again)).toEqual({});
   });
 
-  test("is counted when its lease has ended and a release finds that", async () => {
+  test("a session, its lease over at a release: counted as closed once", async () => {
     const { open, release, expire } = await startTenant();
     const { sessionId } = (await open(10)).body;
     await expire();
@@ -145,7 +145,7 @@ describe("a session that is closed", () => {
     expect(await growth(late)).toEqual({});
   });
 
-  test("is counted when it was overdue, and is closed to make room for another one", async () => {
+  test("overdue sessions, closed to make room: counted as closed", async () => {
     const { open, expire } = await startTenant();
     for (let opened = 0; opened < 2; opened++) expect((await open(50)).status).toBe(201);
     await expire();

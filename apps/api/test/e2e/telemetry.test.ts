@@ -100,7 +100,7 @@ describe("metrics", () => {
         ?.slice(start.length + 1) ?? 0,
     );
 
-  test("count and time requests by method, route and status, and problems by code", async () => {
+  test("metrics, after requests: count and time them by method, route and status, problems by code", async () => {
     const before = await scrape();
     const { body } = await create(service);
     await service.call("GET", `/api/v1/avatars/${body.id}`, { key });
@@ -129,7 +129,7 @@ describe("metrics", () => {
     expect(sampleOf(after, "http_server_active_requests")).toBe(0);
   });
 
-  test("tell of the database: statements, batches, connections and who waits", async () => {
+  test("metrics, under load: statements, batches, connections and the queue", async () => {
     const before = await scrape();
     await Promise.all(Array.from({ length: 64 }, () => create(service)));
     const isBusy = (text: string) => sampleOf(text, 'realtime_avatar_database_connections{state="busy"}') > 0;
@@ -153,7 +153,7 @@ describe("metrics", () => {
     expect(after).toContain('realtime_avatar_database_waiting{queue="batched"} 0');
   });
 
-  test("tell of the process", async () => {
+  test("metrics, of the process: memory, processor time, start and build", async () => {
     const text = await scrape();
     expect(sampleOf(text, "process_resident_memory_bytes")).toBeGreaterThan(1e7);
     expect(sampleOf(text, "process_cpu_seconds_total")).toBeGreaterThan(0);
@@ -162,7 +162,7 @@ describe("metrics", () => {
     while (sampleOf(await scrape(), "realtime_avatar_event_loop_lag_seconds_count") === 0) await Bun.sleep(20);
   });
 
-  test("hold no id and no secret, and do not grow with what callers choose", async () => {
+  test("metrics, with hostile ids and paths: no id, no secret, no more series", async () => {
     const probe = async (round: number): Promise<void> => {
       await service.call("GET", `/api/v1/avatars/ava_01h455vb4pex5vsknk084sn02${"abcdefgh"[round]}`, { key });
       await service.call("GET", `/${crypto.randomUUID()}`);
@@ -187,7 +187,7 @@ describe("metrics", () => {
     expect(text).not.toContain(key.split("_")[2] ?? "");
   });
 
-  test("are those that the documents, the dashboard and the alerts name, and each has a use", async () => {
+  test("metrics, compared with documents, dashboard and alerts: the same names, each in use", async () => {
     const sweeping = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true" });
     const text = await (await fetch(sweeping.metricsUrl)).text();
     await sweeping.end();
@@ -219,7 +219,7 @@ describe("metrics", () => {
     for (const { targets } of panels) for (const { expr } of targets) expect(expr).toContain('{instance=~"$instance"');
   });
 
-  test("are on a port of their own, at /metrics alone", async () => {
+  test("metrics, requested: only at /metrics on their own port", async () => {
     expect((await service.call("GET", "/metrics")).status).toBe(404);
     expect((await fetch(service.metricsUrl.replace("/metrics", "/"))).status).toBe(404);
     expect((await fetch(service.metricsUrl, { method: "POST" })).status).toBe(405);
@@ -236,8 +236,8 @@ describe("metrics", () => {
   });
 });
 
-describe("nothing of it is loaded when nobody asks for it", () => {
-  test("and what is asked for is", async () => {
+describe("the modules of telemetry", () => {
+  test("the modules, with telemetry off and on: loaded only when it is on", async () => {
     const guard = join(folder, "guard.ts");
     await writeFile(
       guard,
@@ -267,8 +267,8 @@ describe("nothing of it is loaded when nobody asks for it", () => {
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const PARENT = "b7ad6b7169203331";
 
-describe("traces", () => {
-  test("go on where the caller's left off, and hold the parts of a request's work", async () => {
+describe("the traces", () => {
+  test("a trace, begun by the caller: continued with the parts of the request, without a secret", async () => {
     const collector = startCollector();
     const service = await startService({
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
@@ -319,7 +319,7 @@ describe("traces", () => {
     collector.close();
   });
 
-  test("that nobody takes hold up neither a request nor the end, and their headers stay out of the log", async () => {
+  test("a trace, its collector down: delays neither requests nor the end, its headers not logged", async () => {
     const service = await startService({
       OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:1",
       OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20collector-secret",
@@ -332,8 +332,8 @@ describe("traces", () => {
   });
 });
 
-describe("without tracing", () => {
-  test("the trace of a caller is handed back and stands in the log; what is none is ignored", async () => {
+describe("a service without tracing", () => {
+  test("a traceparent, valid: returned and logged; invalid: ignored", async () => {
     const service = await startService({});
     const traceparent = `00-${TRACE}-${PARENT}-01`;
     const answer = await create(service, { traceparent });

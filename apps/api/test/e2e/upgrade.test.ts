@@ -78,7 +78,7 @@ const exercise = async ({ call }: Awaited<ReturnType<typeof start>>, key: string
   ]);
 };
 
-describe("a database with", () => {
+describe("a database of an older version", () => {
   /** Applies the first migrations alone, as an earlier version of the program did. */
   const migrateFirst = async ({ db: { client } }: TestDatabase, count: number): Promise<void> => {
     await client.unsafe(`create schema drizzle;
@@ -139,7 +139,7 @@ describe("a database with", () => {
   });
 
   test.each(older)(
-    "nothing later than %s keeps its rows, and serves those who have waited, once it is migrated (%s)",
+    "a database, migrated no later than %s: keeps its rows and serves once migrated (%s)",
     async (_, __, count, isProcess) => {
       const database = await testDatabase({ migrated: false });
       await migrateFirst(database, count);
@@ -184,8 +184,8 @@ const contract = async ({ db: { client } }: TestDatabase): Promise<void> => {
   await client.unsafe("alter table avatars alter column model_id type varchar(160)");
 };
 
-describe("a schema that is newer than the program", () => {
-  test("is served by it, and left alone: a version can be rolled back", async () => {
+describe("a schema newer than the program", () => {
+  test("a newer schema, under an older program: served, and left unchanged", async () => {
     const database = await testDatabase();
     await expand(database);
     const { secret } = await seedKey(database.db, await seedTenant(database.db), {
@@ -203,7 +203,7 @@ describe("a schema that is newer than the program", () => {
 });
 
 describe("an upgrade under load", () => {
-  test("expand, deploy, contract: no request fails", async () => {
+  test("an upgrade, in the steps expand, deploy, contract: no request fails", async () => {
     const database = await testDatabase();
     const tenantId = await seedTenant(database.db);
     const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] });

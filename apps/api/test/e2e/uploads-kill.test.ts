@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { readdir, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
-import { existingAssets } from "@realtime-avatar/db/statements/assets";
+import { existingAssets } from "@realtime-avatar/db/assets/assets";
 import type { AssetId, TenantId } from "@realtime-avatar/domain/id";
 import { openStorage } from "@realtime-avatar/storage/open";
 import type { Storage } from "@realtime-avatar/storage/storage";
@@ -94,8 +94,8 @@ const block = async (statement: string): Promise<() => Promise<void>> => {
   };
 };
 
-describe("killed", () => {
-  test("while the file arrives: the spool has a part, the store nothing", async () => {
+describe("a killed upload", () => {
+  test("an upload, killed while the file arrives: a part in the spool, nothing in the store", async () => {
     const { hostname, port } = new URL(service.url);
     const socket: Socket = connect(Number(port), hostname);
     socket.on("error", () => {});
@@ -114,7 +114,7 @@ describe("killed", () => {
     expect(await spooled()).toEqual([]);
   });
 
-  test("with the file stored and no row: the file is one that the sweep removes, and a repetition succeeds", async () => {
+  test("an upload, killed before its row: the sweep removes the file, a repetition succeeds", async () => {
     const release = await block("lock table assets in access exclusive mode");
     const lost = upload(PNG, "step-2").catch(() => null);
     await until(async () => (await stored()).length === 1);
@@ -131,7 +131,7 @@ describe("killed", () => {
     expect((await stored()).length).toBe(2);
   });
 
-  test("with the row written: a repetition gets the first response, and stores nothing", async () => {
+  test("an upload, killed after its row: a repetition gets the first response", async () => {
     const first = await upload(PNG, "step-3");
     await killService();
     service = await startService();
@@ -142,7 +142,7 @@ describe("killed", () => {
     expect([await orphans(), (await stored()).length]).toEqual([[], 1]);
   });
 
-  test("between the copy of a signed upload and its row: completing it again succeeds", async () => {
+  test("a signed upload, killed between copy and row: completing it again succeeds", async () => {
     const about = { kind: "image", contentType: "image/png", sizeBytes: PNG.length, md5: md5Of(PNG) };
     const { id, upload: target } = (await call("POST", "/uploads", about)).body;
     expect((await fetch(target.url, { method: "PUT", headers: target.headers, body: PNG })).status).toBe(200);
@@ -159,7 +159,7 @@ describe("killed", () => {
     expect([await orphans(), (await stored()).length]).toEqual([[], 1]);
   });
 
-  test("at random moments of ten uploads: no row is ahead of its file, and each request is executed once", async () => {
+  test("ten uploads, killed at random moments: no row without its file, each executed once", async () => {
     const file = fileOf("image", 300_000, true);
     for (let kill = 0; kill < KILLS; kill++) {
       const uploads = Array.from({ length: 10 }, (_, at) => upload(file, `${kill}-${at}`).catch(() => null));

@@ -92,7 +92,7 @@ const upload = async (sizeBytes: number): Promise<string> => {
 };
 
 test.skipIf(process.platform !== "linux")(
-  "ten large uploads at once take little memory, and leave no spool",
+  "the memory, ten large uploads at once: bounded, and no spool is left",
   async () => {
     // What the first upload loads is no part of the figure.
     for (let sent = 0; sent < 5; sent++) expect(await upload(1_000_000)).toContain("201");
@@ -112,7 +112,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test.skipIf(process.platform !== "linux")("readers of public files that stop reading take little memory", async () => {
+test.skipIf(process.platform !== "linux")("the memory, readers that stop reading public files: bounded", async () => {
   const form = new FormData();
   form.set("file", new Blob([fileOf("image", 1000)]), "a.jpg");
   const headers = { authorization: `Bearer ${key}` };

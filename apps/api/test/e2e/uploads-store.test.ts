@@ -37,13 +37,13 @@ for (const driver of S3) {
       return Buffer.from(await new Response(file?.stream).arrayBuffer());
     };
 
-    test("keeps the file of a form", async () => {
+    test("a form, uploaded to this store: its file is kept", async () => {
       const { status, body } = await upload(PNG);
       expect(status).toBe(201);
       expect(await bytesAt(`originals/${body.tenantId}/${body.id}`)).toEqual(PNG);
     });
 
-    test("lets a client put a file straight into the store, and completes it", async () => {
+    test("a signed upload, sent straight to this store and completed: kept, other bytes refused", async () => {
       const request = { kind: "image", contentType: "image/png", sizeBytes: PNG.byteLength, md5: md5Of(PNG) };
       const { body } = await call("POST", "/uploads", request);
       expect(new URL(body.upload.url).origin).not.toBe(new URL(api.url).origin);
@@ -62,7 +62,7 @@ for (const driver of S3) {
       expect(await bytesAt(`originals/${body.tenantId}/${body.id}`)).toEqual(PNG);
     });
 
-    test("serves a public image and its ranges", async () => {
+    test("a public image, in this store: served with its ranges, 404 after deletion", async () => {
       const { body } = await upload(PNG);
       const image = Buffer.from("the re-encoded image");
       const stream = new Blob([image]).stream();
@@ -100,7 +100,7 @@ describe.skipIf(!canMountDisk)("a disk without room (as root, who may mount a sm
     () => key,
   );
 
-  test("refuses a file that does not fit with 503, keeps nothing of it, and takes the next one", async () => {
+  test("a file, larger than the free space: 503, nothing left, the next file accepted", async () => {
     const before = [await rowCounts(api.database), await stored()];
     const headers = { "idempotency-key": "no-room" };
     const refused = await upload(fileOf("image", 3_000_000), { headers });
@@ -114,7 +114,7 @@ describe.skipIf(!canMountDisk)("a disk without room (as root, who may mount a sm
     expect((await upload(PNG, { headers })).status).toBe(201);
   });
 
-  test("without room for the name of a file: the same", async () => {
+  test("a file, no room for its name: 503; with room again: 201", async () => {
     const ballast = join(api.files.folder, "small/ballast");
     await Bun.write(ballast, new Uint8Array(1024 * 1024)).catch(() => {});
     const refused = await upload(PNG);

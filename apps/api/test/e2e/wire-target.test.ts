@@ -22,7 +22,7 @@ afterAll(() => api.close());
 const { exchange } = wireCalls(() => port);
 const bearer = (): string => `Authorization: Bearer ${key}\r\n`;
 
-describe("a path that is not in its normal form is 404", () => {
+describe("a path not in its normal form", () => {
   const send = async (method: string, target: string): Promise<unknown> =>
     problemIn(await exchange(request(method, target, { headers: CLOSE + bearer() })));
 
@@ -54,12 +54,12 @@ describe("a path that is not in its normal form is 404", () => {
     `/${"a/".repeat(40)}a`,
     "/readyz/../readyz",
     "/problems/%2e%2e/readyz",
-  ])("%s", async (target) => {
+  ])("a path, %s: 404", async (target) => {
     expect(await send("GET", target)).toEqual(NOT_FOUND);
     expect(await send("GET", `${target}?limit=1`)).toEqual(NOT_FOUND);
   });
 
-  test("on every route, with every method", async () => {
+  test("every route, its path not in normal form: 404 with every method", async () => {
     for (const { method, path } of api.app.routes) {
       // The addresses with a slash at the end that lead to a page.
       const isPage = path === "/docs" || path === "/dashboard";
@@ -81,7 +81,7 @@ describe("a path that is not in its normal form is 404", () => {
     }
   });
 
-  test("so an id has one spelling, and an Idempotency-Key applies to it once", async () => {
+  test("an id, spelt with escapes: 404, so its Idempotency-Key applies once", async () => {
     const { id } = (await api.call("POST", "/api/v1/api-keys", { key, body: { name: "x" } })).body;
     const headers = `${CLOSE + bearer()}Idempotency-Key: one-spelling\r\n`;
     const rotate = (spelling: string) =>
@@ -94,7 +94,7 @@ describe("a path that is not in its normal form is 404", () => {
     expect(await rowCounts(api.database)).toEqual(before);
   });
 
-  test("and one that is in its normal form is found, in the absolute form as well", async () => {
+  test("a path, in normal and in absolute form: found", async () => {
     for (const target of [
       "/api/v1/api-keys/self",
       "/api/v1/api-keys/self?",
@@ -107,7 +107,7 @@ describe("a path that is not in its normal form is 404", () => {
   });
 });
 
-describe("Host", () => {
+describe("the Host header", () => {
   const self = (host: string | null, version = "1.1", target = "/api/v1/api-keys/self") =>
     exchange(request("GET", target, { host, version, headers: CLOSE + bearer() }));
 
@@ -138,7 +138,7 @@ describe("Host", () => {
     "[v1.x]",
     "a\r\nHost: b",
     "a\r\nHost: a",
-  ])("%j is 400", async (host) => {
+  ])("a Host, %j: 400", async (host) => {
     for (const version of ["1.0", "1.1"]) {
       expect(problemIn(await self(host, version))).toEqual(MALFORMED);
       // Where Bun gives only the path, Elysia would read it from the eleventh character on.
@@ -168,13 +168,13 @@ describe("Host", () => {
     "a,b",
     "(a)!$&'*+;=~",
     "a".repeat(300),
-  ])("%s is served", async (host) => {
+  ])("a Host, %s: served", async (host) => {
     expect(statusesOf(await self(host))).toEqual([200]);
     expect(problemIn(await self(host, "1.1", "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(NOT_FOUND);
     expect(problemIn(await self(host, "1.1", "/api/v1/api-keys/x/../self"))).toEqual(NOT_FOUND);
   });
 
-  test("may be left out in HTTP/1.0, and the path is what was sent", async () => {
+  test("a Host, absent in HTTP/1.0: served at exactly the path sent", async () => {
     expect(statusesOf(await self(null, "1.0"))).toEqual([200]);
     expect(statusesOf(await self(null, "1.0", "/api/v1/api-keys/self?"))).toEqual([200]);
     expect(statusesOf(await self(null, "1.0", "/readyz"))).toEqual([200]);
@@ -186,7 +186,7 @@ describe("Host", () => {
     expect(statusesOf(await exchange(made))).toEqual([201]);
   });
 
-  test("may not be left out in HTTP/1.1: Bun answers that itself", async () => {
+  test("a Host, absent in HTTP/1.1: 400 by Bun itself", async () => {
     const text = await self(null);
     expect(statusesOf(text)).toEqual([400]);
     expect(text.toLowerCase()).not.toContain("x-request-id");

@@ -27,7 +27,7 @@ const MIB = 1024 * 1024;
 const { dial, exchange } = wireCalls(() => port);
 const bearer = (): string => `Authorization: Bearer ${key}\r\n`;
 
-describe("what gets 400, or no response, has not been written", () => {
+describe("a request without a successful response", () => {
   const body = '{"displayName":"Ada","sourceKind":"image"}';
   const create = () => request("POST", "/api/v1/avatars", { headers: bearer(), body });
   const chunked = (after: string) =>
@@ -56,7 +56,7 @@ describe("what gets 400, or no response, has not been written", () => {
     ["another request that is refused", () => `${create()}GET /nothing HTTP/9.9\r\n\r\n`],
     ["a trailer", () => chunked("X-Checksum: 1\r\n")],
     ["an empty line after the chunks", () => `${chunked("")}\r\n`],
-  ])("%s", async (_, bytes) => {
+  ])("a request, %s: no 201, and nothing written", async (_, bytes) => {
     const before = (await quiet()) as { avatars: string }[];
     const texts = await Promise.all(Array.from({ length: ROUNDS }, () => exchange(bytes())));
     const created = texts.flatMap(statusesOf).filter((status) => status === 201).length;
@@ -66,7 +66,7 @@ describe("what gets 400, or no response, has not been written", () => {
     expect(created).toBe(0);
   });
 
-  test("a report of a leaked key neither: the key stays", async () => {
+  test("a report of a leaked key, with bytes after it: 400, and the key stays valid", async () => {
     const leaked = await api.key();
     const report = JSON.stringify({ apiKey: leaked });
     const text = await exchange(`${request("POST", "/api/v1/leaked-keys", { body: report })}\r\n`);
@@ -75,7 +75,7 @@ describe("what gets 400, or no response, has not been written", () => {
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: leaked })).status).toBe(200);
   });
 
-  test("nor what a client asks for that hangs up before the statement is sent", async () => {
+  test("a request, its client gone before the statement: nothing written", async () => {
     const before = await quiet();
     const { client } = api.database.db;
     const holder = await client.reserve();
@@ -93,7 +93,7 @@ describe("what gets 400, or no response, has not been written", () => {
     expect(await quiet()).toEqual(before);
   });
 
-  test("chunks without a trailer are served, and the connection goes on", async () => {
+  test("a body in chunks, without a trailer: served, and the connection goes on", async () => {
     const { socket, until, whole } = dial();
     socket.write(chunked(""));
     await until(/HTTP\/1\.1 201[\s\S]*\r\n\r\n\{.*\}$/);
@@ -102,7 +102,7 @@ describe("what gets 400, or no response, has not been written", () => {
   });
 });
 
-describe("a body that is not read", () => {
+describe("an unread body", () => {
   /** Sends a head and then a body without end; answers with what was received, and how many bytes could be sent. */
   const flood = async (head: string, isChunked: boolean): Promise<{ text: string; sent: number }> => {
     const block = "x".repeat(65_536);
@@ -139,7 +139,7 @@ describe("a body that is not read", () => {
     ["that of a caller, with another media type", "POST /api/v1/avatars", () => bearer()],
     ["that of a caller, too large", "POST /api/v1/avatars", () => `${bearer()}Content-Type: application/json\r\n`],
     ["a reporter's", "POST /api/v1/leaked-keys", () => "Content-Type: application/json\r\n"],
-  ])("%s: the connection is closed, and memory does not grow", async (_, line, headers) => {
+  ])("an unread body, %s: connection closed, memory bounded", async (_, line, headers) => {
     Bun.gc(true);
     const before = process.memoryUsage.rss();
     for (const framing of [CHUNKED, LENGTH]) {
@@ -151,7 +151,7 @@ describe("a body that is not read", () => {
     expect(process.memoryUsage.rss() - before).toBeLessThan(128 * MIB);
   });
 
-  test("the response comes first", async () => {
+  test("an unread body, still arriving: the response comes first", async () => {
     for (const framing of [CHUNKED, LENGTH]) {
       const { socket, whole } = dial();
       socket.write(`POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\n${framing}\r\n`);
@@ -161,7 +161,7 @@ describe("a body that is not read", () => {
     }
   });
 
-  test("a connection goes on after a small one, and after one in chunks that was read", async () => {
+  test("a connection, after a small unread body or a read one in chunks: goes on", async () => {
     const { socket, until, whole } = dial();
     socket.write(`POST /api/v1/avatars HTTP/1.1\r\nHost: api\r\nContent-Length: ${MIB}\r\n\r\n${"x".repeat(MIB)}`);
     await until(/HTTP\/1\.1 401[\s\S]*\}$/);
@@ -173,12 +173,12 @@ describe("a body that is not read", () => {
   });
 });
 
-describe("a method", () => {
-  test("that Bun does not know closes the connection without a response", async () => {
+describe("the method of a request", () => {
+  test("a method, unknown to Bun: the connection closes without a response", async () => {
     for (const method of ["FOO", "get", "GETT"]) expect(await exchange(request(method, "/healthz"))).toBe("");
   });
 
-  test("that asks for a tunnel gets none", async () => {
+  test("a method, CONNECT: 404, or 405, no tunnel", async () => {
     const connects = ["example.com:443", "/nothing"].map((target) =>
       exchange(request("CONNECT", target, { headers: CLOSE })),
     );
@@ -188,8 +188,8 @@ describe("a method", () => {
   });
 });
 
-describe("credentials", () => {
-  test("that are long are refused like others", async () => {
+describe("long and unusual credentials", () => {
+  test("credentials, 12,000 characters long: 401", async () => {
     const space = " ".repeat(6000);
     for (const value of [`Bearer ${"a".repeat(12_000)}!`, `Bearer${space}a${space}a`, `Bearer ${"=".repeat(12_000)}`]) {
       const text = await exchange(
@@ -199,7 +199,7 @@ describe("credentials", () => {
     }
   });
 
-  test("may have more than one space before them, and the scheme in any letter case", async () => {
+  test("credentials, several spaces or any letter case: 200; other separators: 401", async () => {
     for (const value of [`Bearer   ${key}`, `bEARER ${key}`, `BEARER ${key}  `]) {
       const headers = `${CLOSE}Authorization: ${value}\r\n`;
       expect(statusesOf(await exchange(request("GET", "/api/v1/api-keys/self", { headers })))).toEqual([200]);
@@ -211,7 +211,7 @@ describe("credentials", () => {
   });
 });
 
-test("a secret as Idempotency-Key is refused, and neither stored nor echoed", async () => {
+test("an Idempotency-Key, holding a secret: 400, not stored, not echoed", async () => {
   const before = await rowCounts(api.database);
   const claims = () => api.database.db.client`select count(*) as number from idempotency_keys`;
   const claimed = await claims();
@@ -233,7 +233,7 @@ test("a secret as Idempotency-Key is refused, and neither stored nor echoed", as
   expect(await claims()).toEqual(claimed);
 });
 
-test("a request that is shed for load is one warning in the log, without a stack", async () => {
+test("a request, refused for load: one warning in the log without a stack", async () => {
   const log: string[] = [];
   const db = connectPool(api.database.url, { connections: 1, waiting: 0 });
   const logger = createLog("trace", { write: (line) => void log.push(line) });
@@ -264,7 +264,7 @@ const statusOf = (target: string): number => {
   return FOR_PEOPLE.test(target) ? 403 : 200;
 };
 
-test("HEAD answers as GET does, on every route", async () => {
+test("a HEAD request, on every route over a socket: the head of GET and no body", async () => {
   const own = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
   const body = { displayName: "Ada", sourceKind: "image" };
   const avatar = (await api.call("POST", "/api/v1/avatars", { key, body })).body.id;

@@ -4,7 +4,7 @@ import { client } from "@realtime-avatar/testing/database";
 import { CONNECTIONS, cluster, holdLock, under } from "./support/scene.ts";
 
 describe("the database", () => {
-  test("stopped at once, and started again", async () => {
+  test("the database, stopped and started three times: nothing lost, doubled or half-written", async () => {
     const row = await under("database stopped at once, 3 times", async ({ load }) => {
       for (let round = 0; round < 3; round++) {
         await cluster.stopAtOnce();
@@ -19,7 +19,7 @@ describe("the database", () => {
     expect(row.refused).toBeGreaterThan(row.unknown);
   });
 
-  test("its backends terminated one by one", async () => {
+  test("the database, its backends terminated one by one: nothing lost or doubled", async () => {
     await under("backends terminated, one by one", async ({ load, databaseUrl }) => {
       const sql = client(databaseUrl);
       for (let round = 0; round < 100; round++) {
@@ -34,7 +34,7 @@ describe("the database", () => {
     });
   });
 
-  test("frozen for longer than the deadline", async () => {
+  test("the database, frozen beyond the deadline: nothing lost or doubled", async () => {
     await under("database frozen for 5 s", async ({ load }) => {
       await cluster.freeze();
       await Bun.sleep(5000);
@@ -45,7 +45,7 @@ describe("the database", () => {
 });
 
 describe("a lock that another session holds", () => {
-  test("for longer than the deadline: what is given up is stopped at the server", async () => {
+  test("a lock, held beyond the deadline: abandoned statements are stopped at the server", async () => {
     let most = 0;
     await under("table locked for 6 s", async (scene) => {
       most = await holdLock(scene);

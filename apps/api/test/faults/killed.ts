@@ -8,7 +8,7 @@ import { startLoad } from "./support/history.ts";
 import { cluster, DEADLINE_MS, rows, seedRoot, services, startService } from "./support/scene.ts";
 
 describe("the service", () => {
-  test("killed and started again, many times", async () => {
+  test("the service, killed and started eight times: nothing lost or doubled", async () => {
     const databaseUrl = await cluster.newDatabase();
     const [rootKey, credits] = [await seedRoot(databaseUrl), await seedCredits(databaseUrl)];
     const PORT = String(await freePort());
@@ -31,7 +31,7 @@ describe("the service", () => {
 });
 
 describe("the client", () => {
-  test("creates each avatar once, while the service is killed and the database loses its connections", async () => {
+  test("the client, service killed and connections lost: each avatar is created once", async () => {
     const databaseUrl = await cluster.newDatabase();
     const apiKey = await seedRoot(databaseUrl);
     const PORT = String(await freePort());

@@ -8,7 +8,7 @@ import { readAnswer, requestInit } from "../support/api.ts";
 import { cluster, seedRoot, startService, under } from "./support/scene.ts";
 
 describe("a migration", () => {
-  test("not yet applied", async () => {
+  test("a migration, not yet applied: every write is refused, none unknown", async () => {
     const row = await under("migration not yet applied", async ({ load, databaseUrl }) => {
       const sql = client(databaseUrl);
       await sql`alter table idempotency_keys rename to not_yet`;
@@ -21,7 +21,7 @@ describe("a migration", () => {
     expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
   });
 
-  test("of an empty database, with the service there already", async () => {
+  test("a migration, of an empty database under a running service: ready and serving after it", async () => {
     const empty = cluster.url("never_migrated");
     const admin = client(cluster.url("postgres"));
     await admin.unsafe("create database never_migrated encoding 'UTF8' locale 'C' template template0");

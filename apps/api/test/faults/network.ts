@@ -13,7 +13,7 @@ describe("the network to the database", () => {
   afterAll(() => network.close());
   const reach = (url: string): string => url.replace(String(cluster.port), String(network.port));
 
-  test("delayed", async () => {
+  test("the network, delayed: nothing lost or doubled", async () => {
     await under(
       "network delayed by 100 ms",
       async ({ load }) => {
@@ -26,7 +26,7 @@ describe("the network to the database", () => {
     );
   });
 
-  test("cut in the middle of answers", async () => {
+  test("the network, cut within responses: nothing lost or doubled", async () => {
     const row = await under(
       "network cut within answers, 20 times",
       async ({ load }) => {
@@ -43,7 +43,7 @@ describe("the network to the database", () => {
     expect(row.unknown).toBeGreaterThan(0);
   });
 
-  test("half-open: connections that are there are lost without a word", async () => {
+  test("the network, half-open: lost connections are replaced", async () => {
     await under(
       "network half-open",
       async ({ load }) => {
@@ -57,7 +57,7 @@ describe("the network to the database", () => {
     );
   });
 
-  test("gone for longer than the deadline", async () => {
+  test("the network, gone beyond the deadline: nothing lost or doubled", async () => {
     await under(
       "network gone for 5 s",
       async ({ load }) => {
@@ -76,7 +76,7 @@ describe("a list of hosts", () => {
   // `.invalid` is no name anywhere (RFC 2606).
   const reach = (url: string): string => url.replace("127.0.0.1", "database.invalid:5432,127.0.0.1");
 
-  test("whose first name cannot be resolved: each new connection goes to the next", async () => {
+  test("a list of hosts, its first name unknown: each new connection goes to the next", async () => {
     await under(
       "first host unresolvable, connections lost 5 times",
       async ({ load, databaseUrl }) => {
@@ -99,7 +99,7 @@ describe("a list of hosts", () => {
     );
   });
 
-  test("whose first name cannot be resolved, while the next host is down", async () => {
+  test("a list of hosts, its first name unknown and the next down: refused, then served", async () => {
     const row = await under(
       "first host unresolvable, the next one stopped",
       async ({ load }) => {

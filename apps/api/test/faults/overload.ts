@@ -4,7 +4,7 @@ import { startNetwork } from "./support/proxy.ts";
 import { cluster, under } from "./support/scene.ts";
 
 describe("too much load", () => {
-  test("is refused at once, beyond what can wait; liveness answers throughout", async () => {
+  test("too much load, beyond the queue: refused at once, and liveness responds throughout", async () => {
     const network = await startNetwork(cluster.port);
     let slowestProbe = 0;
     const row = await under(

@@ -52,7 +52,7 @@ ignore_startup_parameters =
     await rm(folder, { recursive: true });
   });
 
-  test("serves all that the API promises", async () => {
+  test("a pooler, under the tests of the API: all pass", async () => {
     const files = [
       "test/e2e/routes",
       "src/http/authenticate",
@@ -76,7 +76,7 @@ ignore_startup_parameters =
     expect([code, (stdout + stderr).match(/^\(fail\).*|^ *0 pass.*/gm)]).toEqual([0, null]);
   });
 
-  test("has each statement stopped that is given up", async () => {
+  test("a pooler, statements abandoned: each is stopped at the server", async () => {
     let most = 0;
     await under(
       "table locked for 6 s, behind a pooler",
@@ -90,7 +90,7 @@ ignore_startup_parameters =
     expect(most).toBeLessThanOrEqual(2 * POOLED);
   });
 
-  test("killed and started again", async () => {
+  test("a pooler, killed and started again: nothing lost or doubled", async () => {
     await under(
       "pooler killed and started again",
       async ({ load }) => {

@@ -9,10 +9,10 @@ import { DEADLINE_MS, possible, type Scene, under } from "./support/scene.ts";
 const hasLogged = (log: string, code: string): boolean =>
   log.includes(`"error":{"name":"DatabaseError","code":"${code}"`);
 
-describe("a service that is stopped (SIGSTOP) and continued (SIGCONT)", () => {
+describe("a service stopped by SIGSTOP", () => {
   const STOPPED_MS = 5000;
 
-  test("for longer than the deadline: holds no lock meanwhile, and serves again", async () => {
+  test("the service, stopped beyond the deadline: holds no lock, and serves again", async () => {
     await under(
       "service stopped for 5 s",
       async ({ load, service, databaseUrl }) => {
@@ -40,7 +40,7 @@ describe("a service that is stopped (SIGSTOP) and continued (SIGCONT)", () => {
     );
   });
 
-  test("again and again, for less than the deadline", async () => {
+  test("the service, stopped briefly ten times: nothing lost or doubled", async () => {
     await under(
       "service stopped for 0.3 s, 10 times",
       async ({ load, service }) => {
@@ -63,7 +63,7 @@ describe("a service without file descriptors", () => {
   /** POSIX: the soft limit and the hard one, so that the process cannot raise it. */
   const limited = ["sh", "-c", `ulimit -n ${DESCRIPTORS} && exec "$@"`, "sh"];
 
-  test("goes on for those who are connected, says what fails, and recovers", async () => {
+  test("file descriptors, used up: open connections are served, errors say why, then it recovers", async () => {
     const row = await under(
       "no file descriptors left",
       async ({ load, service, databaseUrl }) => {
@@ -148,7 +148,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
 
   let keptBytes = 0;
 
-  test("does not hold up requests, and its lines are whole", async () => {
+  test("a log, not read: requests do not wait, and its lines are whole", async () => {
     await under(
       "log not read for 16 MiB of lines",
       async (scene) => {
@@ -159,7 +159,7 @@ describe.skipIf(!hasBash)("a log that is not read", () => {
     );
   });
 
-  test("takes no more than 8 MiB of memory", () => {
+  test("a log, not read: at most 8 MiB of memory", () => {
     expect(keptBytes).toBeLessThan(8 * MIB);
   });
 });

@@ -9,7 +9,7 @@ import { readAnswer, requestInit } from "../support/api.ts";
 import { seedRoot, startService, under } from "./support/scene.ts";
 
 describe("a synchronous replica that goes away", () => {
-  test("leaves nothing acknowledged that it does not have: a revocation is not, until it is", async () => {
+  test("a synchronous replica, gone: what it lacks is not acknowledged", async () => {
     const alone = await startCluster();
     const databaseUrl = await alone.newDatabase();
     const rootKey = await seedRoot(databaseUrl);
@@ -45,7 +45,7 @@ describe("a synchronous replica that goes away", () => {
 });
 
 describe("a failover", () => {
-  test("to a synchronous replica, with both hosts given", async () => {
+  test("a failover, both hosts listed: writes go on at the new primary", async () => {
     const folder = await temporaryFolder();
     const first = await startCluster({ data: join(folder, "a") });
     const databaseUrl = await first.newDatabase();

@@ -35,18 +35,21 @@ const fillDisk = async (disk: string): Promise<void> => {
 };
 
 describe("a server without room", () => {
-  test.skipIf(!possible("disk full", canMountDisk, "this user may not mount a tmpfs"))("its disk full", async () => {
-    const disk = await temporaryFolder();
-    const unmount = await mountDisk(disk, "160m");
-    try {
-      await fillDisk(disk);
-    } finally {
-      unmount();
-      await rm(disk, { recursive: true });
-    }
-  });
+  test.skipIf(!possible("disk full", canMountDisk, "this user may not mount a tmpfs"))(
+    "a server, its disk full: nothing lost or doubled",
+    async () => {
+      const disk = await temporaryFolder();
+      const unmount = await mountDisk(disk, "160m");
+      try {
+        await fillDisk(disk);
+      } finally {
+        unmount();
+        await rm(disk, { recursive: true });
+      }
+    },
+  );
 
-  test("too many connections", async () => {
+  test("a server, without free connections: nothing lost or doubled", async () => {
     const crowded = await startCluster({ settings: { max_connections: "20" } });
     await under(
       "too many connections",

@@ -26,7 +26,7 @@ const readFor = async ({ service, rootKey }: Scene, milliseconds: number): Promi
 };
 
 describe("a server that is set to read-only", () => {
-  test("refuses writes, which are certainly not executed, until it is set back", async () => {
+  test("a read-only server, on writes: refused, certainly not executed, until it is reset", async () => {
     const reads = new Set<string>();
     const row = await under("default_transaction_read_only, 2 times", async (scene) => {
       const { load, service } = scene;
@@ -55,7 +55,7 @@ describe("a server that is set to read-only", () => {
 });
 
 describe("a statement_timeout", () => {
-  test("of the database: a statement that waits for a lock is cancelled, and certainly not executed", async () => {
+  test("a statement_timeout, a lock waited for: cancelled, certainly not executed", async () => {
     const databaseUrl = await cluster.newDatabase();
     const name = new URL(databaseUrl).pathname.slice(1);
     const admin = client(databaseUrl);
@@ -82,7 +82,7 @@ describe("a statement_timeout", () => {
     expect([row.refused > 0, row.unknown]).toEqual([true, 0]);
   });
 
-  test("of a few milliseconds: statements are cancelled anywhere, and none is half-written", async () => {
+  test("a statement_timeout, a few milliseconds: cancelled anywhere, none half-written", async () => {
     const row = await under("statement_timeout of 1 to 8 ms", async ({ load }) => {
       try {
         for (const milliseconds of [8, 4, 3, 2, 1, 2, 3, 4, 8]) {

@@ -1,9 +1,9 @@
 /** For tests: the application on a real server and a real database, and the log that it writes. */
 
 import { join } from "node:path";
+import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { recordUses } from "@realtime-avatar/db/statements/api-key-usage";
-import { recordPeopleSeen } from "@realtime-avatar/db/statements/people/seen";
+import { recordPeopleSeen } from "@realtime-avatar/db/people/seen";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
 import { createLog } from "@realtime-avatar/runtime/log";

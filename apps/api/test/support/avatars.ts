@@ -1,10 +1,7 @@
 /** Calls of the routes of avatars, for end-to-end tests, and the end of their preparations. */
-import { claimJob } from "@realtime-avatar/db/statements/jobs";
-import {
-  finishPreparation,
-  type PreparationResult,
-  startPreparation,
-} from "@realtime-avatar/db/statements/preparations";
+
+import { finishPreparation, type PreparationResult, startPreparation } from "@realtime-avatar/db/avatars/preparations";
+import { claimJob } from "@realtime-avatar/db/jobs/jobs";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import type { Avatar } from "@realtime-avatar/domain/avatars/schemas";

@@ -10,7 +10,7 @@ const tests = cliTests();
 const { cli, json, jsonProcess } = tests;
 
 describe("audit tail", () => {
-  test("shows the newest events, the newest last, and of those that are asked for", async () => {
+  test("audit tail, with a limit and a filter: the newest events, newest last", async () => {
     const { id } = await json("keys", "create", "--tenant", tests.tenantId, "--name", "audited");
     await json("keys", "rotate", id, "--tenant", tests.tenantId);
     await json("keys", "revoke", id, "--tenant", tests.tenantId);
@@ -36,7 +36,7 @@ describe("audit tail", () => {
     );
   });
 
-  test("--follow goes on with each event once, as it comes, until it is told to stop", async () => {
+  test("audit tail, with --follow: each new event once, until stopped", async () => {
     const { record: earlier } = await seedKey(tests.db, tests.tenantId);
     const args = ["audit", "tail", "--tenant", tests.tenantId, "--limit", "1", "--action", "api_key.created"];
     const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), tests.variables);

@@ -1,6 +1,7 @@
 /** `audit`: the audit trail of a tenant, in both environments. */
+
+import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { listAuditEvents } from "@realtime-avatar/db/statements/audit-events";
 import { AUDIT_EVENT_LIST, type AuditEvent } from "@realtime-avatar/domain/audit";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { Id, TenantId } from "@realtime-avatar/domain/id";

@@ -5,8 +5,8 @@ import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
 const tests = cliTests();
 const { cli, cliProcess, json, jsonProcess } = tests;
 
-describe("avatars", () => {
-  test("of both environments are listed and shown", async () => {
+describe("the avatars commands", () => {
+  test("avatars, of both environments: listed and shown", async () => {
     const ids: string[] = [];
     for (const environment of ["live", "test", "live"] as const) {
       ids.unshift(await seedAvatar(tests.db, tests.tenantId, environment));
@@ -38,7 +38,7 @@ describe("avatars", () => {
       ])}::text::json
     where id = ${id}`;
 
-  test("that have failed are shown with the error and the checks", async () => {
+  test("a failed avatar, listed and shown: with its error and its checks", async () => {
     const id = await seedAvatar(tests.db, tests.tenantId, "test");
     await fail(id);
     const listed = (await cli("avatars", "list", "--tenant", tests.tenantId, "--status", "failed")).stdout.split("\n");
@@ -58,7 +58,7 @@ describe("avatars", () => {
     ]);
   });
 
-  test("are prepared again, once, as an event without a key", async () => {
+  test("an avatar, prepared by the operator: once, with an event without a key", async () => {
     const id = await seedAvatar(tests.db, tests.tenantId, "test");
     const prepare = (of: string) => cli("avatars", "prepare", of, "--tenant", tests.tenantId);
     expect(await prepare(id)).toMatchObject({ code: 1, stderr: "The avatar has no source. Set `sourceAssetId`.\n" });

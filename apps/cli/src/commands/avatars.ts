@@ -1,8 +1,9 @@
 /** `avatars`: the avatars of a tenant, in both environments. */
+
+import { findAvatar, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
+import { listAvatars } from "@realtime-avatar/db/avatars/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
-import { findAvatar, prepareAvatar } from "@realtime-avatar/db/statements/avatars";
-import { listAvatars } from "@realtime-avatar/db/statements/avatars/list";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { type AvatarRecord, preparedAgain, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { AVATAR_LIST, type Avatar } from "@realtime-avatar/domain/avatars/schemas";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { releaseSession, reportUsage } from "@realtime-avatar/db/statements/usage-sessions";
+import { releaseSession, reportUsage } from "@realtime-avatar/db/credits/usage-sessions";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -38,7 +38,7 @@ const seedSessions = async () => {
 };
 
 describe("the sessions of a tenant", () => {
-  test("are listed newest first, filtered and paged, in both environments", async () => {
+  test("sessions, listed: newest first, filtered and paged, of both environments", async () => {
     const { list, live } = await seedSessions();
     const all = ["overdue", "ended", "started", "reserved"];
     expect(await list()).toEqual({ names: all, nextCursor: null });
@@ -67,7 +67,7 @@ describe("the sessions of a tenant", () => {
     }
   });
 
-  test("are shown with their age, their lease, what they hold, and their key", async () => {
+  test("sessions, listed as a table: age, lease, reservation and key", async () => {
     const { tenant, live, other, started, overdue, ended } = await seedSessions();
     const { stdout } = await cliProcess("credits", "sessions", "--tenant", tenant);
     const row = (id: string): string[] => {
@@ -89,7 +89,7 @@ describe("the sessions of a tenant", () => {
     ]);
   });
 
-  test("are nothing without sessions; bad options exit with 2", async () => {
+  test("sessions, none or with bad options: a message, or exit 2", async () => {
     const list = (...args: string[]) => cli("credits", "sessions", "--tenant", tests.tenantId, ...args);
     expect((await list("--status", "open")).stdout).toBe("No open sessions.\n");
     expect((await list()).stdout).toBe("No matching sessions in this window: see --from and --to.\n");
@@ -106,8 +106,8 @@ describe("the sessions of a tenant", () => {
   });
 });
 
-describe("a session", () => {
-  test("is shown with its entries, by its id in either environment", async () => {
+describe("one session", () => {
+  test("a session, shown by its id: with its entries, in either environment", async () => {
     const { tenant, ended, overdue } = await seedSessions();
     const show = (id: string, ...args: string[]) => json("credits", "session", id, "--tenant", tenant, ...args);
     const shown = await show(ended);
@@ -124,7 +124,7 @@ describe("a session", () => {
     expect(stdout).toMatch(/^ent_\w+ +\S+Z +settle +1,000,000 credit micros/m);
   });
 
-  test("of another tenant, or with a malformed id, is not found", async () => {
+  test("a session, of another tenant or a malformed id: exit 1, or 2", async () => {
     const { ended } = await seedSessions();
     for (const id of [ended, UNKNOWN_SESSION]) {
       const { code, stdout, stderr } = await cli("credits", "session", id, "--tenant", tests.tenantId);
@@ -134,7 +134,7 @@ describe("a session", () => {
   });
 });
 
-test("the commands of docs/credits.md work", async () => {
+test("docs/credits.md, its commands executed: exit 0", async () => {
   const text = await readFile(join(REPOSITORY, "docs/credits.md"), "utf8");
   const { tenant, ended } = await seedSessions();
   const lines = [...text.matchAll(/^```sh\n(.*?)^```/gms)].flatMap(([, block = ""]) => block.split("\n"));
@@ -156,6 +156,6 @@ test.each([
   [3_600_000, "1 h"],
   [3_659_000, "1 h"],
   [90_061_000, "1 d 1 h"],
-])("a duration of %d ms is %s", (milliseconds, text) => {
+])("a duration, %d ms: %s", (milliseconds, text) => {
   expect(duration(milliseconds)).toBe(text);
 });

@@ -1,10 +1,6 @@
 /** `credits sessions` and `credits session`: what is open, for how long, what it holds, and by which key. */
-import { listCreditEntries } from "@realtime-avatar/db/statements/credits";
-import {
-  findUsageSession,
-  listOpenSessions,
-  listUsageSessions,
-} from "@realtime-avatar/db/statements/list-usage-sessions";
+import { listCreditEntries } from "@realtime-avatar/db/credits/credits";
+import { findUsageSession, listOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   CREDIT_ENTRY_LIST,
   type CreditEntry,

@@ -1,8 +1,8 @@
 /** `credits verify`: compares the counters of credits with the entries and the sessions. */
 import { rename, writeFile } from "node:fs/promises";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findCreditBalance } from "@realtime-avatar/db/statements/credits";
-import { type CreditDrift, findCreditDrift, listTenantIds } from "@realtime-avatar/db/statements/credits/invariants";
+import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
+import { type CreditDrift, findCreditDrift, listTenantIds } from "@realtime-avatar/db/credits/invariants";
 import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import type { Command } from "commander";

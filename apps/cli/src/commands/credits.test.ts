@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { releaseSession } from "@realtime-avatar/db/statements/usage-sessions";
+import { releaseSession } from "@realtime-avatar/db/credits/usage-sessions";
 import { isId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -34,7 +34,7 @@ const refusal = async (...args: string[]) => {
 };
 
 describe("a grant", () => {
-  test("is made once, and says so", async () => {
+  test("a grant, repeated with its reference: written once, with one event", async () => {
     const tenant = await seedTenant(tests.db);
     const granted = await jsonProcess(...credits("grant", tenant, 5_000_000, "invoice 1", "--environment", "live"));
     expect(granted).toEqual({
@@ -65,7 +65,7 @@ describe("a grant", () => {
     ]);
   });
 
-  test("is refused with a reason", async () => {
+  test("a grant, not possible: exit 1 with the reason", async () => {
     const tenant = await seedTenant(tests.db);
     await json(...credits("grant", tenant, 1, "a"));
     expect(await refusal(...credits("grant", tenant, 2, "a"))).toEqual([
@@ -92,7 +92,7 @@ describe("a grant", () => {
     ["-1", "x", "test", "--amount"],
     ["1", "", "test", "--reference: Must have 1 to 160 characters."],
     ["1", "x", "prod", "--environment: "],
-  ])("of %s with the reference %p in %s is a bad argument", async (amount, reference, environment, message) => {
+  ])("a grant, of %s with the reference %p in %s: exit 2", async (amount, reference, environment, message) => {
     const [code, stdout, stderr] = await refusal(
       ...credits("grant", UNKNOWN_TENANT, amount, reference, "--environment", environment),
     );
@@ -100,14 +100,14 @@ describe("a grant", () => {
     expect(stderr).toContain(message);
   });
 
-  test("needs a reference", async () => {
+  test("a grant, without a reference: exit 2", async () => {
     const [code, , stderr] = await refusal("credits", "grant", "--tenant", UNKNOWN_TENANT, "--amount", "1");
     expect([code, stderr]).toEqual([2, expect.stringContaining("--reference")]);
   });
 });
 
 describe("a void", () => {
-  test("takes what is available, once, and not what is held", async () => {
+  test("a void, of more than is available: refused; otherwise written once", async () => {
     const tenant = await seedTenant(tests.db);
     const { caller } = await seedCaller(tests.db, tenant, { environment: "test" });
     await seedSession(tests.db, caller);
@@ -126,7 +126,7 @@ describe("a void", () => {
 });
 
 describe("a refund", () => {
-  test("gives back at most the charge, to the account and to every key of the session", async () => {
+  test("a refund, up to the charge: back to the account and every key; beyond it: refused", async () => {
     const tenant = await seedTenant(tests.db);
     await seedMovement(tests.db, tenant);
     const root = await seedCaller(tests.db, tenant);
@@ -157,8 +157,8 @@ describe("a refund", () => {
   });
 });
 
-describe("entries", () => {
-  test("of both environments are listed, newest first, filtered and paged", async () => {
+describe("the entries", () => {
+  test("entries, of both environments: newest first, filtered and paged", async () => {
     const tenant = await seedTenant(tests.db);
     await json(...credits("grant", tenant, 20 * PRICE, "a\u0007", "--environment", "live"));
     const { caller } = await seedCaller(tests.db, tenant);
@@ -180,7 +180,7 @@ describe("entries", () => {
 });
 
 describe("a balance", () => {
-  test("is shown with its unit, and needs a tenant", async () => {
+  test("a balance, shown: with its unit; for an unknown tenant: exit 1", async () => {
     const tenant = await seedTenant(tests.db);
     const { stdout } = await cliProcess("credits", "balance", "--tenant", tenant);
     expect(stdout).toMatch(/^test +3,600,000,000 credit micros/m);
@@ -188,8 +188,8 @@ describe("a balance", () => {
   });
 });
 
-describe("verify", () => {
-  test("finds nothing, then a counter that was changed, and writes both for Prometheus", async () => {
+describe("credits verify", () => {
+  test("credits verify, before and after a counter was changed: 0 findings, then 1, as metrics too", async () => {
     const folder = await temporaryFolder();
     const file = join(folder, "credits.prom");
     const good = await json("credits", "verify", "--metrics-file", file);

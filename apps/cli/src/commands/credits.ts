@@ -1,5 +1,5 @@
 /** `credits`: the credits of a tenant. Amounts are in credit micros. */
-import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import {
   type CreditMovement,
   changeSessionLimit,
@@ -7,7 +7,7 @@ import {
   listCreditEntries,
   type MoveOutcome,
   moveCredits,
-} from "@realtime-avatar/db/statements/credits";
+} from "@realtime-avatar/db/credits/credits";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import {
   ChangeSessionLimit,

@@ -7,7 +7,7 @@ import { run, runProcess } from "../../test/cli.ts";
 // No test asserts a duration: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-describe("health", () => {
+describe("the health command", () => {
   const health = (variables: Record<string, string>, ...args: string[]) => run(variables, "health", ...args);
   const unreachable = { status: "unavailable", reason: "unreachable" };
   /** Runs `work` with a server that responds to each request with `answer`, or never if it is null. */
@@ -20,7 +20,7 @@ describe("health", () => {
   test.each([
     ["the API", "apps/api/src/main.ts", "PORT", []],
     ["the worker", "apps/worker/src/main.ts", "WORKER_PORT", ["--worker"]],
-  ] as const)("asks %s whether it is ready, for a person and for a program", async (_, program, variable, args) => {
+  ] as const)("health, of %s: not ready, ready, unreachable, as text and JSON", async (_, program, variable, args) => {
     const empty = await testDatabase({ migrated: false });
     const running = startProcess(bun(program), { [variable]: "0", DATABASE_URL: empty.url });
     const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
@@ -51,7 +51,7 @@ describe("health", () => {
     ["is not ours", () => new Response("<html>", { status: 200 })],
     ["says two things at once", () => Response.json({ status: "ok" }, { status: 503 })],
     ["sends it elsewhere", () => Response.redirect("http://127.0.0.1:1/")],
-  ])("does not believe one that %s", async (_, answer) => {
+  ])("health, a server that %s: not ready", async (_, answer) => {
     await serving(answer, async (PORT) => {
       const { code, stdout, stderr } = await health({ PORT });
       expect([code, stdout, stderr]).toEqual([1, "not ready: unreachable\n", ""]);

@@ -1,6 +1,6 @@
 /** `keys`: created, listed, shown, rotated and revoked. */
 import { describe, expect, test } from "bun:test";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { ApiKeyPage, ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { validate } from "@realtime-avatar/domain/schema";
@@ -10,7 +10,7 @@ const tests = cliTests();
 const { cli, cliProcess, json, jsonProcess } = tests;
 
 describe("keys create", () => {
-  test("prints the key as the API returns it", async () => {
+  test("keys create, with all options: the key as the API returns it", async () => {
     const args = ["--environment", "live", "--scopes", "avatars:read, avatars:write", "--spend-limit", "5000000"];
     const key = await jsonProcess(
       "keys",
@@ -40,7 +40,7 @@ describe("keys create", () => {
     ]);
   });
 
-  test("has the defaults of the API, and shows a person the secret once", async () => {
+  test("keys create, with only a name: the API's defaults, and the secret shown once", async () => {
     const { code, stdout, stderr } = await cli("keys", "create", "--tenant", tests.tenantId, "--name", "plain");
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("environment  test");
@@ -51,7 +51,7 @@ describe("keys create", () => {
   });
 });
 
-describe("a key and its life", () => {
+describe("the life of a key", () => {
   const tenant = () => ["--tenant", tests.tenantId];
   const create = (...args: string[]) => json("keys", "create", ...tenant(), "--name", "life", ...args);
   const credential = async (apiKey: string) => findCredential(tests.db, parseApiKey(apiKey)?.keyId ?? "");
@@ -65,7 +65,7 @@ describe("a key and its life", () => {
     }
   });
 
-  test("is listed and shown as the API shows it, to a program and to a person", async () => {
+  test("a key, listed and shown: as in the API, as JSON and text", async () => {
     const { apiKey, ...key } = await create("--environment", "live", "--expires-at", "2090-01-01T00:00:00Z");
     expect(await jsonProcess("keys", "show", key.id, ...tenant())).toEqual(key);
     const page = await json("keys", "list", ...tenant(), "--limit", "1");
@@ -96,7 +96,7 @@ describe("a key and its life", () => {
     expect(shown + stdout).not.toContain(apiKey);
   });
 
-  test("a name that would drive a terminal is shown harmless in every table", async () => {
+  test("a key's name, with terminal escapes: escaped in every table", async () => {
     const { id } = await json("keys", "create", ...tenant(), "--name", "漢\u2028a\u001b[2J\u202e");
     for (const args of [["list"], ["show", id], ["rotate", id]]) {
       const { code, stdout } = await cli("keys", ...args, ...tenant());
@@ -106,7 +106,7 @@ describe("a key and its life", () => {
     }
   });
 
-  test("is rotated, at once or with an overlap", async () => {
+  test("a key, rotated at once and with an overlap: its old secret ends accordingly", async () => {
     const first = await create();
     const second = await jsonProcess("keys", "rotate", first.id, ...tenant(), "--overlap", "600");
     expect(validate(ApiKeyWithSecret, second)).toEqual([]);
@@ -130,7 +130,7 @@ describe("a key and its life", () => {
     ]);
   });
 
-  test("is revoked, and stays so", async () => {
+  test("a key, revoked twice: revoked, and it stays so", async () => {
     const { id, apiKey } = await create();
     expect((await cliProcess("keys", "revoke", id, ...tenant())).stdout).toBe(`${id} is revoked.\n`);
     expect(await json("keys", "revoke", id, ...tenant())).toMatchObject({ id, status: "revoked" });

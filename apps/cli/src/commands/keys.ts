@@ -1,9 +1,10 @@
 /** `keys`: the API keys of a tenant. */
+
+import { findApiKey, insertRootApiKey, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
-import { findApiKey, insertRootApiKey, revokeApiKey, rotateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { findCredential } from "@realtime-avatar/db/statements/callers";
-import { listApiKeys } from "@realtime-avatar/db/statements/list-api-keys";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { type ApiKeyRecord, presentApiKey, presentApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";

@@ -11,12 +11,12 @@ const tests = cliTests();
 const { cli, cliProcess, json, jsonProcess } = tests;
 
 describe("migrate", () => {
-  test("says for a person and for a program that the schema is up to date", async () => {
+  test("migrate, schema up to date: says so in text and JSON", async () => {
     expect(await json("migrate")).toEqual({ migrated: false });
     expect((await cli("migrate")).stdout).toBe("The schema is already up to date.\n");
   });
 
-  test("says that it has brought it up to date, on a server and on an embedded database", async () => {
+  test("migrate, schema outdated: applies the migrations, on a server and embedded", async () => {
     const empty = await testDatabase({ migrated: false });
     const onServer = await runProcess({ DATABASE_URL: empty.url }, "migrate");
     expect(onServer.stdout).toBe("Migrations applied.\n");
@@ -33,7 +33,7 @@ describe("migrate", () => {
 describe("migrate --prune", () => {
   const OTHER = "rta_0123456789ab";
 
-  test("drops the functions of other versions, and says which", async () => {
+  test("migrate --prune, functions of another version present: drops and names them", async () => {
     const { client } = tests.db;
     expect(await json("migrate", "--prune")).toEqual({ migrated: false, pruned: [] });
     expect((await cli("migrate", "--prune")).stdout).toBe(
@@ -49,7 +49,7 @@ describe("migrate --prune", () => {
     await client.unsafe("drop schema rta_reports");
   });
 
-  test("is not done without the option", async () => {
+  test("migrate, without --prune: drops nothing", async () => {
     await tests.db.client.unsafe(`create schema ${OTHER}`);
     expect(await json("migrate")).toEqual({ migrated: false });
     expect(await json("migrate", "--prune")).toEqual({ migrated: false, pruned: [OTHER] });
@@ -57,7 +57,7 @@ describe("migrate --prune", () => {
 });
 
 describe("migrate --grant", () => {
-  test("gives a role the rights of the service: see grant.test.ts of packages/db", async () => {
+  test("migrate --grant, for a role: it gets the rights of the service (see grant.test.ts)", async () => {
     const { client } = tests.db;
     const role = `service_${randomBytes(6).toString("hex")}`;
     await client.unsafe(`create role ${role}`);
@@ -70,7 +70,7 @@ describe("migrate --grant", () => {
     await client.unsafe(`drop owned by ${role}; drop role ${role}`);
   });
 
-  test("fails for a role that is not there, with 1", async () => {
+  test("migrate --grant, for an unknown role: exit 1", async () => {
     const { code, stdout, stderr } = await cli("migrate", "--grant", "nobody_of_this_name");
     expect([code, stdout, stderr]).toEqual([1, "", "--grant: There is no such role.\n"]);
   });

@@ -6,8 +6,8 @@ import { cliTests, run } from "../../test/cli.ts";
 
 const { cli, json, jsonProcess } = cliTests();
 
-describe("tenants", () => {
-  test("are created and listed, oldest first", async () => {
+describe("the tenants commands", () => {
+  test("tenants, created and listed: oldest first", async () => {
     const acme = await jsonProcess("tenants", "create", "--name", "Acme");
     expect(acme).toEqual({ id: acme.id, name: "Acme", createdAt: acme.createdAt });
     expect(isId("ten", acme.id)).toBe(true);
@@ -18,7 +18,7 @@ describe("tenants", () => {
     expect(all[1]).toEqual(acme);
   });
 
-  test("a name that would drive a terminal is shown harmless, and kept as it is", async () => {
+  test("a tenant's name, with terminal escapes: escaped in tables, stored unchanged", async () => {
     const name = "a\u001b[31mred\u202e\u0007";
     const made = await json("tenants", "create", "--name", name);
     expect(made.name).toBe(name);
@@ -27,7 +27,7 @@ describe("tenants", () => {
     expect(stdout).not.toContain("\u001b");
   });
 
-  test("there may be none", async () => {
+  test("tenants, none: says so in text and JSON", async () => {
     const empty = await testDatabase();
     const list = (...args: string[]) => run({ DATABASE_URL: empty.url }, "tenants", "list", ...args);
     expect((await list()).stdout).toBe("No tenants.\n");

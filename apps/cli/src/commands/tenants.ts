@@ -1,5 +1,5 @@
 /** `tenants`: the owners of keys and avatars. */
-import { insertTenant, listTenants } from "@realtime-avatar/db/statements/tenants";
+import { insertTenant, listTenants } from "@realtime-avatar/db/tenants/tenants";
 import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";

@@ -1,6 +1,6 @@
 /** `users`: invited, listed and removed by the operator. */
 import { describe, expect, test } from "bun:test";
-import { findInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { findInvitation } from "@realtime-avatar/db/people/invitations";
 import { newId } from "@realtime-avatar/domain/id";
 import { parseToken } from "@realtime-avatar/domain/people/tokens";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -25,7 +25,7 @@ const invitationArgs = (...args: string[]) => ["users", "invite", "--tenant", te
 const invite = (...args: string[]) => tests.json(...invitationArgs(...args));
 
 describe("users invite", () => {
-  test("prints a link for a new user, and nothing else", async () => {
+  test("users invite, for a new user: prints only a link", async () => {
     const printed = await tests.jsonProcess(...invitationArgs("--email", "New@Example.com", "--role", "owner"));
     expect(Object.keys(printed)).toEqual(["url"]);
     expect(printed.url).toStartWith("http://localhost:3000/dashboard/register#rta_invitation_");
@@ -33,7 +33,7 @@ describe("users invite", () => {
     expect(await invitationOf(printed.url)).toMatchObject(invitation);
   });
 
-  test("begins with PUBLIC_URL, or with PORT", async () => {
+  test("users invite, with PUBLIC_URL or PORT: the link begins with it", async () => {
     const link = async (variables: Record<string, string>) => {
       const args = ["users", "invite", "--tenant", tests.tenantId, "--email", "a@b.c", "--role", "viewer", "--json"];
       return JSON.parse((await run({ ...tests.variables, ...variables }, ...args)).stdout).url;
@@ -44,7 +44,7 @@ describe("users invite", () => {
     expect(await link({ PORT: "3100" })).toStartWith("http://localhost:3100/dashboard/");
   });
 
-  test("for the address of a user adds a passkey to that user, whose role stays", async () => {
+  test("users invite, for a known address: adds a passkey, the role stays", async () => {
     const id = await seedUser("known@example.com");
     const { url } = await invite("--email", "KNOWN@example.com");
     expect(await invitationOf(url)).toMatchObject({ userId: id, role: "developer", isValid: true });
@@ -61,7 +61,7 @@ describe("users invite", () => {
     expect([raised.code, raised.stdout]).toEqual([2, ""]);
   });
 
-  test("refuses what is not valid", async () => {
+  test("users invite, an invalid option: exit 2, or 1 for an unknown tenant", async () => {
     const attempts = [
       ["--email", "x", "--role", "owner"],
       ["--email", "a@b.c", "--role", "admin"],
@@ -77,7 +77,7 @@ describe("users invite", () => {
 });
 
 describe("users list and remove", () => {
-  test("show people safely, and remove one by the id or the address", async () => {
+  test("users, listed and removed by id or address: shown escaped, then gone", async () => {
     const [first, second] = [await seedUser("first@example.com"), await seedUser("second@example.com", "owner")];
     const { stdout } = await tests.cliProcess("users", "list", "--tenant", tests.tenantId);
     expect(stdout).toContain("first@example.com");

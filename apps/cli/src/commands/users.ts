@@ -1,6 +1,6 @@
 /** `users`: the people of a tenant, and links with which they register a passkey. */
-import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
-import { deleteUser, findUser, findUserByEmail, listUsers } from "@realtime-avatar/db/statements/people/users";
+import { insertInvitation } from "@realtime-avatar/db/people/invitations";
+import { deleteUser, findUser, findUserByEmail, listUsers } from "@realtime-avatar/db/people/users";
 import { isId, type UserId } from "@realtime-avatar/domain/id";
 import { invitationUrl, newInvitation, presentUser } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";

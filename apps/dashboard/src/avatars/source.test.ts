@@ -56,15 +56,15 @@ test.each([
   ["a codec that this browser lacks", { ...VIDEO, picture: null }, ["Dimensions unknown"]],
   ["the largest video", { ...VIDEO, sizeBytes: ASSET_LIMITS.video.maxBytes }, []],
   ["one byte more than a video may have", { ...VIDEO, sizeBytes: ASSET_LIMITS.video.maxBytes + 1 }, ["Size fail"]],
-] as const)("%s", (_, source, checks) => expect(refused(source)).toEqual([...checks]));
+] as const)("a file, %s: its failed checks", (_, source, checks) => expect(refused(source)).toEqual([...checks]));
 
-test("a source is replaced by one of its kind", () => {
+test("a source, replaced by one of another kind: refused", () => {
   expect(refused(VIDEO, requirements, ["image"])).toEqual(["Type fail"]);
   expect(checkSource(VIDEO, requirements, ["image"])[0]?.detail).toBe("Must be a photo (JPEG, PNG or WebP).");
   expect(refused(IMAGE, requirements, ["video"])).toEqual(["Type fail"]);
 });
 
-test("the bounds are those of the service: with others others pass, and without them it decides", () => {
+test("a source, checked with other bounds of the service: those decide", () => {
   const changed = (kind: "image" | "video", code: string, required: { min: number | null; max: number | null }) => ({
     ...requirements,
     [kind]: requirements[kind].map((each) => (each.code === code ? { ...each, required } : each)),

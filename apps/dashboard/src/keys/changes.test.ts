@@ -35,7 +35,7 @@ const grantOf = ({ scopes, spendLimitCreditMicros, maxConcurrentSessions, expire
   expiresAt: expiresAt === null ? null : new Date(expiresAt),
 });
 
-test("a change is wider and narrower where the domain says so, and the request has what differs", () => {
+test("a change, random: wider and narrower as in the domain, the request has only differences", () => {
   fc.assert(
     fc.property(fields, fields, (before, after) => {
       const differences = differencesOf(before, after);
@@ -48,7 +48,7 @@ test("a change is wider and narrower where the domain says so, and the request h
   );
 });
 
-test("says what changes in words", () => {
+test("a change, in words: each difference with its direction", () => {
   const before = key({ name: "Shop", scopes: ["avatars:read", "usage:read"], spendLimitCreditMicros: 5_000_000 });
   const after = { ...before, name: "Store", scopes: ["*" as const], spendLimitCreditMicros: null };
   expect(differencesOf(before, after).map(({ text, direction }) => [direction, text])).toEqual([
@@ -85,11 +85,11 @@ test.each([
     undefined,
     { spendLimitCreditMicros: 5, ...NO_LIMITS },
   ],
-] as const)("inherited limits: %s", (_, child, parent, limits) => {
+] as const)("a key's inherited limits, by its lineage: %s", (_, child, parent, limits) => {
   expect(inheritedOf(child, parent)).toEqual({ ...limits });
 });
 
-test("a limit in effect is told only where it is not the key's own", () => {
+test("a limit in effect, shown: only where it is not the key's own", () => {
   const inherited = { spendLimitCreditMicros: 5_000_000, maxConcurrentSessions: 5, expiresAt: UNTIL };
   const told = (own: Partial<Fields>) => Object.values(effectText(key(own), inherited)).map((text) => text !== null);
   expect(told({})).toEqual([true, true, true]);

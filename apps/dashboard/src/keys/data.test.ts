@@ -30,12 +30,12 @@ const rows = (all: ApiKey[], options: Partial<Parameters<typeof treeOf>[1]> = {}
     ({ key: { id }, depth }) => `${id} ${depth}`,
   );
 
-test("each key is behind its parent, and ended keys are left out", () => {
+test("the tree, of keys: children behind parents, ended keys left out", () => {
   expect(rows(ALL)).toEqual(["b 0", "b1 1", "a 0", "a1 1"]);
   expect(rows(ALL, { withEnded: true })).toEqual(["b 0", "b1 1", "a 0", "a2 1", "a21 2", "a1 1"]);
 });
 
-test("a key whose parent is not loaded, or is of the other environment, is a root, with its creator in words", () => {
+test("a key, its parent not loaded or of another environment: a root with its creator in words", () => {
   expect(rows(ALL.slice(0, 6))).toEqual(["b1 0", "a1 0"]);
   expect(rows(ALL, { environment: "test" })).toEqual(["t1 0", "t2 1"]);
   const find = (id: string) => ALL.find((each) => each.id === id) as ApiKey;
@@ -47,20 +47,20 @@ test("a key whose parent is not loaded, or is of the other environment, is a roo
   expect(creatorText(keysOf(ofTest, false), find("t1"))).toBe("Created by a live key");
 });
 
-test("a filter lists what matches by name, id or public part, whatever its letter case", () => {
+test("the tree, filtered by name, id or public part: matches in any letter case", () => {
   expect(rows(ALL, { filter: " NAME OF A1 " })).toEqual(["a1 0"]);
   expect(rows(ALL, { filter: "b1" })).toEqual(["b1 0"]);
   expect(rows(ALL, { filter: "nothing" })).toEqual([]);
 });
 
-test("the descendants of a key are in both environments, and active", () => {
+test("the descendants, of a key: active ones of both environments", () => {
   const ids = (id: string) => descendantsOf(keysOf(ALL, false), id).map((each) => each.id);
   expect(ids("a")).toEqual(["t2", "t1", "a1"]);
   expect(ids("b")).toEqual(["b1"]);
   expect(ids("b1")).toEqual([]);
 });
 
-test("nine levels and 5,000 keys", () => {
+test("the tree, of 5,000 keys in nine levels: complete and in order", () => {
   const line = Array.from({ length: 9 }, (_, depth) => key(`l${depth}`, depth === 0 ? null : `l${depth - 1}`));
   const others = Array.from({ length: 5000 }, (_, index) => key(`o${index}`, index % 2 ? `o${index - 1}` : null));
   const listed = rows([...others.toReversed(), ...line.toReversed()]);

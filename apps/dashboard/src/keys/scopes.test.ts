@@ -12,7 +12,8 @@ test("usage:write is offered only to remove it from a key that has it; * is last
 
 test("the form of a key with * keeps usage:write, and names nothing that * includes", () => {
   const scopesOf = (scopes: readonly Scope[]) =>
-    fieldsOf({ name: "n", scopes, cap: "", calls: "", expiry: { choice: "never", chosenAt: 0, date: "" } }, null)?.scopes;
+    fieldsOf({ name: "n", scopes, cap: "", calls: "", expiry: { choice: "never", chosenAt: 0, date: "" } }, null)
+      ?.scopes;
   expect(scopesOf(SCOPES)).toEqual(["*", "usage:write"]);
   expect(scopesOf(["*", "avatars:read"])).toEqual(["*"]);
   expect(scopesOf(["usage:write", "avatars:read"])).toEqual(["usage:write", "avatars:read"]);

@@ -13,4 +13,4 @@ test.each([
   ],
   ["curl/8", "A browser on a device"],
   [null, "A browser on a device"],
-])("%p", (userAgent, name) => expect(browserName(userAgent)).toBe(name));
+])("a user agent, %p: its browser and system", (userAgent, name) => expect(browserName(userAgent)).toBe(name));

@@ -12,12 +12,12 @@ const sum = (day: string, apiKeyId: string, billedCreditMicros: number): UsageSu
   reservedCreditMicros: 0,
 });
 
-test("the last days end today, across months and leap days", () => {
+test("the last days, across months and leap days: end today", () => {
   expect(lastDays(3, new Date("2028-03-01T23:59:59.999Z"))).toEqual(["2028-02-28", "2028-02-29", "2028-03-01"]);
   expect(lastDays(1, new Date("2026-01-01T00:00:00.000Z"))).toEqual(["2026-01-01"]);
 });
 
-test("sums of one group on several pages are added", () => {
+test("sums, of one group on several pages: added up", () => {
   const sums = [sum("2026-01-02", "a", 5), sum("2026-01-02", "b", 7), sum("2026-01-01", "a", 3)];
   expect(
     largest(

@@ -1,6 +1,6 @@
 /** A running service for the browser, in a process of its own, with its worker. */
 import { join } from "node:path";
-import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";

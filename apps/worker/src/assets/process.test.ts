@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { deleteAsset, findAsset } from "@realtime-avatar/db/statements/assets";
+import { deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
@@ -91,8 +91,8 @@ const removed = async (): Promise<void> => {
 };
 const recordOf = (asset: AssetRecord) => findAsset(world.database.db, asset, asset.id);
 
-describe("an upload", () => {
-  test("becomes ready, with its digest and a public image, and leaves no temporary file", async () => {
+describe("an uploaded asset", () => {
+  test("an upload, processed: ready, digest, public image, no temporary file", async () => {
     const bytes = await noise();
     const asset = await world.seedUpload(bytes);
     start();
@@ -110,7 +110,7 @@ describe("an upload", () => {
     await removed();
   });
 
-  test("that no decoder accepts has failed, and nothing of it stays", async () => {
+  test("an upload, refused by every decoder: failed, and its files are gone", async () => {
     const asset = await world.seedUpload((await noise()).subarray(0, 2000));
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
@@ -121,7 +121,7 @@ describe("an upload", () => {
   test.each([
     ["of another kind", () => noise(), "video", "asset_kind_mismatch"],
     ["of no known type", async () => Buffer.from("<svg></svg>"), "image", "unsupported_type"],
-  ] as const)("%s has failed", async (_, bytes, kind, code) => {
+  ] as const)("an upload, %s: failed", async (_, bytes, kind, code) => {
     const asset = await world.seedUpload(await bytes(), kind);
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
@@ -129,7 +129,7 @@ describe("an upload", () => {
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
-  test("whose file the store does not have is tried again, and the log asks whether the store is shared", async () => {
+  test("an upload, its file missing in the store: tried again, and the log suggests why", async () => {
     const asset = await world.seedUpload(await noise());
     await world.storage.delete(originalKey(asset));
     start();
@@ -140,8 +140,8 @@ describe("an upload", () => {
   });
 });
 
-describe("a remote file", () => {
-  test("is fetched, kept, and becomes ready", async () => {
+describe("an asset from a URL", () => {
+  test("a remote file, fetched: kept, and ready", async () => {
     const bytes = await noise();
     respond = () => file(bytes);
     const asset = await world.seedRemote(urlOf("ada.png"));
@@ -155,7 +155,7 @@ describe("a remote file", () => {
     ["is not there", () => http(404, {}), "unexpected_status"],
     ["is larger than its kind may be", () => http(200, { "content-length": 17 * 1024 * 1024 }), "too_large"],
     ["is a page of HTML", () => http(200, { "content-length": 6 }, "<html>"), "unsupported_type"],
-  ])("that %s fails the asset at once", async (_, response, code) => {
+  ])("a remote file that %s, fetched: failed at once", async (_, response, code) => {
     respond = response;
     const asset = await world.seedRemote(urlOf("ada.png"));
     start();
@@ -164,7 +164,7 @@ describe("a remote file", () => {
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
-  test("whose host is away is fetched again, and then it is there", async () => {
+  test("a remote file, its host away for a time: fetched again, and ready", async () => {
     const bytes = await noise();
     let requests = 0;
     respond = () => (requests++ === 0 ? http(503, {}) : file(bytes));
@@ -174,7 +174,7 @@ describe("a remote file", () => {
     expect([await world.stateOf(asset), requests]).toMatchObject([{ status: "ready" }, 2]);
   });
 
-  test("whose host stays away fails the asset with that reason", async () => {
+  test("a remote file, its host away for good: failed with that reason", async () => {
     respond = () => http(503, {});
     const asset = await world.seedRemote(urlOf("ada.png"));
     start({ retrySeconds: 0 });
@@ -186,7 +186,7 @@ describe("a remote file", () => {
     });
   });
 
-  test("that an earlier attempt has stored is not fetched again", async () => {
+  test("a remote file, stored by an earlier attempt: not fetched again", async () => {
     const bytes = await noise();
     const asset = await world.seedRemote(urlOf("ada.png"));
     const stream = new Blob([Buffer.from(bytes)]).stream();
@@ -197,7 +197,7 @@ describe("a remote file", () => {
   });
 });
 
-describe("a decoder", () => {
+describe("a crashing decoder", () => {
   /** A program in place of the sandbox's child, which crashes the first `crashes` times. It can open no file to count in. */
   const crashing = (crashes: number) => {
     let started = 0;
@@ -250,12 +250,12 @@ describe("a decoder", () => {
   );
 });
 
-describe("meanwhile", () => {
+describe("an asset that changes meanwhile", () => {
   const remove = (asset: AssetRecord) =>
     deleteAsset(world.database.db, asset.id, { versions: null }, world.caller, originOf(world.caller));
 
   test.each(["while its file is inspected", "while its public image is stored"])(
-    "an asset that is deleted %s stays deleted, and its files are removed",
+    "an asset, deleted %s: stays deleted, and its files are removed",
     async (when) => {
       const asset = await world.seedUpload(await noise());
       const { storage } = world;
@@ -286,7 +286,7 @@ describe("meanwhile", () => {
   test.each([
     ["original", originalKey],
     ["public image", publicKey],
-  ] as const)("an asset whose %s cannot be stored is not said to have it", async (_, keyOf) => {
+  ] as const)("an asset, its %s not stored: not marked as stored, and tried again", async (_, keyOf) => {
     const bytes = await noise();
     respond = () => file(bytes);
     const asset = await world.seedRemote(urlOf("ada.png"));
@@ -306,7 +306,7 @@ describe("meanwhile", () => {
     });
   });
 
-  test("a worker that has lost its lease during the fetch does not replace what the next one has stored", async () => {
+  test("a worker, its lease lost during the fetch: does not replace the next worker's file", async () => {
     const [first, second] = [await noise(), await noise()];
     const asset = await world.seedRemote(urlOf("ada.png"));
     respond = () => file(second);
@@ -340,25 +340,28 @@ describe("meanwhile", () => {
 });
 
 describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
-  test.each(["temporary files", "stored files"])("for %s: the job is tried again and says why", async (which) => {
-    await withSmallDisk(async (full) => {
-      const bytes = await noise(800);
-      expect(bytes.length).toBeGreaterThan(1024 * 1024);
-      respond = () => file(bytes);
-      const asset = await world.seedRemote(urlOf("ada.png"));
-      const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
-      const isStore = which === "stored files";
-      const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world.storage;
-      const temporary = createTemporaryFolders(isStore ? world.temporary : full);
-      start({ storage, temporary });
-      const state = await settled(asset);
-      expect(state).toMatchObject({ status: "pending_upload", attempts: 1 });
-      expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
-      expect((await readdir(isStore ? world.temporary : full)).filter((name) => name.startsWith("realtime"))).toEqual(
-        [],
-      );
-      if (isStore) expect(await storage.stat(originalKey(asset))).toBeNull();
-      await Promise.all(loops.splice(0).map((loop) => loop.stop()));
-    });
-  });
+  test.each(["temporary files", "stored files"])(
+    "a full disk, for %s: the job is tried again, with the reason",
+    async (which) => {
+      await withSmallDisk(async (full) => {
+        const bytes = await noise(800);
+        expect(bytes.length).toBeGreaterThan(1024 * 1024);
+        respond = () => file(bytes);
+        const asset = await world.seedRemote(urlOf("ada.png"));
+        const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
+        const isStore = which === "stored files";
+        const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world.storage;
+        const temporary = createTemporaryFolders(isStore ? world.temporary : full);
+        start({ storage, temporary });
+        const state = await settled(asset);
+        expect(state).toMatchObject({ status: "pending_upload", attempts: 1 });
+        expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
+        expect((await readdir(isStore ? world.temporary : full)).filter((name) => name.startsWith("realtime"))).toEqual(
+          [],
+        );
+        if (isStore) expect(await storage.stat(originalKey(asset))).toBeNull();
+        await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+      });
+    },
+  );
 });

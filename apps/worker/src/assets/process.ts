@@ -4,9 +4,9 @@
  * that is `ready` has its files, and an attempt that ends early leaves files that the next one writes again.
  */
 import { join } from "node:path";
+import { existingAssets } from "@realtime-avatar/db/assets/assets";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { existingAssets } from "@realtime-avatar/db/statements/assets";
-import { type AssetResult, type ClaimedJob, finishAsset, startAsset } from "@realtime-avatar/db/statements/jobs";
+import { type AssetResult, type ClaimedJob, finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";

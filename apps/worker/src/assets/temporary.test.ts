@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test("a folder is private, and is removed when its work ends, well or not", async () => {
+test("a folder, its work ended or failed: private before, removed after", async () => {
   const folders = createTemporaryFolders(folder);
   const path = await folders.use(async (own) => {
     expect((await stat(own)).mode & 0o777).toBe(0o700);
@@ -29,7 +29,7 @@ test("a folder is private, and is removed when its work ends, well or not", asyn
   expect(await readdir(folder)).toEqual([]);
 });
 
-test("what a killed process has left is removed, what a running one uses is not", async () => {
+test("a folder, its process killed: removed; its process running: kept", async () => {
   const script = join(folder, "owner.ts");
   const module = join(import.meta.dir, "temporary.ts");
   await writeFile(
@@ -49,19 +49,16 @@ test("what a killed process has left is removed, what a running one uses is not"
   expect([await folders.sweep(new Date()), existsSync(path)]).toEqual([1, false]);
 });
 
-test.skipIf(process.platform !== "linux")(
-  "a process that got the id of a killed one does not keep its folder",
-  async () => {
-    const name = await createTemporaryFolders(folder).use(async (own) => own.slice(folder.length + 1));
-    const [prefix = "", pid = ""] = [name.split("-").slice(0, 4).join("-"), name.split("-")[4]];
-    // It would have started a tick earlier.
-    const start = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ")[19];
-    await mkdir(join(folder, `${prefix}-${pid}-${Number(start) - 1}-abcdef`));
-    expect(await createTemporaryFolders(folder).sweep(new Date())).toBe(1);
-  },
-);
+test.skipIf(process.platform !== "linux")("a folder, its process id used again: removed", async () => {
+  const name = await createTemporaryFolders(folder).use(async (own) => own.slice(folder.length + 1));
+  const [prefix = "", pid = ""] = [name.split("-").slice(0, 4).join("-"), name.split("-")[4]];
+  // It would have started a tick earlier.
+  const start = readFileSync("/proc/self/stat", "utf8").split(") ").at(-1)?.split(" ")[19];
+  await mkdir(join(folder, `${prefix}-${pid}-${Number(start) - 1}-abcdef`));
+  expect(await createTemporaryFolders(folder).sweep(new Date())).toBe(1);
+});
 
-test.skipIf(process.platform !== "linux")("a folder of another container is left for an hour", async () => {
+test.skipIf(process.platform !== "linux")("a folder, of another container: kept for an hour", async () => {
   const path = join(folder, "realtime-avatar-job-1-1-1-abcdef");
   await mkdir(path);
   const folders = createTemporaryFolders(folder);
@@ -70,7 +67,7 @@ test.skipIf(process.platform !== "linux")("a folder of another container is left
   expect([await folders.sweep(new Date()), existsSync(path)]).toEqual([1, false]);
 });
 
-test("nothing else is touched: other names, files, and links to other folders", async () => {
+test("other names, files and links, at a sweep: untouched", async () => {
   const target = join(folder, "target");
   await mkdir(target);
   await writeFile(join(target, "kept"), "x");

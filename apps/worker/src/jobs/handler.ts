@@ -1,5 +1,5 @@
 /** What the job loop and the work of each kind of job agree on. */
-import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
+import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import type { JobKind } from "@realtime-avatar/domain/job";
 
 /** How the work on a job ended. */

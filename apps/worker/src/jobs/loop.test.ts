@@ -1,7 +1,7 @@
 /** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
-import { finishAsset, startAsset } from "@realtime-avatar/db/statements/jobs";
+import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
+import { finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
@@ -64,7 +64,7 @@ const start = (
 const seed = (count: number) =>
   Promise.all(Array.from({ length: count }, () => world.seedUpload(Buffer.from("bytes"))));
 
-test("runs every job once, at most so many at a time, of a tenant and in all", async () => {
+test("jobs, of several tenants: each run once, within both limits", async () => {
   const other = await seedCaller(world.database.db);
   const assets = await seed(6);
   assets.push(...(await Promise.all([1, 2, 3].map(() => world.seedUpload(Buffer.from("x"), "image", other)))));
@@ -93,7 +93,7 @@ test("runs every job once, at most so many at a time, of a tenant and in all", a
   for (const asset of assets) expect((await world.stateOf(asset)).status).toBe("ready");
 });
 
-test("a handler that throws ends neither the loop nor another job; it is tried again, and says why", async () => {
+test("a handler, throwing: its job is tried again with the reason, others go on", async () => {
   const [bad, good] = await seed(2);
   let failures = 0;
   start(
@@ -113,7 +113,7 @@ test("a handler that throws ends neither the loop nor another job; it is tried a
   expect(JSON.stringify(world.lines)).not.toContain("hunter2");
 });
 
-test("waits before the next attempt, with the error in the queue; after five attempts the asset has failed", async () => {
+test("a job, retried five times: waits with its error, then its asset has failed", async () => {
   const [asset] = await seed(1);
   const attempts: number[] = [];
   start(
@@ -137,7 +137,7 @@ test("waits before the next attempt, with the error in the queue; after five att
   expect(world.lines.at(-2)).toMatchObject({ level: 50, msg: "a job has failed for the last time" });
 });
 
-test("a job that has ended its worker each time is not started again", async () => {
+test("a job, five attempts used up: not started, and its asset has failed", async () => {
   const [asset] = await seed(1);
   await world.database.db.client`update jobs set attempts = 5`;
   let runs = 0;
@@ -206,7 +206,7 @@ test("a loop that stops after a crash: what has not ended can be claimed at once
   ]);
 });
 
-test("a lease is renewed while the work lasts, so that no other worker takes the job", async () => {
+test("a lease, during long work: renewed, and no other loop takes the job", async () => {
   const [asset] = await seed(1);
   let runs = 0;
   const { client } = world.database.db;
@@ -228,7 +228,7 @@ test("a lease is renewed while the work lasts, so that no other worker takes the
   expect([runs, (await world.stateOf(asset as never)).status]).toEqual([1, "ready"]);
 });
 
-test("work on a lost lease is told to end, and writes nothing", async () => {
+test("work, its lease lost: aborted, and it writes nothing", async () => {
   const [asset] = await seed(1);
   const seen = Promise.withResolvers<unknown>();
   let lost: ClaimedJob | null = null;
@@ -258,7 +258,7 @@ test("work on a lost lease is told to end, and writes nothing", async () => {
   ]);
 });
 
-test("a loop that stops claims nothing, lets short work end, and hands long work back, which costs no attempt", async () => {
+test("a loop, stopped: claims nothing, short work ends, long work is handed back without an attempt", async () => {
   const [short, long] = await seed(2);
   const untilBoth = Promise.withResolvers<void>();
   const aborted = Promise.withResolvers<void>();
@@ -295,7 +295,7 @@ test("a loop that stops claims nothing, lets short work end, and hands long work
   expect(attempts).toEqual([1, 1]);
 });
 
-test("work that does not end when it is told to does not keep the loop from stopping", async () => {
+test("a loop, stopped while work ignores it: stops, and hands the job back", async () => {
   const [asset] = await seed(1);
   const untilStarted = Promise.withResolvers<void>();
   const loop = start(
@@ -310,7 +310,7 @@ test("work that does not end when it is told to does not keep the loop from stop
   expect(await world.stateOf(asset as never)).toMatchObject({ status: "uploaded", attempts: 0 });
 });
 
-test("work that takes too long is told to end, and counts as an attempt", async () => {
+test("work, taking too long: aborted, and counted as an attempt", async () => {
   const [asset] = await seed(1);
   start(
     handlerOf(async (_, { signal }) => {
@@ -323,7 +323,7 @@ test("work that takes too long is told to end, and counts as an attempt", async 
   expect(await world.stateOf(asset as never)).toMatchObject({ attempts: 1, lastError: "It took too long." });
 });
 
-test("a queue that cannot be read is logged once, and read again", async () => {
+test("a queue, not readable for a time: logged, then read again", async () => {
   const { client } = world.database.db;
   await client`alter table jobs rename to away`;
   start(handlerOf());
@@ -334,7 +334,7 @@ test("a queue that cannot be read is logged once, and read again", async () => {
   expect((await world.stateOf(asset as never)).status).toBe("ready");
 });
 
-test("its metrics say what it did", async () => {
+test("the metrics, after a job: count it by kind and outcome", async () => {
   const metrics = createMetrics("1.2.3");
   await seed(1);
   const loop = startJobLoop({

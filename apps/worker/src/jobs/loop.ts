@@ -2,7 +2,7 @@
  * The job loop: claims jobs and runs some at a time. Any number of workers may run it. A job that fails, or whose handler
  * throws, is tried again later and never ends the worker.
  */
-import { claimJob, claimJobBeside } from "@realtime-avatar/db/statements/jobs";
+import { claimJob, claimJobBeside } from "@realtime-avatar/db/jobs/jobs";
 import { JOB_KINDS } from "@realtime-avatar/domain/job";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { errorText, type JobRunner, runJob } from "./run-job.ts";

@@ -1,7 +1,7 @@
 /** Runs one job: keeps its lease, calls its handler, and records an attempt that failed. */
 import { DatabaseError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type ClaimedJob, renewJob, retryJob } from "@realtime-avatar/db/statements/jobs";
+import { type ClaimedJob, renewJob, retryJob } from "@realtime-avatar/db/jobs/jobs";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { JobOutcome as JobResult } from "@realtime-avatar/runtime/metrics";

@@ -10,14 +10,14 @@ const report = (face: Partial<typeof FACE> = {}) =>
   ({ kind: "accepted", width: 800, height: 600, faces: 1, face: { ...FACE, ...face } }) as const;
 const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
 
-test("an image has every check of the table, in its order, each with a bound", () => {
+test("an image, examined: every check of the table, in order, within bounds", () => {
   const checks = imageChecks(report());
   expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
   for (const check of checks) expect([check.code, Value.Check(CheckSchema, check)]).toEqual([check.code, true]);
   expect(checks.filter(({ verdict }) => verdict !== "pass")).toEqual([]);
 });
 
-test("every code of the table has its own words", () => {
+test("a code, of the table: has its own words", () => {
   for (const kind of ["image", "video"] as const) {
     for (const { code, required, description } of REQUIREMENTS[kind]) {
       expect(CHECK_CODES).toContain(code);
@@ -27,7 +27,7 @@ test("every code of the table has its own words", () => {
   }
 });
 
-describe("a detail says what was measured, what is required, and what to do", () => {
+describe("the detail of a check", () => {
   test.each([
     [
       "face_count",
@@ -44,22 +44,22 @@ describe("a detail says what was measured, what is required, and what to do", ()
     ["face_yaw", -40, "fail", -25, /^The face is turned 40° to the left; -25 to 25° is required\. /],
     ["face_pitch", 31.5, "fail", 20, /^The face is turned 31\.5° down; -20 to 20° is required\. /],
     ["single_frame", 9, "fail", 1, /^The image has 9 frames; exactly 1 frame is required\. /],
-  ] as const)("%s of %d", (code, measured, verdict, limit, detail) => {
+  ] as const)("a check, %s of %d: its verdict, limit and advice", (code, measured, verdict, limit, detail) => {
     const expected = typeof detail === "string" ? detail : expect.stringMatching(detail);
     expect(measuredCheck("image", code, measured)).toEqual({ code, verdict, measured, limit, detail: expected });
   });
 });
 
-test("without exactly one face, what needs it is left out", () => {
+test("an image, without exactly one face: no checks of the face", () => {
   expect(codes(faceChecks("image", { ...report(), faces: 2, face: null }))).toEqual(["face_count"]);
 });
 
-describe("a refused file fails one check", () => {
+describe("the checks of a refused file", () => {
   test.each([
     ["too_many_frames", 9, "single_frame", "image"],
     ["too_long", 130, "duration", "video"],
     ["frame_rate_too_high", 90, "frame_rate", "video"],
-  ] as const)("%s, by what was measured", (code, measured, failed, kind) => {
+  ] as const)("a file, refused as %s: one failed check with what was measured", (code, measured, failed, kind) => {
     const [check, ...others] = refusedChecks(kind, refused(code, "x", measured));
     expect([check, others]).toMatchObject([{ code: failed, verdict: "fail", measured }, []]);
   });
@@ -71,14 +71,14 @@ describe("a refused file fails one check", () => {
     ["no_video_track", "decodable", "video"],
     // Shorter than the minimum by less than the rounding.
     ["too_short", "duration", "video"],
-  ] as const)("%s, with the words of the inspection", (code, failed, kind) => {
+  ] as const)("a file, refused as %s: one failed check with the inspection's words", (code, failed, kind) => {
     const measured = code === "too_short" ? 1 : 50_000_000;
     const [check, ...others] = refusedChecks(kind, refused(code, "What was found.", measured));
     expect([check, others]).toEqual([plainCheck(failed, "fail", "What was found. Use another file."), []]);
   });
 });
 
-test("the error has the details of the failed checks, as many as fit", () => {
+test("the error, of failed checks: their details, as many as fit", () => {
   expect(errorOf(imageChecks(report()))).toBe("");
   const [yaw, size] = [measuredCheck("image", "face_yaw", 60), measuredCheck("image", "face_size", 20)];
   expect(errorOf([size, yaw])).toBe(yaw.detail);

@@ -71,7 +71,7 @@ const examineAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
   return results;
 };
 
-test(`hostile files end with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
+test(`hostile files, examined: each ends with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
   // The whole sample of files that are not portraits is in `sandbox/corpus/hostile.test.ts`.
   const all = [...(await hostileFiles(isFull)), ...hostilePortraits()];
   const files = all.filter((_, index) => isFull || index % 3 === 0);

@@ -34,7 +34,7 @@ const held = (examine: ExamineSource = accept) => {
 };
 
 test.each(["while its source is examined", "while its files are stored"])(
-  "an avatar that is deleted %s stays deleted, and nothing stays in the store",
+  "an avatar, deleted %s: stays deleted, and nothing stays in the store",
   async (when) => {
     const avatar = await seed();
     const { storage } = world();
@@ -66,7 +66,7 @@ test.each(["while its source is examined", "while its files are stored"])(
   },
 );
 
-test("a worker that has lost its lease changes nothing that the next one has prepared", async () => {
+test("a worker, its lease lost: changes nothing of the next worker's preparation", async () => {
   const avatar = await seed();
   const { examine, started, goOn } = held();
   start({ examine });
@@ -84,7 +84,7 @@ test("a worker that has lost its lease changes nothing that the next one has pre
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
 });
 
-test("a worker that stored its files before it lost its lease leaves them to the next one", async () => {
+test("a worker, its lease lost after storing: its files are left to the next one", async () => {
   const avatar = await seed();
   const stored = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
@@ -119,7 +119,7 @@ test("a worker that stored its files before it lost its lease leaves them to the
   expect(await world().preparedOf(avatar)).toEqual(files);
 });
 
-test("a new source is prepared while the old one is served, and then takes its place", async () => {
+test("a new source, while it is prepared: the old one is served, then replaced", async () => {
   const avatar = await seed();
   start();
   const first = await settled(avatar);
@@ -153,7 +153,7 @@ test("a new source is prepared while the old one is served, and then takes its p
   expect(await world().preparedOf(avatar)).toHaveLength(6);
 });
 
-test("an avatar that is prepared again all the time keeps the files of its last generations only", async () => {
+test("an avatar, prepared again and again: keeps the files of its last generations only", async () => {
   const avatar = await seed();
   start();
   expect(await settled(avatar)).toMatchObject({ status: "ready", generation: 1 });
@@ -172,7 +172,7 @@ test("an avatar that is prepared again all the time keeps the files of its last 
   expect(files).toHaveLength(5);
 });
 
-test("a new source that fails a check leaves the old one, and says why", async () => {
+test("a new source, failing a check: the old one stays, with the error", async () => {
   const avatar = await seed();
   start();
   const first = await settled(avatar);
@@ -191,7 +191,7 @@ test("a new source that fails a check leaves the old one, and says why", async (
   expect(await world().preparedOf(avatar)).toHaveLength(3);
 });
 
-test("a preparation that another one replaces changes nothing", async () => {
+test("a preparation, replaced by another: changes nothing", async () => {
   const avatar = await seed();
   const source = await world().seedReady(await noise());
   const stored = Promise.withResolvers<void>();
@@ -216,7 +216,7 @@ test("a preparation that another one replaces changes nothing", async () => {
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.updated", "avatar.prepared"]);
 });
 
-test.each([0, 1, 2])("when file %i cannot be stored, it is tried again, and the files are the same", async (index) => {
+test.each([0, 1, 2])("a preparation, file %i not stored: tried again with the same files", async (index) => {
   const avatar = await seed();
   const { storage } = world();
   const puts: string[] = [];
@@ -243,7 +243,7 @@ test.each([0, 1, 2])("when file %i cannot be stored, it is tried again, and the 
   expect(puts.slice(0, index + 1)).toEqual(second.slice(0, index + 1));
 });
 
-test("when nothing can be stored, the avatar fails after the last attempt, with a reason that is not the source", async () => {
+test("a preparation, the store failing five times: failed, with a reason that is not the source", async () => {
   const avatar = await seed();
   const { storage } = world();
   const put = async (): Promise<never> => {
@@ -261,24 +261,27 @@ test("when nothing can be stored, the avatar fails after the last attempt, with 
 });
 
 describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
-  test.each(["temporary files", "stored files"])("for %s: the job is tried again and says why", async (which) => {
-    await withSmallDisk(async (full) => {
-      const isStore = which === "stored files";
-      // The source fits, and the pictures beside it do not.
-      const source = await world().seedReady(await noise(isStore ? 500 : 800));
-      const avatar = await world().seedAvatar(source.id);
-      const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
-      const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world().storage;
-      if (isStore) {
-        const stored = await world().storage.open(originalKey(source));
-        if (stored) await storage.put(originalKey(source), stored, "image/png");
-      }
-      start({ storage, temporary: createTemporaryFolders(isStore ? world().temporary : full) });
-      const state = await settled(avatar);
-      expect(state).toMatchObject({ status: "preprocessing", attempts: 1, cacheManifestId: null });
-      expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
-      await stopAll();
-      if (isStore) await storage.close();
-    });
-  });
+  test.each(["temporary files", "stored files"])(
+    "a full disk, for %s: the job is tried again, with the reason",
+    async (which) => {
+      await withSmallDisk(async (full) => {
+        const isStore = which === "stored files";
+        // The source fits, and the pictures beside it do not.
+        const source = await world().seedReady(await noise(isStore ? 500 : 800));
+        const avatar = await world().seedAvatar(source.id);
+        const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
+        const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world().storage;
+        if (isStore) {
+          const stored = await world().storage.open(originalKey(source));
+          if (stored) await storage.put(originalKey(source), stored, "image/png");
+        }
+        start({ storage, temporary: createTemporaryFolders(isStore ? world().temporary : full) });
+        const state = await settled(avatar);
+        expect(state).toMatchObject({ status: "preprocessing", attempts: 1, cacheManifestId: null });
+        expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
+        await stopAll();
+        if (isStore) await storage.close();
+      });
+    },
+  );
 });

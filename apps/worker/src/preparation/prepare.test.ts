@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { originalKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
@@ -31,8 +31,8 @@ const read = async (avatar: AvatarRecord, file: string): Promise<Buffer> => {
 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
 
-describe("a source", () => {
-  test("that passes every check: the avatar is ready, with three files, and names them", async () => {
+describe("the source of an avatar", () => {
+  test("a source, passing every check: a ready avatar with three named files", async () => {
     const bytes = await noise();
     const asset = await world().seedReady(bytes);
     const avatar = await world().seedAvatar(asset.id);
@@ -79,7 +79,7 @@ describe("a source", () => {
     await removed();
   });
 
-  test("that fails a check: the avatar has failed, says why, and nothing is stored", async () => {
+  test("a source, failing a check: a failed avatar with the reason, nothing stored", async () => {
     const avatar = await seed();
     start({ examine: refuse });
     expect(await settled(avatar)).toMatchObject({
@@ -95,7 +95,7 @@ describe("a source", () => {
     await removed();
   });
 
-  test("of which no picture can be made: the avatar is ready without a preview", async () => {
+  test("a source, without a picture: a ready avatar without a preview", async () => {
     const avatar = await seed();
     start({ examine: async () => ({ kind: "examined", checks: [PASSED], files: null }) });
     const ready = await settled(avatar);
@@ -103,7 +103,7 @@ describe("a source", () => {
     expect(await world().preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
   });
 
-  test("that is still processed is waited for, which costs no attempt", async () => {
+  test("a source, still processed: waited for, without using an attempt", async () => {
     const asset = await world().seedUpload(await noise());
     const avatar = await world().seedAvatar(asset.id);
     const metrics = createMetrics("1.2.3");
@@ -130,7 +130,7 @@ describe("a source", () => {
     metrics.stop();
   });
 
-  test("that fails: so does the avatar, with the reason", async () => {
+  test("a source, failed: the avatar fails with its reason", async () => {
     const asset = await world().seedUpload(await noise());
     const avatar = await world().seedAvatar(asset.id);
     const { client } = world().database.db;
@@ -147,7 +147,7 @@ describe("a source", () => {
   });
 
   test.each(["ast_test_ready", newId("ast", new Date(), random)])(
-    "%s does not exist in live",
+    "a source, %s in live: does not exist, and the avatar fails",
     async (sourceAssetId) => {
       const avatar = await seed();
       await world().database.db.client`update avatars set source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;
@@ -159,7 +159,7 @@ describe("a source", () => {
     },
   );
 
-  test("whose file is away, or another one, is tried again", async () => {
+  test("a source, its file missing or changed: tried again", async () => {
     const assets = [await world().seedReady(await noise()), await world().seedReady(await noise())] as const;
     const avatars = [await world().seedAvatar(assets[0].id), await world().seedAvatar(assets[1].id)] as const;
     await world().storage.delete(originalKey(assets[0]));
@@ -174,11 +174,11 @@ describe("a source", () => {
 });
 
 // `sandboxed.test.ts` has a photo without a face, with the error of its avatar.
-describe("a photo, in the sandbox", () => {
+describe("a photo in the sandbox", () => {
   /** The child is the bundle, as it ships. */
   const examineBundled = () => createExamineSource({ log: world().log, command: (task) => [...inspectorOf(), task] });
 
-  test("of one face: the avatar is ready, and its preview is an image of 256 pixels", async () => {
+  test("a photo, of one face: a ready avatar with a preview of 256 pixels", async () => {
     const avatar = await world().seedAvatar((await world().seedReady(await readFile(portraitPath()))).id);
     start({ examine: examineBundled() });
     const ready = await settled(avatar);
@@ -211,7 +211,7 @@ describe("a test asset", () => {
     caller = await callerOf(db, secret.keyId);
   });
 
-  test.each(Object.entries(TEST_ASSETS))("%s forces its outcome", async (id, outcome) => {
+  test.each(Object.entries(TEST_ASSETS))("a test asset, %s: its outcome", async (id, outcome) => {
     const avatar = await world().seedAvatar(id, caller);
     const metrics = createMetrics("1.2.3");
     start({ metrics });

@@ -6,8 +6,6 @@
  * What the last generations have written stays: a call may have read a manifest a moment ago. The sweep removes it later.
  */
 import { join } from "node:path";
-import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { ClaimedJob } from "@realtime-avatar/db/statements/jobs";
 import {
   finishPreparation,
   KEPT_GENERATIONS,
@@ -15,7 +13,9 @@ import {
   type PreparationResult,
   type PreparationStart,
   startPreparation,
-} from "@realtime-avatar/db/statements/preparations";
+} from "@realtime-avatar/db/avatars/preparations";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, newPublicToken, originalKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";

@@ -58,7 +58,7 @@ const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => c
 const failures = (checks: readonly Check[]): string[] => codes(checks.filter(({ verdict }) => verdict === "fail"));
 
 describe("an image", () => {
-  test("of a face passes every check, and has its files", async () => {
+  test("an image, of a face: passes every check, with its files", async () => {
     const { checks, files } = await examined(await readFile(portraitPath()));
     expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
     expect(failures(checks)).toEqual([]);
@@ -70,7 +70,7 @@ describe("an image", () => {
   });
 
   // `picture.test.ts` has one of few pixels, and one that is damaged in its middle.
-  test("without a face fails, without files, and says what to do", async () => {
+  test("an image, without a face: fails, without files, with advice", async () => {
     const { checks, files } = await examined(await readFile(landscapePath()), { command: bundled });
     expect([failures(checks), files]).toEqual([["face_count"], null]);
     expect(errorOf(checks)).toBe(
@@ -82,14 +82,14 @@ describe("an image", () => {
     ["that is animated", animatedWebp, ["single_frame"]],
     ["that is cut off in its header", async () => (await readFile(portraitPath())).subarray(0, 100), ["decodable"]],
     ["that is a text", async () => Buffer.from("<html><script>alert(1)</script>"), ["decodable"]],
-  ] as const)("%s fails, without files", async (_, bytes, expected) => {
+  ] as const)("an image, %s: fails without files", async (_, bytes, expected) => {
     const { checks, files } = await examined(await bytes(), { command: bundled });
     expect([failures(checks), files]).toEqual([[...expected], null]);
     expect(JSON.stringify(checks)).not.toContain("script");
   });
 });
 
-describe("a child that fails", () => {
+describe("a failing child", () => {
   const run = (program: string) => [process.execPath, "--no-env-file", "-e", program];
   /** How many children were started, and what came of them. */
   const countChildren = async (command: () => string[], options: Partial<SandboxedOptions> = {}) => {
@@ -142,7 +142,7 @@ describe("a child that fails", () => {
     ["a longer detail than a check can have", { ...refusal, detail: "x".repeat(500) }, ""],
     ["a control character", { ...refusal, detail: "a\0b" }, ""],
     ["nothing", { ...refusal, detail: "" }, ""],
-  ])("because it was taken over and reports %s: the report counts for nothing", async (_, report, written) => {
+  ])("a child, taken over, reporting %s: its report is refused", async (_, report, written) => {
     const program = `for (const fd of [3, 4]) require("fs").writeSync(fd, ${JSON.stringify(written)});
       process.stdout.write(${JSON.stringify(JSON.stringify(report))})`;
     const command = () => [process.execPath, "--no-env-file", "-e", program];
@@ -152,7 +152,7 @@ describe("a child that fails", () => {
     expect(files).toBeNull();
   });
 
-  test("because the job was canceled, is to be done again", async () => {
+  test("a child, its job canceled: to be done again", async () => {
     const { outcome, folder } = await examine(await readFile(portraitPath()), {}, AbortSignal.abort());
     expect(outcome.kind).toBe("retry");
     expect(await readdir(folder)).toEqual(["original"]);
@@ -160,7 +160,7 @@ describe("a child that fails", () => {
 });
 
 describe("a video", () => {
-  test("without ffmpeg is checked by its container alone, with a warning, and has no files", async () => {
+  test("a video, without ffmpeg: checked by its container, with a warning, no files", async () => {
     const { checks, files } = await examined(await video({ width: 640, height: 640 }), {
       ffmpeg: null,
       command: bundled,
@@ -181,7 +181,7 @@ describe("a video", () => {
     [{ framesPerSecond: 90 }, ["frame_rate"]],
     [{ codec: "av1" }, ["codec"]],
     [{ width: 480, height: 480 }, ["resolution"]],
-  ] as const)("with %j fails", async (options, expected) => {
+  ] as const)("a video, with %j: fails", async (options, expected) => {
     const { checks, files } = await examined(await video(options), { ffmpeg: null, command: bundled });
     expect([failures(checks), files]).toEqual([[...expected], null]);
   });
@@ -196,7 +196,7 @@ describe("a video", () => {
     expect(outcome).toMatchObject({ kind: "retry" });
   });
 
-  test.skipIf(ffmpeg === null)("whose packets cannot be decoded has no frame", async () => {
+  test.skipIf(ffmpeg === null)("a video, its packets not decodable: fails for its frame", async () => {
     const { checks, files } = await examined(await video({ width: 640, height: 640 }));
     expect([failures(checks), files]).toEqual([["frame"], null]);
   });
@@ -226,7 +226,7 @@ describe("a video", () => {
       ["film.webm", 2, "1.0", ["-c:v", "libvpx-vp9", "-deadline", "realtime", "-cpu-used", "8"]],
       ...(isLong ? [["film.mov", 0.6, "0.2", H264] as const] : []),
     ] as const)(
-    "%s, with the face for %d s, is checked by its best frame, at %s s",
+    "a video, %s with the face for %d s: checked by its best frame, at %s s",
     async (name, seconds, at, codec) => {
       const { checks, files } = await examined(await film(name, seconds, ...codec), { command: bundled });
       expect(codes(checks)).toEqual(REQUIREMENTS.video.map(({ code }) => code));
@@ -237,7 +237,7 @@ describe("a video", () => {
   );
 
   test.skipIf(ffmpeg === null)(
-    "whose first track is smaller than its main one has the resolution of the frame",
+    "a video, its first track smaller than the main one: has the resolution of the frame",
     async () => {
       const [whole, output] = [join(base, "whole.mp4"), join(base, "tracks.mp4")];
       await writeFile(whole, await film("track.mp4", 2, ...H264));
@@ -254,7 +254,7 @@ describe("a video", () => {
   );
 });
 
-test("an audio file is no source", async () => {
+test("an audio file, as a source: fails as not decodable", async () => {
   const magic = { kind: "audio", contentType: "audio/wav" } as const;
   const source = { magic, path: join(base, "none"), folder: base };
   const outcome = await createExamineSource({ log })(source, new AbortController().signal);

@@ -12,7 +12,7 @@ const CASES = SOURCE_KINDS.flatMap((kind) =>
   ),
 );
 
-test.each(CASES)("%s, %s", (_, kind, outcome) => {
+test.each(CASES)("the checks of a test asset, %s, %s: fit the table of requirements", (_, kind, outcome) => {
   const checks = testChecks(kind, outcome);
   for (const check of checks) {
     expect(Value.Check(Check, check)).toBe(true);

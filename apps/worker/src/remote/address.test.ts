@@ -18,11 +18,11 @@ test.each([
   "2606:4700:4700::1111",
   "2a00:1450:4001:80e::200e",
   "2001:200::1",
-])("%s is public", (address) => {
+])("an address, %s: public", (address) => {
   expect(isPublicAddress(address)).toBe(true);
 });
 
-test.each(NOT_PUBLIC)("%s is not public", (address) => {
+test.each(NOT_PUBLIC)("an address, %s: not public", (address) => {
   expect(isPublicAddress(address)).toBe(false);
 });
 
@@ -37,6 +37,6 @@ test.each([
   "8.8.8.8/0",
   "[2606::1]",
   "1::2::3",
-])("%j is not an address", (text) => {
+])("a text, %j: not an address", (text) => {
   expect(isPublicAddress(text)).toBe(false);
 });

@@ -123,8 +123,8 @@ const fetchPath = async (path: string, options: Partial<FetchOptions> = {}) => {
   return { outcome, content };
 };
 
-describe("fetchRemote", () => {
-  test("writes the file, and says its size and hash", async () => {
+describe("the fetcher", () => {
+  test("a file, fetched: written, with its size and hash", async () => {
     const { outcome, content } = await fetchPath("/file");
     const sha256 = createHash("sha256").update(body).digest("hex");
     expect(outcome).toEqual({ kind: "fetched", sizeBytes: MAX_BYTES, sha256 });
@@ -136,7 +136,7 @@ describe("fetchRemote", () => {
   });
 
   test.each(["/chunked", "/close", "/early", "/many-early", "/redirect/1/chunked", "/redirect/3/chunked"])(
-    "follows %s",
+    "a response, %s: fetched",
     async (path) => {
       const { outcome, content } = await fetchPath(path);
       expect([outcome.kind, String(content)]).toEqual(["fetched", "hello"]);
@@ -181,19 +181,19 @@ describe("fetchRemote", () => {
     ["/to?https://files.example.com/", "refused", "port_not_allowed"],
     ["/to?https://localhost/", "refused", "port_not_allowed"],
     ["/to?https://%5B", "refused", "invalid_url"],
-  ])("%s: %s, %s", async (path, kind, code) => {
+  ])("a response, %s: %s, %s", async (path, kind, code) => {
     const { outcome } = await fetchPath(path);
     expect(outcome).toMatchObject({ kind, code } as never);
   });
 
-  test("reads no more than the declared length", async () => {
+  test("a response, longer than declared: no more than the declared length is kept", async () => {
     const { outcome, content } = await fetchPath("/long");
     // Bytes after the end belong to no response.
     if (outcome.kind === "fetched") expect(String(content)).toBe("hel");
     else expect(outcome.code).toBe("connection_lost");
   });
 
-  test("names the limit and the status, not the words of the origin", async () => {
+  test("a refusal, its detail: the limit or status, not the host's words", async () => {
     expect((await fetchPath("/large")).outcome).toMatchObject({ detail: "The file is larger than 100000 bytes." });
     expect((await fetchPath("/secret")).outcome).toMatchObject({
       detail: "The host responded with status 404 instead of 200.",
@@ -201,7 +201,7 @@ describe("fetchRemote", () => {
   });
 
   test.each(["/nothing", "/slow", "/slow-head", "/open", "/no-body"])(
-    "gives up on %s after the total time",
+    "a response, %s: given up after the total time",
     async (path) => {
       const { outcome } = await fetchPath(path, { totalMs: 300 });
       expect(outcome).toEqual({
@@ -212,7 +212,7 @@ describe("fetchRemote", () => {
     },
   );
 
-  test("gives up on a host that accepts a connection and no TLS", async () => {
+  test("a host, accepting without TLS: given up", async () => {
     const silent = createServer((socket) => socket.on("error", () => {}));
     await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
     const address = silent.address();
@@ -225,7 +225,7 @@ describe("fetchRemote", () => {
     silent.close();
   });
 
-  test("gives up on a resolver that does not respond, and on a closed port", async () => {
+  test("a resolver without response, or a closed port: given up", async () => {
     const never = { ...server.network, resolve: () => new Promise<string[]>(() => {}) };
     expect((await fetchPath("/file", { connectMs: 50, network: never })).outcome).toMatchObject({
       code: "host_not_found",
@@ -239,7 +239,7 @@ describe("fetchRemote", () => {
     });
   });
 
-  test("ends when it is canceled: before, during the look-up, and during the body", async () => {
+  test("a fetch, canceled before it, at the look-up or in the body: ends", async () => {
     const canceled = { kind: "unavailable", code: "canceled" };
     expect((await fetchPath("/file", { signal: AbortSignal.abort() })).outcome).toMatchObject(canceled as never);
     const never = { ...server.network, resolve: () => new Promise<string[]>(() => {}) };
@@ -274,7 +274,7 @@ describe("fetchRemote", () => {
     },
   );
 
-  test("refuses a certificate of another name or of an unknown authority", async () => {
+  test("a certificate, of another name or authority: refused", async () => {
     const refused = { kind: "refused", code: "certificate_not_valid" };
     const url = `https://evil.example.org:${server.port}/file`;
     expect((await fetchPath(url)).outcome).toMatchObject(refused as never);
@@ -282,7 +282,7 @@ describe("fetchRemote", () => {
     expect((await fetchPath("/file", { network })).outcome).toMatchObject(refused as never);
   });
 
-  test("does not replace a file that exists", async () => {
+  test("an existing file, as the target: not replaced", async () => {
     const path = join(folder, "existing");
     await writeFile(path, "x");
     const url = `https://files.example.com:${server.port}/file`;

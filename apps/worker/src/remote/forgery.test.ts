@@ -84,26 +84,26 @@ const HOSTS = [
   ],
 ];
 
-describe("no connection is made", () => {
-  test("the listener counts: with the checks of addresses off, a connection arrives", async () => {
+describe("requests to hosts that are not public", () => {
+  test("the listener, with the checks of addresses off: counts a connection", async () => {
     location = `https://127.0.0.1:${server.port}/`;
     expect(await fetchUrl(`https://files.example.com:${server.port}/`)).toBe("ip_address_not_allowed");
     expect(server.connections()).toBe(1);
   });
 
-  test.each(HOSTS)("to the host %s", async (host) => {
+  test.each(HOSTS)("the host %s, requested: no connection", async (host) => {
     const before = server.connections();
     const code = await fetchUrl(`https://${host}:${server.port}/`, strict);
     expect(["ip_address_not_allowed", "host_not_public", "invalid_url"]).toContain(code);
     expect(server.connections()).toBe(before);
   });
 
-  test("there are at least 60 hosts and 60 addresses", () => {
+  test("the tables, of hosts and addresses: at least 60 each", () => {
     expect(new Set(HOSTS).size).toBeGreaterThanOrEqual(60);
     expect(new Set(NOT_PUBLIC).size).toBeGreaterThanOrEqual(60);
   });
 
-  test.each(NOT_PUBLIC)("to a name that resolves to %s, alone or beside a public address", async (address) => {
+  test.each(NOT_PUBLIC)("a name, resolving to %s alone or beside a public address: no connection", async (address) => {
     const before = server.connections();
     const url = `https://files.example.com:${server.port}/`;
     for (const addresses of [[address], ["8.8.8.8", address], [address, "2606:4700:4700::1111"]]) {
@@ -112,7 +112,7 @@ describe("no connection is made", () => {
     expect(server.connections()).toBe(before);
   });
 
-  test.each(HOSTS)("after a redirect to %s", async (host) => {
+  test.each(HOSTS)("a redirect, to %s: no connection", async (host) => {
     const before = server.connections();
     location = `https://${host}:${server.port}/`;
     // A header is Latin-1: a host with other characters arrives as an unknown one, and is percent-encoded here.
@@ -123,7 +123,7 @@ describe("no connection is made", () => {
     expect(server.connections()).toBe(before + 1);
   });
 
-  test("after a redirect to a name that resolves to a private address", async () => {
+  test("a redirect, to a name with a private address: no connection", async () => {
     const before = server.connections();
     location = `https://other.example.com:${server.port}/`;
     const code = await fetchUrl(`https://files.example.com:${server.port}/`, {
@@ -135,7 +135,7 @@ describe("no connection is made", () => {
 });
 
 describe("DNS rebinding", () => {
-  test("a name is resolved once for each URL, and the connection goes to the checked address", async () => {
+  test("a name, with changing addresses: resolved once, connected to the checked one", async () => {
     location = "http://files.example.com/";
     const before = server.connections();
     const resolved: string[] = [];
@@ -150,7 +150,7 @@ describe("DNS rebinding", () => {
     expect([code, resolved, server.connections()]).toEqual(["https_required", ["files.example.com"], before + 1]);
   });
 
-  test("the second answer, after a redirect to the same name, is checked again", async () => {
+  test("a redirect, to the same name with another address: checked again", async () => {
     location = "/again";
     const before = server.connections();
     let answers = 0;
@@ -164,7 +164,7 @@ describe("DNS rebinding", () => {
     expect([code, answers, server.connections()]).toEqual(["host_not_public", 2, before + 1]);
   });
 
-  test("the name in the certificate is checked, not the address", async () => {
+  test("a certificate, of another name at an allowed address: refused", async () => {
     const url = `https://attacker.example.net:${server.port}/`;
     expect(await fetchUrl(url)).toBe("certificate_not_valid");
   });

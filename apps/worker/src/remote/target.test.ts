@@ -6,7 +6,7 @@ const codeOf = (text: string, base: URL | null = null): string => {
   return target.kind === "target" ? `${target.host} ${target.port} ${target.url.pathname}` : target.code;
 };
 
-describe("targetOf", () => {
+describe("the target of a URL", () => {
   test.each([
     ["https://files.example.com/a.jpg", "files.example.com 443 /a.jpg"],
     ["https://files.example.com:443/a", "files.example.com 443 /a"],
@@ -14,7 +14,7 @@ describe("targetOf", () => {
     ["https://files.example.com./a", "files.example.com 443 /a"],
     ["https://bücher.example/a", "xn--bcher-kva.example 443 /a"],
     ["https://1.2.3.4.example.com/", "1.2.3.4.example.com 443 /"],
-  ])("%s", (text, expected) => {
+  ])("a URL, %s: its host, port and path", (text, expected) => {
     expect(codeOf(text)).toBe(expected);
   });
 
@@ -47,11 +47,11 @@ describe("targetOf", () => {
     ["https://kubernetes/", "host_not_public"],
     ["https://a..example/", "host_not_public"],
     ["https://example../", "host_not_public"],
-  ])("%j: %s", (text, code) => {
+  ])("a URL, %j: %s", (text, code) => {
     expect(codeOf(text)).toBe(code);
   });
 
-  test("resolves a redirect against the URL that sent it", () => {
+  test("a redirect, relative: resolved against its URL, and checked", () => {
     const base = new URL("https://files.example.com/a/b");
     expect(codeOf("c", base)).toBe("files.example.com 443 /a/c");
     expect(codeOf("//other.example.com/c", base)).toBe("other.example.com 443 /c");

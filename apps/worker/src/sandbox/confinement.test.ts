@@ -27,7 +27,7 @@ const where = (refused: Record<number, number>, program: string) =>
   );
 const DESCRIBE = `const { findConfinement } = await import(${module("confinement.ts")}); console.log(JSON.stringify((await findConfinement()).description));`;
 
-test.skipIf(!canFilterSystemCalls())("a kernel that cannot filter system calls opens no file", async () => {
+test.skipIf(!canFilterSystemCalls())("a kernel, without seccomp: no file is opened", async () => {
   const { code, stderr } = await where({ [SECCOMP]: ENOSYS }, DESCRIBE);
   expect(code).not.toBe(0);
   expect(stderr).toContain("Files cannot be inspected safely: the kernel cannot filter system calls (seccomp).");
@@ -39,14 +39,14 @@ test.skipIf(landlockVersion() === 0).each([
   ["landlock_restrict_self", EPERM],
   // Landlock is there, as its version says, so this is no kernel without it.
   ["landlock_restrict_self", ENOSYS],
-] as const)("a kernel with Landlock that refuses %s with error %p opens no file", async (name, error) => {
+] as const)("a kernel with Landlock, refusing %s with error %p: no file is opened", async (name, error) => {
   const { code, stderr } = await where({ [LANDLOCK[name]]: error }, DESCRIBE);
   expect(code).not.toBe(0);
   expect(stderr).toContain("cannot be confined");
 });
 
 test.skipIf(!canFilterSystemCalls()).each([ENOSYS, EOPNOTSUPP])(
-  "a kernel without Landlock (error %p) opens files, and says so",
+  "a kernel, without Landlock (error %p): files are opened, and it says so",
   async (error) => {
     const folder = await temporaryFolder();
     await writeFile(join(folder, "picture"), await png());

@@ -49,9 +49,9 @@ const script = async (text: string): Promise<string> => {
   return path;
 };
 
-describe("the program", () => {
+describe("the program that extracts a frame", () => {
   // A program can start no other one, so each of these becomes the one that tells.
-  test("has no variables of the worker", async () => {
+  test("the program, its environment: no variables of the worker", async () => {
     const { outcome, written } = await frame(await script("exec env"), Buffer.from(""));
     expect(outcome).toEqual({ kind: "written" });
     const variables = String(written)
@@ -67,32 +67,29 @@ describe("the program", () => {
     ]);
   });
 
-  test("can read the file, by its path as well", async () => {
+  test("the program, opening its input by path: reads it", async () => {
     const { written } = await frame(await script("exec cat /proc/self/fd/0"), Buffer.from("the file"));
     expect(String(written)).toBe("the file");
   });
 
-  test.skipIf(!canFilterSystemCalls())(
-    "has the filter of system calls, and is not root where the worker is",
-    async () => {
-      const { written } = await frame(await script("exec cat /proc/self/status"), Buffer.from(""));
-      const status = String(written);
-      expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
-      expect(status).toMatch(/^Seccomp:\s+2$/m);
-      if (!isRoot) return;
-      const ids = new Array(4).fill(SANDBOX_ID).join("\t");
-      expect(status).toContain(`Uid:\t${ids}\nGid:\t${ids}\n`);
-      expect(status).toMatch(/^Groups:\s*$/m);
-      expect(status).toMatch(/^CapPrm:\s+0+$/m);
-    },
-  );
+  test.skipIf(!canFilterSystemCalls())("the program, its process: filtered, and not root", async () => {
+    const { written } = await frame(await script("exec cat /proc/self/status"), Buffer.from(""));
+    const status = String(written);
+    expect(status).toMatch(/^NoNewPrivs:\s+1$/m);
+    expect(status).toMatch(/^Seccomp:\s+2$/m);
+    if (!isRoot) return;
+    const ids = new Array(4).fill(SANDBOX_ID).join("\t");
+    expect(status).toContain(`Uid:\t${ids}\nGid:\t${ids}\n`);
+    expect(status).toMatch(/^Groups:\s*$/m);
+    expect(status).toMatch(/^CapPrm:\s+0+$/m);
+  });
 
-  test.skipIf(!canFilterSystemCalls())("can start no process", async () => {
+  test.skipIf(!canFilterSystemCalls())("the program, starting a process: refused", async () => {
     const { outcome } = await frame(await script("cat /proc/self/fd/0"), Buffer.from("the file"));
     expect(outcome).toEqual({ kind: "not_decodable" });
   });
 
-  test("has a network of its own, without interfaces, where namespaces are free", async () => {
+  test("the program, where namespaces are free: a network of its own", async () => {
     const { namespaces } = (await confinementOfMachine()).description;
     const { outcome, written } = await frame(await script("exec readlink /proc/self/ns/net"), Buffer.from(""));
     expect(outcome.kind).toBe("written");
@@ -106,7 +103,7 @@ describe("the program", () => {
     ["does not end", "exec sleep 100", { kind: "failed", code: "stalled" }],
     ["writes too much", "exec head -c 100000000 /dev/zero", { kind: "not_decodable" }],
     ["complains without end", "while :; do echo no >&2; done", { kind: "failed", code: "crashed" }],
-  ])("that %s leaves nothing behind", async (_, text, expected) => {
+  ])("the program, when it %s: an error, and nothing left", async (_, text, expected) => {
     const { outcome, written } = await frame(await script(text), Buffer.from(""), { wallMs: 1500 });
     expect([outcome, written]).toMatchObject([expected, null]);
   });
@@ -141,7 +138,7 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
     ["mp4", { contentType: "video/mp4", codec: "avc" }, ["-c:v", "libx264"]],
     ["mov", { contentType: "video/quicktime", codec: "avc" }, ["-c:v", "libx264"]],
     ["webm", { contentType: "video/webm", codec: "vp9" }, ["-c:v", "libvpx-vp9", "-deadline", "realtime"]],
-  ] as const)("writes a frame of a %s as PNG", async (container, source, encoder) => {
+  ] as const)("ffmpeg, with a %s: writes a frame as PNG", async (container, source, encoder) => {
     const { outcome, written } = await frame(ffmpeg ?? "", await film(container, ...encoder), source);
     expect(outcome).toEqual({ kind: "written" });
     expect(await sharp(written ?? Buffer.alloc(0)).metadata()).toMatchObject({
@@ -164,7 +161,7 @@ describe.skipIf(ffmpeg === null)("ffmpeg", () => {
     ["packets of another codec", () => film("mp4", "-c:v", "mpeg4")],
     ["packets that cannot be decoded", () => video()],
     ["nothing", async () => Buffer.alloc(0)],
-  ])("writes none of %s", async (_, bytes) => {
+  ])("ffmpeg, with %s: writes no frame", async (_, bytes) => {
     const { written } = await frame(ffmpeg ?? "", await bytes());
     expect(written?.length ?? 0).toBe(0);
   });

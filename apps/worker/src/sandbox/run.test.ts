@@ -56,8 +56,8 @@ const told = async (behavior: string, options: Parameters<typeof probe>[1] = {})
   return JSON.parse(outcome.stderr);
 };
 
-describe("a child", () => {
-  test("has the file, an empty environment, a folder of its own and limits", async () => {
+describe("a child in the sandbox", () => {
+  test("a child, started: its file, an empty environment, a folder and limits", async () => {
     const { environment, cwd, input: text, limits } = await told("tell");
     expect(text).toBe("the input");
     expect(environment).toEqual([
@@ -80,7 +80,7 @@ describe("a child", () => {
   });
 
   test.skipIf(!canFilterSystemCalls() || (isRoot && Bun.which("setpriv") === null))(
-    "that opens a file has the filter, and memory that no other process opens",
+    "a child, opening a file: filtered, and its memory closed to other processes",
     async () => {
       const preload = join(folder, "preload.ts");
       // What the child is at its end, in place of its success.
@@ -116,7 +116,7 @@ describe("a child", () => {
     },
   );
 
-  test("has no network where the system lets the worker take it away", async () => {
+  test("a child, connecting: no network where the system allows to take it away", async () => {
     let connections = 0;
     const server = createServer((socket) => {
       connections += 1;
@@ -131,7 +131,7 @@ describe("a child", () => {
     expect([result !== "connected", connections === 0]).toEqual([namespaces, namespaces]);
   });
 
-  test.skipIf(!isLinux)("cannot write a large file", async () => {
+  test.skipIf(!isLinux)("a child, writing a large file: refused", async () => {
     expect(await told("large")).not.toBe("done");
   });
 
@@ -146,14 +146,14 @@ describe("a child", () => {
     ["lie", "invalid_report", /without a valid report/],
     ["extra", "invalid_report", /without a valid report/],
     ["unknown", "invalid_report", /without a valid report/],
-  ])("that does %s: %s", async (behavior, code, detail) => {
+  ])("a child, doing %s: %s", async (behavior, code, detail) => {
     const outcome = await probe(behavior);
     expect(outcome).toMatchObject({ kind: "failed", code, detail: expect.stringMatching(detail) } as never);
     // The file of the public image was created for the child.
     expect(existsSync(publicImage())).toBe(false);
   });
 
-  test("that allocates objects ends, as out of memory or as a crash of its runtime", async () => {
+  test("a child, allocating objects: ends as out of memory or a crash", async () => {
     const outcome = await probe("objects", { memoryBytes: 400 * 1024 * 1024 });
     expect(outcome).toMatchObject({
       kind: "failed",
@@ -161,7 +161,7 @@ describe("a child", () => {
     } as never);
   });
 
-  test("is killed by its resident memory where the kernel has no limit for it", async () => {
+  test("a child, without a kernel limit of memory: killed by its resident memory", async () => {
     const { description } = await confinementOfMachine();
     const outcome = await runInSandbox(
       { kind: "image", contentType: "image/jpeg" },
@@ -255,7 +255,7 @@ describe("a child", () => {
     },
   );
 
-  test("takes its descendants with it, and they cannot hold up the worker", async () => {
+  test("a child, with descendants: they end with it", async () => {
     const pid = await told("linger");
     for (;;) {
       try {
@@ -267,7 +267,7 @@ describe("a child", () => {
     }
   });
 
-  test("is killed when the work is canceled", async () => {
+  test("a child, its work canceled: killed", async () => {
     const outcome = await runInSandbox(
       { kind: "image", contentType: "image/jpeg" },
       { input, outputs: [publicImage()] },
@@ -280,7 +280,7 @@ describe("a child", () => {
   });
 
   test.skipIf(!isLinux || !isRoot)(
-    "of root is another user, without capabilities, that cannot read the worker",
+    "a child, its worker being root: another user, no capabilities, cannot read the worker",
     async () => {
       // `secrets.test.ts` has the same for a child of the same user.
       const { ids, capabilities, parent, back } = await told("user");
@@ -291,7 +291,7 @@ describe("a child", () => {
   );
 });
 
-test("a bundle of the worker is its own child", async () => {
+test("a bundle of the worker, as a child: inspects an image", async () => {
   const command = (task: string) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task];
   await writeFile(join(folder, "picture"), await png());
   const files = { input: join(folder, "picture"), outputs: [publicImage()] };
@@ -300,8 +300,8 @@ test("a bundle of the worker is its own child", async () => {
   expect(outcome).toMatchObject({ kind: "accepted", width: 96, height: 64 });
 });
 
-describe("files", () => {
-  test("a missing input, a link as input and an existing output are errors of the worker", async () => {
+describe("the files of the sandbox", () => {
+  test("a missing input, a link as input or an existing output: an error of the worker", async () => {
     const task = { kind: "image", contentType: "image/jpeg" } as const;
     await expect(runInSandbox(task, { input: join(folder, "missing"), outputs: [publicImage()] })).rejects.toThrow(
       "ENOENT",
@@ -311,7 +311,7 @@ describe("files", () => {
     expect(existsSync(publicImage())).toBe(true);
   });
 
-  test("nothing stays behind", async () => {
+  test("a failed child, afterwards: no file is left", async () => {
     // A folder of its own: other tests run children at the same time.
     const parent = await temporaryFolder();
     const seen = await readdir(folder);

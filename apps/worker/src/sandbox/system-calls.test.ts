@@ -9,17 +9,20 @@ import { CLONE, canFilterSystemCalls, EXECUTE, OWN_PROCESS, OWNER, REFUSED } fro
 const PROBE = join(import.meta.dir, "probe.testing.ts");
 const HEADERS = ["/usr/include/x86_64-linux-gnu/asm/unistd_64.h", "/usr/include/asm-generic/unistd.h"];
 
-test.skipIf(!canFilterSystemCalls())("refuses each call, and leaves the process its threads and signals", async () => {
-  const { stderr } = await runToEnd([process.execPath, "--no-env-file", PROBE, "{}", "escape"]);
-  const { start, signal, signalToItself, errors } = JSON.parse(stderr);
-  expect([start, signal, signalToItself]).toEqual(["EPERM", "EPERM", "done"]);
-  expect(Object.keys(errors).length).toBeGreaterThan(40);
-  expect(Object.entries(errors).filter(([, error]) => error !== 1)).toEqual([]);
-});
+test.skipIf(!canFilterSystemCalls())(
+  "the filter, each refused call: EPERM, while threads and signals work",
+  async () => {
+    const { stderr } = await runToEnd([process.execPath, "--no-env-file", PROBE, "{}", "escape"]);
+    const { start, signal, signalToItself, errors } = JSON.parse(stderr);
+    expect([start, signal, signalToItself]).toEqual(["EPERM", "EPERM", "done"]);
+    expect(Object.keys(errors).length).toBeGreaterThan(40);
+    expect(Object.entries(errors).filter(([, error]) => error !== 1)).toEqual([]);
+  },
+);
 
 // As systemd starts the service: the unit has `ProcSubset=pid`.
 test.skipIf(!canFilterSystemCalls() || process.getuid?.() !== 0)(
-  "filters where /proc shows nothing but processes",
+  "the filter, where /proc shows only processes: installed",
   async () => {
     const [module, bun] = [join(import.meta.dir, "system-calls.ts"), process.execPath].map((text) =>
       JSON.stringify(text),
@@ -34,23 +37,26 @@ test.skipIf(!canFilterSystemCalls() || process.getuid?.() !== 0)(
 );
 
 // The headers are those of Debian's linux-libc-dev, on x64.
-test.skipIf(!HEADERS.every((path) => existsSync(path)))("has the numbers of the kernel's headers", () => {
-  const tables = HEADERS.map((path) => {
-    const definitions = readFileSync(path, "utf8").matchAll(/^#define __NR(?:3264)?_(\w+)\s+(\d+)/gm);
-    return new Map([...definitions].map(([, name = "", number]) => [name, Number(number)]));
-  });
-  const calls: Record<string, readonly (number | null)[]> = {
-    ...REFUSED,
-    ...EXECUTE,
-    ...Object.fromEntries(Object.entries(LANDLOCK).map(([name, number]) => [name, [number, number] as const])),
-    ...OWN_PROCESS,
-    ...OWNER,
-    ...CLONE,
-  };
-  // Calls that Debian 12's headers, of Linux 6.1, do not have yet. Their numbers are the same on both.
-  for (const name of ["fchmodat2", "setxattrat", "removexattrat", "file_setattr"]) {
-    if (tables.every((table) => !table.has(name))) delete calls[name];
-  }
-  const expected = Object.keys(calls).map((name) => [name, tables.map((table) => table.get(name) ?? null)]);
-  expect(Object.entries(calls).map(([name, numbers]) => [name, [...numbers]])).toEqual(expected);
-});
+test.skipIf(!HEADERS.every((path) => existsSync(path)))(
+  "the filter, its numbers: those of the kernel's headers",
+  () => {
+    const tables = HEADERS.map((path) => {
+      const definitions = readFileSync(path, "utf8").matchAll(/^#define __NR(?:3264)?_(\w+)\s+(\d+)/gm);
+      return new Map([...definitions].map(([, name = "", number]) => [name, Number(number)]));
+    });
+    const calls: Record<string, readonly (number | null)[]> = {
+      ...REFUSED,
+      ...EXECUTE,
+      ...Object.fromEntries(Object.entries(LANDLOCK).map(([name, number]) => [name, [number, number] as const])),
+      ...OWN_PROCESS,
+      ...OWNER,
+      ...CLONE,
+    };
+    // Calls that Debian 12's headers, of Linux 6.1, do not have yet. Their numbers are the same on both.
+    for (const name of ["fchmodat2", "setxattrat", "removexattrat", "file_setattr"]) {
+      if (tables.every((table) => !table.has(name))) delete calls[name];
+    }
+    const expected = Object.keys(calls).map((name) => [name, tables.map((table) => table.get(name) ?? null)]);
+    expect(Object.entries(calls).map(([name, numbers]) => [name, [...numbers]])).toEqual(expected);
+  },
+);

@@ -1,7 +1,8 @@
 /** The folders of the store (`assets/asset.ts` and `avatars/preparation.ts` of the domain), and which of their files are needed. */
+
+import { existingAssets, type StoredAsset } from "@realtime-avatar/db/assets/assets";
+import { knownPreparations } from "@realtime-avatar/db/avatars/preparations";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
-import { existingAssets, type StoredAsset } from "@realtime-avatar/db/statements/assets";
-import { knownPreparations } from "@realtime-avatar/db/statements/preparations";
 import { PREPARED_FOLDER } from "@realtime-avatar/domain/avatars/preparation";
 import {
   type AssetId,

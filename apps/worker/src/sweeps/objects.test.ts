@@ -40,7 +40,7 @@ const setStatus = ({ id }: { id: string }, status: string, code: string | null =
   world.database.db.client`
     update assets set status = ${status}, error_code = ${code}, error_detail = ${code} where id = ${id}`;
 
-test("removes the files of assets that do not exist, have failed or were deleted, and no others", async () => {
+test("the sweep, of unknown, failed and deleted assets: removes their files and no others", async () => {
   const [kept, failed, deleted] = await Promise.all([1, 2, 3].map(() => world.seedUpload(Buffer.from("x"))));
   const pending = await world.seedRemote("https://files.example.com/ada.png");
   if (!kept || !failed || !deleted) throw new Error("unreachable");
@@ -63,7 +63,7 @@ test("removes the files of assets that do not exist, have failed or were deleted
   expect(await keys()).toEqual([...left, uploadKey(pending), ...foreign].sort());
 });
 
-test("removes the file of a signed upload after an hour, other files after a day", async () => {
+test("the sweep, of young files: an hour for signed uploads, a day for others", async () => {
   const unknown = unknownAsset();
   const pending = await world.seedRemote("https://files.example.com/ada.png");
   for (const keyOf of [originalKey, publicKey, uploadKey]) await put(keyOf(unknown));
@@ -98,7 +98,7 @@ describe("prepared files", () => {
   };
   const prepared = async () => (await keys()).filter((key) => key.startsWith("prepared/"));
 
-  test("that an avatar serves, or is about to serve, stay; those of other generations and of deleted avatars do not", async () => {
+  test("prepared files, of several generations: those served or about to be stay", async () => {
     const [serving, preparing, deleted] = [await seedServing(3), await seedServing(3), await seedServing(3)];
     const { client } = world.database.db;
     await client`update avatars set status = 'deleted' where id = ${deleted.id}`;
@@ -119,7 +119,7 @@ describe("prepared files", () => {
     expect(await prepared()).toEqual(kept.sort());
   });
 
-  test("that an avatar served until now stay for an hour: a call may read them", async () => {
+  test("prepared files, served until now: stay for an hour", async () => {
     const [now, before] = [await seedServing(12, 0), await seedServing(12, 2)];
     const kept = [...(await putFiles(now, 12)), ...(await putFiles(now, 11)), ...(await putFiles(before, 12))];
     await putFiles(before, 11);
@@ -129,7 +129,7 @@ describe("prepared files", () => {
     expect(await prepared()).toEqual(kept.sort());
   });
 
-  test("of a hundred deleted avatars go, although nothing beside them stays", async () => {
+  test("prepared files, of a hundred deleted generations: removed", async () => {
     const avatar = await seedServing(40);
     for (let generation = 1; generation <= 34; generation++) await putFiles(avatar, generation);
     await world.database.db.client`update avatars set status = 'deleted' where id = ${avatar.id}`;
@@ -137,7 +137,7 @@ describe("prepared files", () => {
     expect(await prepared()).toEqual([]);
   });
 
-  test("of avatars that this database does not know stay, if they are most: it may be another one", async () => {
+  test("prepared files, mostly of unknown avatars: stay, it may be another database", async () => {
     for (let count = 0; count < 34; count++) {
       await putFiles({ tenantId: world.caller.tenantId, id: newId("ava", new Date(), random) }, 1);
     }
@@ -146,13 +146,13 @@ describe("prepared files", () => {
   });
 });
 
-test("leaves files that are younger than a day: their row may follow", async () => {
+test("the sweep, of files under a day old: leaves them", async () => {
   await put(originalKey(unknownAsset()));
   expect(await sweepOf({ now: () => new Date(Date.now() + DAY_MS - 60_000) })(never)).toBe(0);
   expect(await keys()).toHaveLength(1);
 });
 
-test("looks at a few files at a time, and goes on where it failed", async () => {
+test("the sweep, failing in a step: goes on there, a few files at a time", async () => {
   const asset = await world.seedUpload(Buffer.from("x"));
   const unknown = Array.from({ length: 9 }, unknownAsset);
   for (const each of unknown) await put(originalKey(each));
@@ -181,7 +181,7 @@ test("looks at a few files at a time, and goes on where it failed", async () => 
   expect(new Set(lists)).toEqual(new Set([3]));
 });
 
-test("an aborted pass ends, and the next one goes on", async () => {
+test("the sweep, aborted: ends, and the next one goes on", async () => {
   for (let count = 0; count < 4; count++) await put(originalKey(unknownAsset()));
   const stopping = new AbortController();
   const { storage } = world;
@@ -200,7 +200,7 @@ test("an aborted pass ends, and the next one goes on", async () => {
   expect(await keys()).toEqual([]);
 });
 
-test("removes nothing when most files have no asset: the database may be another one", async () => {
+test("the sweep, most files without an asset: removes nothing, and logs an error", async () => {
   for (let count = 0; count < 100; count++) await put(originalKey(unknownAsset()));
   expect(await sweepOf()(never)).toBe(0);
   expect(await keys()).toHaveLength(100);

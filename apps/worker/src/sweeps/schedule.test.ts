@@ -11,7 +11,7 @@ const logged = () => {
   return { lines, log: createLog("info", { write: (line) => void lines.push(JSON.parse(line)) }) };
 };
 
-test("a sweep that fails is logged once a minute, and goes on; another one runs beside it", async () => {
+test("a sweep, failing each time: logged once a minute, and others run", async () => {
   const { lines, log } = logged();
   const passes = { failing: 0, working: 0 };
   const enough = Promise.withResolvers<void>();
@@ -41,7 +41,7 @@ test("a sweep that fails is logged once a minute, and goes on; another one runs 
   expect(JSON.stringify(lines)).not.toContain("hunter2");
 });
 
-test("stops while a pass runs, which is told so, and while it waits", async () => {
+test("sweeps, stopped during and between passes: end, and the running one is aborted", async () => {
   const started = Promise.withResolvers<void>();
   const { lines, log } = logged();
   const run = async (signal: AbortSignal): Promise<number> => {

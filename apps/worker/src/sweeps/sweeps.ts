@@ -1,6 +1,6 @@
 /** The sweeps of assets: what they remove, and how often. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { failAbandonedUploads } from "@realtime-avatar/db/statements/jobs";
+import { failAbandonedUploads } from "@realtime-avatar/db/jobs/jobs";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";

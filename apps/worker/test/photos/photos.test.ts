@@ -47,7 +47,7 @@ const describe = ({ photo, name, expected, checks }: Awaited<ReturnType<typeof m
   failed: Object.values(checks).filter(({ verdict }) => verdict === "fail"),
 });
 
-test("clear pictures are accepted or refused as expected, by the check that is meant", async () => {
+test("clear pictures, checked: accepted or refused by the expected check", async () => {
   const photos = SAMPLE.flatMap(([content, count]) =>
     report.filter((photo) => photo.content === content).slice(-count),
   );
@@ -87,7 +87,7 @@ if (isLong) {
       // The line below the head.
       .filter((cells) => !cells.every((cell) => /^-+:?$/.test(cell)));
 
-  test("the table of hits and misses in docs/preparation.md is what is measured, within two pictures", async () => {
+  test("the table of hits, in docs/preparation.md: as measured, within two pictures", async () => {
     const measured = await measureAll(await variationsOf(report));
     const text = await Bun.file(new URL("../../../../docs/preparation.md", import.meta.url)).text();
     const [, documented = ""] = /<!-- hits -->\n([\s\S]*?)<!-- -->/.exec(text) ?? [];

@@ -1,8 +1,8 @@
 /** Avatars for tests of jobs: their sources, their jobs, their states and their prepared files. */
 import { createHash } from "node:crypto";
-import { findAvatar, insertAvatar } from "@realtime-avatar/db/statements/avatars";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
-import type { JobRecord } from "@realtime-avatar/db/statements/jobs";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import { findAvatar, insertAvatar } from "@realtime-avatar/db/avatars/avatars";
+import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, originalKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetKind } from "@realtime-avatar/domain/assets/limits";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";

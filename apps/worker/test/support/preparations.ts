@@ -1,7 +1,7 @@
 /** What the tests of preparations share: a world for each test, and job loops in it. */
 import { afterEach, beforeEach } from "bun:test";
 import { readdir } from "node:fs/promises";
-import { type AvatarChanges, updateAvatar } from "@realtime-avatar/db/statements/avatars";
+import { type AvatarChanges, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";

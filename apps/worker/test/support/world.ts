@@ -1,9 +1,9 @@
 /** What the tests of jobs share: a database, a store on a disk, assets with their jobs, and their states. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { insertAsset } from "@realtime-avatar/db/statements/assets";
-import type { Caller } from "@realtime-avatar/db/statements/callers";
-import type { JobRecord } from "@realtime-avatar/db/statements/jobs";
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import { insertAsset } from "@realtime-avatar/db/assets/assets";
+import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, newAsset, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetKind } from "@realtime-avatar/domain/assets/limits";
 import { newId } from "@realtime-avatar/domain/id";

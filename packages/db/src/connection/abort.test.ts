@@ -72,7 +72,7 @@ const occupy = async (): Promise<() => Promise<void>> => {
   };
 };
 
-test("a statement is not sent when its request was already aborted", async () => {
+test("a statement, its request already aborted: not sent", async () => {
   const { limit, abort } = request();
   expect(await kindOf(write(db.until(limit), "sent"))).toBe("done");
   abort();
@@ -80,7 +80,7 @@ test("a statement is not sent when its request was already aborted", async () =>
   expect(await written()).toEqual(["sent"]);
 });
 
-test("a statement is not sent when its request is aborted while it waits for a connection", async () => {
+test("a statement, its request aborted while it waits for a connection: not sent", async () => {
   const leave = await occupy();
   const [one, other] = [request(), request()];
   const results = [kindOf(write(db.until(one.limit), "one")), kindOf(write(db.until(other.limit), "other"))];
@@ -90,7 +90,7 @@ test("a statement is not sent when its request is aborted while it waits for a c
   expect(await written()).toEqual(["other"]);
 });
 
-test("an input that waits for a batch is not sent when its request is aborted; the others are", async () => {
+test("an input, its request aborted while it waits for a batch: not sent, others are", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 6 }, request);
   // The first goes as a batch of its own, which waits for the connection; the others wait behind it.
@@ -101,7 +101,7 @@ test("an input that waits for a batch is not sent when its request is aborted; t
   expect(await written()).toEqual(["1", "3", "4"]);
 });
 
-test("a batch that waits for a connection is sent without the inputs of aborted requests", async () => {
+test("a batch, waiting for a connection: sent without the inputs of aborted requests", async () => {
   const leave = await occupy();
   const requests = Array.from({ length: 4 }, request);
   // As soon as the first batch has gone, the other three are one batch; they are aborted when it asks for a connection.
@@ -126,7 +126,7 @@ test("a batch that waits for a connection is sent without the inputs of aborted 
   expect(await written()).toEqual(["0", "2", "other"]);
 });
 
-test("a request that is not aborted is executed", async () => {
+test("a request, not aborted: executed", async () => {
   expect(await kindOf(write(db.until({ deadline: performance.now() + 60_000 }), "x"))).toBe("done");
   expect(await kindOf(db.batch(NOTES, "y", "owner"))).toBe("done");
   expect(await written()).toEqual(["x", "y"]);

@@ -33,8 +33,8 @@ const kindOf = (work: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => (error instanceof DatabaseError ? [error.failure, error.code] : String(error)),
   );
 
-describe("concurrent work of one kind", () => {
-  test("is sent at once when no batch is under way, and as one batch otherwise; each input gets its own output", async () => {
+describe("concurrent inputs of one kind", () => {
+  test("inputs, no batch under way: sent at once; else as one batch, each with its own output", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const results = ["a", "b", "c"].map((input) => batcher.add(input, "owner", soon()));
@@ -46,7 +46,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(results)).toEqual(["A", "B", "C"]);
   });
 
-  test("is sent as a second batch only when it fills one", async () => {
+  test("inputs, one batch under way: a second one only when full", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 1000);
     const results = Array.from({ length: MAX_BATCH }, (_, index) => batcher.add(`${index}`, "owner", soon()));
@@ -64,7 +64,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all([...results, ...more])).toHaveLength(2 * MAX_BATCH + 2);
   });
 
-  test("after a batch of several, inputs of the same turn are sent together; after a batch of one, an input is sent at once", async () => {
+  test("inputs, of one turn: together after a batch of several, at once after a batch of one", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const results: Promise<string>[] = [];
@@ -89,7 +89,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(results)).toEqual(["A", "B", "C", "D", "E", "F", "G"]);
   });
 
-  test("never sends two inputs with the same key in one batch", async () => {
+  test("inputs, with the same key: never in one batch", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher({ ...kind, keyOf: (input) => input.split(" ")[0] ?? null }, nowhere, 1000);
     const names = ["a 1", "a 2", "b 1", "a 3", "c 1"];
@@ -107,7 +107,7 @@ describe("concurrent work of one kind", () => {
     expect(await other).toBe("A 4");
   });
 
-  test("is sent in batches of a bounded size, in order", async () => {
+  test("inputs, very many: batches of bounded size, in order", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const results = Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => batcher.add(`${index}`, "owner", soon()));
@@ -119,7 +119,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(results)).toEqual(Array.from({ length: MAX_BATCH * 2 + 2 }, (_, index) => `${index}`));
   });
 
-  test("of one owner does not delay other owners: the next batch has an input of each", async () => {
+  test("inputs, of a flooding owner: the next batch has one of each other owner", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 1000);
     const flood = Array.from({ length: 500 }, (_, index) => batcher.add(`flood ${index}`, "flooder", soon()));
@@ -135,7 +135,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(flood)).toHaveLength(500);
   });
 
-  test("is repeated one by one when the database refuses a batch: only the refused input fails", async () => {
+  test("a batch, refused by the database: repeated one by one, only the refused input fails", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const first = batcher.add("first", "owner", soon());
@@ -157,7 +157,7 @@ describe("concurrent work of one kind", () => {
     expect(await first).toBe("FIRST");
   });
 
-  test("is not repeated when the connection is lost: the outcome is unknown", async () => {
+  test("a batch, its connection lost: not repeated, outcome unknown", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const first = batcher.add("first", "owner", soon());
@@ -170,7 +170,7 @@ describe("concurrent work of one kind", () => {
     await first;
   });
 
-  test("fails at its deadline: not executed if it was not sent, unknown otherwise", async () => {
+  test("inputs, past their deadline: not executed if not sent, otherwise unknown", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const sent = kindOf(batcher.add("sent", "owner", performance.now() + 50));
@@ -189,7 +189,7 @@ describe("concurrent work of one kind", () => {
     expect(await patient).toBe("PATIENT");
   });
 
-  test("is refused at once when the queue is full", async () => {
+  test("an input, the queue full: refused at once", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 2);
     const results = ["sent", "one", "two"].map((input) => batcher.add(input, input, soon()));
@@ -200,7 +200,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(results)).toEqual(["SENT", "ONE", "TWO"]);
   });
 
-  test("in a full queue, the latest input of the owner with most is replaced by one of an owner with fewer", async () => {
+  test("a full queue, an owner with fewer inputs: replaces the latest of the owner with most", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 4);
     const send = (input: string) => batcher.add(input, input.slice(0, 1), soon());
@@ -222,7 +222,7 @@ describe("concurrent work of one kind", () => {
     expect(batcher.waiting).toBe(0);
   });
 
-  test("in the preferred queue is sent first, except for a share of each batch; neither queue fills the other", async () => {
+  test("preferred inputs, beside others: first, but for a share of each batch", async () => {
     const { kind, batches } = controlled();
     const isPreferred = (input: string): boolean => input.startsWith("preferred");
     const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 100);
@@ -250,7 +250,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(results)).toHaveLength(201);
   });
 
-  test("in the other queue has its share of each batch while the preferred queue is never empty", async () => {
+  test("other inputs, preferred ones never ending: have their share of each batch", async () => {
     const { kind, batches } = controlled();
     const isPreferred = (input: string): boolean => input.startsWith("preferred");
     const batcher = new Batcher({ ...kind, isPreferred }, nowhere, 1000);
@@ -275,7 +275,7 @@ describe("concurrent work of one kind", () => {
     await Promise.all(others);
   });
 
-  test("leaves the queue when its deadline passes", async () => {
+  test("an input, its deadline passed: leaves the queue", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 2);
     const sent = batcher.add("sent", "owner", soon());
@@ -289,7 +289,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all([sent, ...next])).toEqual(["SENT", "THREE", "FOUR"]);
   });
 
-  test("is sent beside a slow batch, full or not, up to the maximum in flight", async () => {
+  test("inputs, beside a slow batch: sent up to the maximum in flight", async () => {
     const { kind, batches } = controlled(2);
     const batcher = new Batcher(kind, nowhere, 100);
     const long = batcher.add("long", "owner", soon());
@@ -315,7 +315,7 @@ describe("concurrent work of one kind", () => {
     expect(await Promise.all(last)).toEqual(["X", "Y"]);
   });
 
-  test("forms a batch in one pass through a flood of inputs with one key", async () => {
+  test("a flood of inputs, with one key: the batch is formed in one pass", async () => {
     const { kind, batches } = controlled();
     let keyReads = 0;
     const keyOf = (input: string): string => {
@@ -337,7 +337,7 @@ describe("concurrent work of one kind", () => {
     expect((await Promise.all(results)).filter((result) => result !== null)).toHaveLength(2101);
   });
 
-  test("does not wait behind a batch that hangs", async () => {
+  test("inputs, beside a hanging batch: do not wait for it", async () => {
     const { kind, batches } = controlled();
     const batcher = new Batcher(kind, nowhere, 100);
     const hanging = batcher.add("hanging", "owner", soon());

@@ -48,7 +48,7 @@ const npmNative = async (): Promise<string> => {
 const cases: [string, () => Promise<void>][] = isRoot
   ? [
       [
-        "root starts it as an unprivileged user, in place where that user can go",
+        "root, in a folder open to others: it starts as an unprivileged user",
         async () => {
           const data = join(folder, "by-root");
           const { directory, owner, notes } = JSON.parse(await openAs(null, data, fast));
@@ -58,7 +58,7 @@ const cases: [string, () => Promise<void>][] = isRoot
         },
       ],
       [
-        "root in a folder that others cannot enter: binaries and data are put elsewhere, and it is said where",
+        "root, in a closed folder: binaries and data are put elsewhere, and it says where",
         async () => {
           const closed = join(folder, "closed");
           const shelter = join(folder, "shelter");
@@ -82,7 +82,7 @@ const cases: [string, () => Promise<void>][] = isRoot
         },
       ],
       [
-        "root with a umask that hides everything starts it all the same",
+        "root, with a umask that hides everything: it starts",
         async () => {
           const shelter = join(folder, "hidden-shelter");
           const before = process.umask(0o077);
@@ -95,7 +95,7 @@ const cases: [string, () => Promise<void>][] = isRoot
         },
       ],
       [
-        "an ordinary user starts it as itself",
+        "an ordinary user, starting it: it runs as that user",
         async () => {
           const data = join(folder, "ordinary", "data");
           await mkdir(dirname(data));
@@ -116,7 +116,7 @@ const cases: [string, () => Promise<void>][] = isRoot
     ]
   : [
       [
-        "an ordinary user starts it as itself, in a folder that others cannot enter as well",
+        "an ordinary user, in a closed folder: it runs as that user",
         async () => {
           const closed = join(folder, "closed");
           await mkdir(closed, { mode: 0o700 });
@@ -128,6 +128,6 @@ const cases: [string, () => Promise<void>][] = isRoot
       ],
     ];
 
-describe("who starts it", () => {
+describe("the user who starts the server", () => {
   test.each(cases)("%s", (_, work) => work());
 });

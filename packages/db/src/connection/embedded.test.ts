@@ -63,7 +63,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 describe("the embedded PostgreSQL", () => {
-  test("keeps what was written, over restarts", async () => {
+  test("the server, restarted: keeps what was written", async () => {
     const data = await preparedDataDirectory(join(folder, "restarts"));
     const first = await openEmbedded(data, fast);
     await query(first.url, "create table kept as select 42 as answer");
@@ -74,7 +74,7 @@ describe("the embedded PostgreSQL", () => {
     await second.close();
   });
 
-  test("is UTF-8, durable by default, and listens on a socket in a folder of its own alone", async () => {
+  test("the server, with its defaults: UTF-8, durable, on a socket in its own folder only", async () => {
     const embedded = await openEmbedded(join(folder, "defaults"));
     const [row] = await query(
       embedded.url,
@@ -107,7 +107,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("asks for its random password, which stands in a file of mode 0600", async () => {
+  test("the server, its password: random, required, in a file of mode 0600", async () => {
     const data = await preparedDataDirectory(join(folder, "password"));
     const embedded = await openEmbedded(data, fast);
     const url = new URL(embedded.url);
@@ -125,7 +125,7 @@ describe("the embedded PostgreSQL", () => {
     await other.close();
   });
 
-  test("is shared: whoever comes first starts it, whoever leaves last stops it", async () => {
+  test("the server, shared by processes: started by the first, stopped by the last", async () => {
     const data = join(folder, "shared");
     // Both find an empty folder at the same time.
     const [one, two] = await Promise.all([openEmbedded(data, fast), openEmbedded(data, fast)]);
@@ -140,7 +140,7 @@ describe("the embedded PostgreSQL", () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test("when all leave at the same time, it is stopped; when some come as others leave, it serves them", async () => {
+  test("the server, all leaving at once: stopped; some coming meanwhile: served", async () => {
     const data = await preparedDataDirectory(join(folder, "crowd"));
     for (let round = 0; round < 3; round++) {
       const crowd = await Promise.all(Array.from({ length: 4 }, () => openEmbedded(data, fast)));
@@ -153,7 +153,7 @@ describe("the embedded PostgreSQL", () => {
     }
   });
 
-  test("is found again after the process that started it was killed, and after the server itself was", async () => {
+  test("the server, it or its starter killed: found again", async () => {
     const data = await preparedDataDirectory(join(folder, "killed"));
     const script = `
       const { openEmbedded } = await import(${JSON.stringify(join(import.meta.dir, "embedded.ts"))});
@@ -178,7 +178,7 @@ describe("the embedded PostgreSQL", () => {
     expect(existsSync(join(again.directory, "postmaster.pid"))).toBe(false);
   });
 
-  test("a server that has recovered from a crash is not taken from those who use it", async () => {
+  test("the server, recovered from a crash: not taken from those who use it", async () => {
     const data = await preparedDataDirectory(join(folder, "recovered"));
     const user = await openEmbedded(data, fast);
     const pid = await serverPid(user.directory);
@@ -201,7 +201,7 @@ describe("the embedded PostgreSQL", () => {
   test.each([
     ["process that has ended", "2147483646"],
     ["process of another user", "1"],
-  ])("says nothing to an impostor on the port of a stale postmaster.pid that names a %s", async (_, pid) => {
+  ])("an impostor, at the port of a stale postmaster.pid of a %s: hears nothing", async (_, pid) => {
     const data = await preparedDataDirectory(join(folder, `stale-${pid}`));
     const { directory, close } = await openEmbedded(data, fast);
     await close();
@@ -233,7 +233,7 @@ describe("the embedded PostgreSQL", () => {
     impostor.close();
   });
 
-  test("with a path that is too long for a socket has it in a private folder elsewhere, and so has its copy", async () => {
+  test("a data path, too long for a socket: the socket lies in a private folder elsewhere", async () => {
     const parent = join(folder, "l".repeat(60), "o".repeat(60));
     const [data, copy] = [join(parent, "data"), join(parent, "copy")];
     await mkdir(parent, { recursive: true });
@@ -260,7 +260,7 @@ describe("the embedded PostgreSQL", () => {
     await Promise.all(both.map(({ close }) => close()));
   });
 
-  test("takes no folder for its socket that others can reach, whatever is recorded", async () => {
+  test("a socket folder, open to others: not used, whatever is recorded", async () => {
     const parent = join(folder, "m".repeat(60), "n".repeat(60));
     await mkdir(parent, { recursive: true });
     const data = await preparedDataDirectory(join(parent, "data"));
@@ -275,7 +275,7 @@ describe("the embedded PostgreSQL", () => {
     await embedded.close();
   });
 
-  test("says what is wrong when it cannot run here, and names the way out", async () => {
+  test("the server, not able to run here: the error names the way out", async () => {
     const broken = join(folder, "broken");
     await mkdir(join(broken, "bin"), { recursive: true });
     for (const name of ["initdb", "postgres"]) {
@@ -285,11 +285,11 @@ describe("the embedded PostgreSQL", () => {
     await expect(attempt).rejects.toThrow(/cannot run on this machine.*DATABASE_URL/s);
   });
 
-  test("a folder that cannot be made is named", async () => {
+  test("the data folder, not creatable: the error names it", async () => {
     await expect(openEmbedded("/proc/nowhere/data", fast)).rejects.toThrow(/\/proc\/nowhere\/data of DATA_DIR/);
   });
 
-  test("a cluster that does not start is told with the end of its log", async () => {
+  test("the server, not starting: the error has the end of its log", async () => {
     const data = await preparedDataDirectory(join(folder, "damaged"));
     const embedded = await openEmbedded(data, fast);
     await embedded.close();

@@ -13,13 +13,13 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test("databaseFailure is null for any error that is not the database's", () => {
+test("databaseFailure, for any other error: null", () => {
   expect(databaseFailure(new Error("x"))).toBeNull();
   expect(databaseFailure("x")).toBeNull();
 });
 
-describe("describeError", () => {
-  test("contains no value of the refused row", async () => {
+describe("the description of an error", () => {
+  test("a database error, described: no value of the refused row", async () => {
     const error = await failureOf(client`insert into tenants values ('the-row', 'the-name', now())`);
     expect(error).toBeInstanceOf(postgres.PostgresError);
     expect(describeError(error)).toMatchObject({
@@ -30,7 +30,7 @@ describe("describeError", () => {
     expect(JSON.stringify(describeError(error))).not.toMatch(/the-row|the-name/);
   });
 
-  test("has the name, the code, the message and the stack of any other error", () => {
+  test("any other error, described: its name, code, message and stack", () => {
     expect(describeError(new TypeError("oops"))).toMatchObject({ name: "TypeError", message: "oops" });
     expect(describeError(undefined)).toEqual({ name: "undefined" });
   });

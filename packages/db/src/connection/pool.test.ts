@@ -2,8 +2,8 @@ import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
-import { findCredential } from "../statements/callers.ts";
-import { prepared } from "../statements/query/statement.ts";
+import { findCredential } from "../api-keys/callers.ts";
+import { prepared } from "../query/statement.ts";
 import { databaseFailure } from "./errors.ts";
 import { failureOf, forLong, kindOf, now, poolTests, sleep } from "./pool/testing.ts";
 import { connect } from "./pool.ts";
@@ -16,8 +16,8 @@ const { withPool, sleepers, startProxy } = database;
 
 const UNREACHABLE_URL = "postgres://postgres@127.0.0.1:1/postgres";
 
-describe("a statement that fails", () => {
-  test("was not executed when there is no server, no such table, or the pool is closed", async () => {
+describe("a failing statement", () => {
+  test("a statement, without server or table or after the close: not executed", async () => {
     await withPool({ url: UNREACHABLE_URL }, async (db) => {
       expect(await kindOf(now(db))).toEqual(["not_executed", "ECONNREFUSED"]);
     });
@@ -27,7 +27,7 @@ describe("a statement that fails", () => {
     expect(await kindOf(now(db))).toEqual(["not_executed", "CONNECTION_ENDED"]);
   });
 
-  test("because of its content is not a DatabaseError, and its connection is used again", async () => {
+  test("a statement, failing for its content: no DatabaseError, the connection is used again", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const before = await now(db);
       expect(databaseFailure(await failureOf(db.run("select 1/0", [])))).toBeNull();
@@ -36,7 +36,7 @@ describe("a statement that fails", () => {
     });
   });
 
-  test("because its connection died may have been executed, and the next statement succeeds", async () => {
+  test("a statement, its connection lost: outcome unknown, the next one succeeds", async () => {
     await withPool({ connections: 1 }, async (db) => {
       for (let round = 0; round < 3; round++) {
         const pending = kindOf(forLong(db));
@@ -49,7 +49,7 @@ describe("a statement that fails", () => {
 });
 
 describe("prepared statements", () => {
-  test.each([true, false])("stay on their connection: %j", async (prepare) => {
+  test.each([true, false])("statements, prepared: %j: stay on their connection", async (prepare) => {
     await withPool({ connections: 1, prepare }, async (db) => {
       const tenantId = await seedTenant(db);
       const { secret } = await seedKey(db, tenantId, { scopes: ["*"] });
@@ -61,7 +61,7 @@ describe("prepared statements", () => {
   });
 });
 
-describe("a statement that the server has forgotten, or whose table has changed", () => {
+describe("a statement whose plan is outdated", () => {
   const echo = prepared<{ bytes: Uint8Array; json: unknown; list: string[] }>(
     "test",
     sql`
@@ -69,7 +69,7 @@ describe("a statement that the server has forgotten, or whose table has changed"
       ${sql.placeholder("list")}::text[] as list, * from changing`,
   );
 
-  test("is run again on another connection, with the same values", async () => {
+  test("a statement, forgotten by the server or its table changed: run again with its values", async () => {
     await withPool({ connections: 1 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
@@ -86,7 +86,7 @@ describe("a statement that the server has forgotten, or whose table has changed"
     });
   });
 
-  test("is run again when every connection has an outdated plan", async () => {
+  test("a statement, every connection's plan outdated: run again", async () => {
     await withPool({ connections: 10 }, async (db) => {
       await database.client`create table changing (a integer)`;
       await database.client`insert into changing values (1)`;
@@ -108,7 +108,7 @@ describe("a statement that the server has forgotten, or whose table has changed"
     });
   });
 
-  test("a missing value is not a DatabaseError", async () => {
+  test("a statement, a value missing: no DatabaseError", async () => {
     await withPool({ connections: 1 }, async (db) => {
       expect(databaseFailure(await failureOf(db.run("select $1::text", [undefined])))).toBeNull();
       expect(await now(db)).toHaveLength(1);
@@ -117,7 +117,7 @@ describe("a statement that the server has forgotten, or whose table has changed"
 });
 
 describe("the deadline", () => {
-  test("of a running statement makes its outcome unknown; it is cancelled, and the next statement succeeds", async () => {
+  test("a running statement, past its deadline: outcome unknown, cancelled, the next one succeeds", async () => {
     await withPool({ connections: 1, deadlineMs: 300 }, async (db) => {
       expect(await kindOf(forLong(db))).toEqual(["outcome_unknown", "DEADLINE_EXCEEDED"]);
       // Not for the 600 seconds that it would have slept.
@@ -128,7 +128,7 @@ describe("the deadline", () => {
     });
   });
 
-  test("of a statement that waits for a connection fails it as not executed", async () => {
+  test("a waiting statement, past its deadline: not executed", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const running = forLong(db);
       await sleepers(1);
@@ -140,7 +140,7 @@ describe("the deadline", () => {
     });
   });
 
-  test("of a request applies to all of its statements, and can be moved", async () => {
+  test("a request's deadline, moved: applies to all of its statements", async () => {
     await withPool({ connections: 1 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const request = db.until(limit);
@@ -154,7 +154,7 @@ describe("the deadline", () => {
 });
 
 describe("too much load", () => {
-  test("runs and queues a maximum of statements, and refuses the rest at once", async () => {
+  test("statements, beyond the maximum running and waiting: refused at once", async () => {
     await withPool({ connections: 2, waiting: 3, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const running = [0, 1].map(() => failureOf(forLong(db)));
@@ -169,7 +169,7 @@ describe("too much load", () => {
     });
   });
 
-  test("serves in order", async () => {
+  test("statements, waiting: served in order", async () => {
     await withPool({ connections: 1, deadlineMs: 60_000 }, async (db) => {
       const limit = { deadline: performance.now() + 60_000 };
       const running = failureOf(forLong(db));
@@ -183,8 +183,8 @@ describe("too much load", () => {
   });
 });
 
-describe("a server that closes a connection during the handshake", () => {
-  test("fails only the attempt to connect, after any number of bytes", async () => {
+describe("a server that closes connections during the handshake", () => {
+  test("a handshake, cut after any number of bytes: only that attempt fails", async () => {
     // How many bytes of the server's the next connection lets through: a handshake has some 500.
     let allowed = 0;
     const proxy = await startProxy((socket, upstream) => {
@@ -209,8 +209,8 @@ describe("a server that closes a connection during the handshake", () => {
   });
 });
 
-describe("a server that accepts connections and sends nothing", () => {
-  test("fails every waiting statement after the connect timeout", async () => {
+describe("a server that sends nothing", () => {
+  test("waiting statements, the server silent: fail after the connect timeout", async () => {
     const proxy = await startProxy((_, upstream) => upstream.destroy());
     await withPool({ url: proxy.url, connectMs: 100, connections: 4 }, async (db) => {
       const kinds = await Promise.all([0, 1, 2, 3, 4, 5].map(() => kindOf(now(db))));
@@ -220,9 +220,9 @@ describe("a server that accepts connections and sends nothing", () => {
   });
 });
 
-describe("a connection whose responses arrive later than statement_timeout", () => {
+describe("a connection with late responses", () => {
   test.each([[true], [false]])(
-    "executes each statement once and gives it its own rows (prepared: %s)",
+    "statements, responses later than statement_timeout: once each, own rows (prepared: %s)",
     async (prepare) => {
       let delayMs = 0;
       const proxy = await startProxy((socket, upstream) => {
@@ -244,7 +244,7 @@ describe("a connection whose responses arrive later than statement_timeout", () 
 });
 
 describe("a pool whose connections are cut under load", () => {
-  test("opens all of them again, and no more", async () => {
+  test("a pool, its connections cut: opens all of them again, and no more", async () => {
     const own = await testDatabase();
     const name = new URL(own.url).pathname.slice(1);
     const ofPool = () => database.client<{ pid: number }[]>`

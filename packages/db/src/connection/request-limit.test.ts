@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { withSpan } from "./request-limit.ts";
 
-test("a span has the name, the start and the error of the work; without tracing there is none", async () => {
+test("a span, of work with and without tracing: name, start and error, or none", async () => {
   const spans: [string, number, unknown][] = [];
   const limit = {
     deadline: 0,

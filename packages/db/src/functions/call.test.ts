@@ -62,7 +62,7 @@ const row = fc.record<Values>({
   yes: nullable(fc.boolean()),
 });
 
-test("a list of records is read as it was, whatever it contains", async () => {
+test("a list of records, random: read as sent", async () => {
   const property = fc.asyncProperty(fc.array(nullable(row), { maxLength: 5 }), async (rows) => {
     const read = await database.db.run<Record<string, unknown>>(
       `select word, to_json(words)::text as words, bytes,
@@ -90,14 +90,14 @@ test("a list of records is read as it was, whatever it contains", async () => {
   await fc.assert(property, { numRuns: 500 });
 });
 
-test("a null element of a list is null, and no record", async () => {
+test("a null element, in a list: null, not a record", async () => {
   const [read] = await database.db.run<{ isNull: boolean }>(`select ($1::encoded[])[1] is null as "isNull"`, [
     list(values)([null]),
   ]);
   expect(read?.isNull).toBe(true);
 });
 
-test("lists of bytes and of numbers are read as they were", async () => {
+test("lists of bytes and numbers, random: read as sent", async () => {
   const property = fc.asyncProperty(
     fc.array(nullable(fc.uint8Array({ maxLength: 40 }))),
     fc.array(nullable(fc.integer())),
@@ -114,7 +114,7 @@ test("lists of bytes and of numbers are read as they were", async () => {
   await fc.assert(property, { numRuns: 100 });
 });
 
-test("a view of a larger buffer is encoded without what surrounds it", async () => {
+test("a view of a buffer, encoded: without what surrounds it", async () => {
   const surrounded = new Uint8Array([1, 2, 3, 4]).subarray(1, 3);
   expect(list()([surrounded])).toBe('{"\\\\x0203"}');
 });

@@ -13,10 +13,12 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-test("generated.ts is what `bun run functions` writes", async () => {
-  const command = ["node_modules/.bin/biome", "format", "--stdin-file-path=packages/db/src/functions/generated.ts"];
+test("generated/functions.ts is what `bun run functions` writes", async () => {
+  const command = ["node_modules/.bin/biome", "format", "--stdin-file-path=packages/db/generated/functions.ts"];
   const { db } = database;
   const text = await generate((query, values) => db.run(query, values));
   const biome = Bun.spawn(command, { cwd: REPOSITORY, stdin: new Blob([text]), stdout: "pipe" });
-  expect(await new Response(biome.stdout).text()).toBe(await Bun.file(join(import.meta.dir, "generated.ts")).text());
+  expect(await new Response(biome.stdout).text()).toBe(
+    await Bun.file(join(import.meta.dir, "../../generated/functions.ts")).text(),
+  );
 });

@@ -1,6 +1,5 @@
-/** Writes `generated.ts`: a TypeScript function for each function that the service calls, as the catalog of a database describes it. */
-import { readdir } from "node:fs/promises";
-import { join } from "node:path";
+/** The text of `generated/functions.ts`: a TypeScript function for each function that the service calls, from the catalog of a database. */
+import { functionFiles, nameOf } from "./files.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
 type Ask = <Row extends object>(text: string, parameters: readonly unknown[]) => Promise<readonly Row[]>;
@@ -68,15 +67,10 @@ const encoder = (type: string): string => {
   return type.endsWith("[]") ? `list(${camel(composite)})` : camel(composite);
 };
 
-/** The functions that the service calls: those with a file that is not in the folder `internal`. */
-const calledFunctions = async (): Promise<string[]> =>
-  (await readdir(join(import.meta.dir, "../../functions"))).flatMap((file) =>
-    file.endsWith(".sql") && file !== "types.sql" ? [file.slice(0, -4)] : [],
-  );
-
-/** The text of `generated.ts`, before Biome formats it. */
+/** The text of `generated/functions.ts`, before Biome formats it. */
 export const generate = async (ask: Ask): Promise<string> => {
-  const names = await calledFunctions();
+  // Those in a folder `internal` are called by functions alone.
+  const names = (await functionFiles()).filter((path) => !path.includes("/internal/")).map(nameOf);
   const composites = new Map<string, Attribute[]>();
   for (const { typeName, ...attribute } of await ask<Attribute & { typeName: string }>(SELECT_TYPES, [
     FUNCTIONS_SCHEMA,
@@ -139,7 +133,7 @@ export const generate = async (ask: Ask): Promise<string> => {
   });
   return [
     "/** Generated from the catalog by `bun run functions`. Do not edit. */",
-    'import { composite, databaseFunction, list } from "./call.ts";',
+    'import { composite, databaseFunction, list } from "../src/functions/call.ts";',
     ...types,
     ...calls,
     "",

@@ -1,24 +1,25 @@
 /** The schemas of the functions: one for each version of their text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { client, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { FUNCTION_FILES } from "../../generated/function-files.ts";
+import { insertRootApiKey } from "../api-keys/api-keys.ts";
 import { databaseFailure } from "../connection/errors.ts";
 import { connect, type Db } from "../connection/pool.ts";
 import { isMigrated, migrate, pruneFunctions } from "../migrate.ts";
-import { insertRootApiKey } from "../statements/api-keys.ts";
-import { FUNCTION_FILES, FUNCTIONS_SCHEMA, functionsSchema } from "./schema.ts";
+import { functionFiles, nameOf } from "./files.ts";
+import { FUNCTIONS_SCHEMA, functionsSchema } from "./schema.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-const FOLDER = join(import.meta.dir, "../../functions");
-const paths = (await readdir(FOLDER, { recursive: true })).filter((path) => path.endsWith(".sql")).sort();
-const files = await Promise.all(paths.map((path) => Bun.file(join(FOLDER, path)).text()));
+const paths = await functionFiles();
+const files = await Promise.all(paths.map((path) => Bun.file(join(import.meta.dir, "..", path)).text()));
+const functions = paths.filter((path) => nameOf(path) !== "types");
 
 let database: TestDatabase;
 beforeAll(async () => {
@@ -35,21 +36,24 @@ const schemas = async (): Promise<string[]> => {
   return rows.map(({ name }) => name);
 };
 
-describe("the files", () => {
-  test("are all part of the schema", () => {
+describe("the files of the functions", () => {
+  test("the files, listed: all part of the schema", () => {
     expect(FUNCTION_FILES.toSorted()).toEqual(files.toSorted());
   });
 
-  test.each(paths.map((path, at) => [path, files[at] ?? ""] as const))("%s explains itself", (path, text) => {
-    const [comment = ""] = text.match(/^(--.*\n)+/) ?? [];
-    expect(comment).not.toBe("");
-    const locks = /\bfor (share|update|no key update|key share)\b|\bon conflict\b.*do update/.test(text);
-    const locksByAnother = /rta\.(lock_\w+|claim_idempotency_keys)\(/.test(text.replace(/create function \S+/, ""));
-    if (locks || locksByAnother) expect(comment).toMatch(/Lock order|Locks the (tenant's row|callers)/);
-    if (path !== "types.sql") expect(text).toContain(`create function rta.${path.split("/").at(-1)?.slice(0, -4)}(`);
-  });
+  test.each(paths.map((path, at) => [path, files[at] ?? ""] as const))(
+    "the file %s, its comment: explains it, with its locks",
+    (path, text) => {
+      const [comment = ""] = text.match(/^(--.*\n)+/) ?? [];
+      if (functions.includes(path)) expect(comment).not.toBe("");
+      const locks = /\bfor (share|update|no key update|key share)\b|\bon conflict\b.*do update/.test(text);
+      const locksByAnother = /rta\.(lock_\w+|claim_idempotency_keys)\(/.test(text.replace(/create function \S+/, ""));
+      if (locks || locksByAnother) expect(comment).toMatch(/Lock order|Locks the (tenant's row|callers)/);
+      if (functions.includes(path)) expect(text).toContain(`create function rta.${nameOf(path)}(`);
+    },
+  );
 
-  test("name each table with its schema, and each parameter with p_", () => {
+  test("the files, their names: tables with their schema, parameters with p_", () => {
     const tables =
       "tenants|api_keys|api_key_credentials|api_key_meters|idempotency_keys|avatars|audit_events|credit_accounts|credit_entries|usage_sessions|assets|asset_meters|jobs|job_slots";
     const isUnqualified = new RegExp(`\\b(from|join|into|update|using) (${tables})\\b`);
@@ -59,24 +63,24 @@ describe("the files", () => {
   });
 });
 
-describe("the schema", () => {
-  test("is created by one of several processes that migrate at the same time", async () => {
+describe("the schema of the functions", () => {
+  test("the schema, three processes migrating at once: created by one", async () => {
     await database.db.client.unsafe(`drop schema ${FUNCTIONS_SCHEMA} cascade`);
     const created = await Promise.all([migrate(database.url), migrate(database.url), migrate(database.url)]);
     expect(created.toSorted()).toEqual([false, false, true]);
     expect(await schemas()).toEqual([FUNCTIONS_SCHEMA]);
   });
 
-  test("has its functions with the rights of their caller, and none that everyone may call", async () => {
-    const functions = await database.db.client<{ name: string; isDefiner: boolean; isPublic: boolean }[]>`
+  test("the schema, its functions: the rights of the caller, and none for everyone", async () => {
+    const rows = await database.db.client<{ name: string; isDefiner: boolean; isPublic: boolean }[]>`
       select proname as name, prosecdef as "isDefiner",
         proacl is null or exists (select from aclexplode(proacl) where grantee = 0) as "isPublic"
       from pg_proc where pronamespace = to_regnamespace(${FUNCTIONS_SCHEMA})`;
-    expect(functions).toHaveLength(files.length - 1);
-    expect(functions.filter(({ isDefiner, isPublic }) => isDefiner || isPublic)).toEqual([]);
+    expect(rows).toHaveLength(functions.length);
+    expect(rows.filter(({ isDefiner, isPublic }) => isDefiner || isPublic)).toEqual([]);
   });
 
-  test("of another version is used beside it", async () => {
+  test("the schema, of another version: used beside this one", async () => {
     const other = functionsSchema(
       FUNCTION_FILES.map((text) => text.replaceAll("interval '7 days'", "interval '9 days'")),
     );
@@ -101,7 +105,7 @@ describe("the schema", () => {
     expect(written?.["written"]).toBe(true);
   });
 
-  test("alone is left by pruneFunctions, with schemas that others have created", async () => {
+  test("pruneFunctions, with other schemas: drops other versions, keeps foreign schemas", async () => {
     const other = functionsSchema([...FUNCTION_FILES, "-- another version"]);
     await database.db.client.unsafe(
       `${other.create} create schema if not exists rta_reports; create schema if not exists rta`,
@@ -115,7 +119,7 @@ describe("the schema", () => {
   });
 });
 
-describe("a schema that is dropped while a replica runs", () => {
+describe("a dropped schema under a running replica", () => {
   /** Returns a function that creates a key of a new tenant, and throws what `insertRootApiKey` throws. */
   const keyWriter = async (db: Db): Promise<() => Promise<boolean>> => {
     const tenantId = await seedTenant(database.db);
@@ -126,7 +130,7 @@ describe("a schema that is dropped while a replica runs", () => {
     };
   };
 
-  test("fails each write as not executed, prepared or not, and works again when it is back", async () => {
+  test("a write, the schema dropped: not executed, and works when it is back", async () => {
     for (const prepare of [true, false]) {
       const db = connect(database.url, { connections: 1, prepare });
       const write = await keyWriter(db);
@@ -144,7 +148,7 @@ describe("a schema that is dropped while a replica runs", () => {
     }
   });
 
-  test("leaves no write that is running with an unknown outcome", async () => {
+  test("running writes, the schema dropped: no outcome is unknown", async () => {
     const db = connect(database.url, { connections: 4 });
     const write = await keyWriter(db);
     const holder = client(database.url);

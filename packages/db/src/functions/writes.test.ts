@@ -7,11 +7,18 @@ import { newId } from "@realtime-avatar/domain/id";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  createApiKeys,
+  createAvatars,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+  updateAvatar,
+} from "../../generated/functions.ts";
+import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { auditEvent } from "../audit/audit-events.ts";
+import { avatarRow } from "../avatars/record.ts";
 import type { Runner } from "../connection/batch.ts";
-import { auditEvent } from "../statements/audit-events.ts";
-import { avatarRow } from "../statements/avatars/record.ts";
-import { type Caller, findCredential } from "../statements/callers.ts";
-import { createApiKeys, createAvatars, revokeApiKey, rotateApiKey, updateApiKey, updateAvatar } from "./generated.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -117,7 +124,7 @@ const untilExpired = async (caller: Caller) => {
 };
 
 describe("a claim that another request holds", () => {
-  test("and rolls back is taken by the one that waits", async () => {
+  test("a held claim, rolled back: taken by the waiting one", async () => {
     const caller = await seedCaller();
     const outcomes = await whileWaiting(
       (holder) => create(holder, [{ caller, key: "a" }]),
@@ -128,7 +135,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(caller)).toEqual({ avatars: 2, events: 2, claims: 1 });
   });
 
-  test("and commits is replayed to the one that waits, and its neighbours are written", async () => {
+  test("a held claim, committed: replayed to the waiting one, its neighbours are written", async () => {
     const caller = await seedCaller();
     let first: Awaited<ReturnType<typeof create>> = [];
     const outcomes = await whileWaiting(
@@ -143,7 +150,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(caller)).toEqual({ avatars: 4, events: 4, claims: 3 });
   });
 
-  test("is not taken by a caller that expires during the wait, and neither is the create written", async () => {
+  test("a held claim, its caller expiring in the wait: not taken, nothing written", async () => {
     const [caller, other] = [await seedCaller(), await seedCaller()];
     await expireSoon(caller);
     const outcomes = await whileWaiting(
@@ -157,7 +164,7 @@ describe("a claim that another request holds", () => {
     expect(await counts(other)).toEqual({ avatars: 1, events: 1, claims: 1 });
   });
 
-  test("and is a day old is replaced by one of several", async () => {
+  test("a claim, a day old, taken eight times at once: replaced by one", async () => {
     const caller = await seedCaller();
     await create(database.db, [{ caller, key: "a" }]);
     await database.db.client`update idempotency_keys set created_at = now() - interval '24 hours'`;
@@ -167,7 +174,7 @@ describe("a claim that another request holds", () => {
   });
 });
 
-test("batches that claim the same keys in opposite orders do not deadlock, and write each once", async () => {
+test("two batches, claiming the same keys in opposite orders: no deadlock, each once", async () => {
   const [one, two] = [await seedCaller(), await seedCaller()];
   for (let round = 0; round < 20; round++) {
     const wanted = Array.from(
@@ -180,8 +187,8 @@ test("batches that claim the same keys in opposite orders do not deadlock, and w
   expect(await counts(two)).toEqual({ avatars: 160, events: 160, claims: 160 });
 });
 
-describe("the caller", () => {
-  test("at two versions in one batch is stale at the older one", async () => {
+describe("the caller of a write", () => {
+  test("a caller, at two versions in one batch: stale at the older one", async () => {
     const before = await seedCaller();
     await database.db.client`update api_keys set version = version + 1 where id = ${before.id}`;
     const after = await callerOf(before.credentialKeyId);
@@ -190,7 +197,7 @@ describe("the caller", () => {
     expect(await counts(after)).toEqual({ avatars: 1, events: 1, claims: 0 });
   });
 
-  test("that expires while its change waits for the avatar changes nothing", async () => {
+  test("a caller, expiring while its change waits for the avatar: nothing changed", async () => {
     const caller = await seedCaller();
     const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
     const update = async (displayName: string, db: Runner = database.db) => {
@@ -223,7 +230,7 @@ describe("the caller", () => {
     expect({ ...row }).toEqual({ name: "first", version: 2 });
   });
 
-  test("that expires while its rotation waits for the credentials of the target rotates nothing", async () => {
+  test("a caller, expiring while its rotation waits for credentials: nothing rotated", async () => {
     const caller = await seedCaller();
     const target = await seedCaller(caller);
     await expireSoon(caller);
@@ -242,7 +249,7 @@ describe("the caller", () => {
   });
 
   test.each(["tenantId", "id", "version", "credentialKeyId", "lineage"] as const)(
-    "without %s is no valid caller, and not the operator",
+    "a caller, without %s: not valid, and not the operator",
     async (field) => {
       const parent = await seedCaller();
       const whole = await seedCaller(parent);
@@ -277,7 +284,7 @@ describe("the caller", () => {
   );
 });
 
-test("the secret of one key does not revoke another", async () => {
+test("a secret, reported for another key: revokes nothing", async () => {
   const [reporter, target] = [await seedCaller(), await seedCaller()];
   const event = auditEvent("api_key.reported_leaked", target, operatorOrigin());
   const revoke = (reporterKeyId: string) =>
@@ -287,7 +294,7 @@ test("the secret of one key does not revoke another", async () => {
   expect(await revoke(target.credentialKeyId)).toHaveLength(1);
 });
 
-test("a quota counts for each tenant of a batch by itself", async () => {
+test("a quota, in a batch of several tenants: counts for each by itself", async () => {
   const [full, free, gone] = [await seedCaller(), await seedCaller(), await seedCaller()];
   await seedKey(database.db, full.tenantId);
   await database.db.client`update api_keys set revoked_at = now() where id = ${gone.id}`;
@@ -310,13 +317,13 @@ test("a quota counts for each tenant of a batch by itself", async () => {
   expect(kinds(rows)).toEqual(["over_quota", "written", "stale", "written"]);
 });
 
-describe("versions and statuses that a change of an avatar accepts", () => {
+describe("the versions and statuses that a change accepts", () => {
   test.each([
     ["null accepts every version", null, "written"],
     ["an empty list accepts none", [], "unchanged"],
     ["a list accepts its own", ["7", "1"], "written"],
     ["text that is no version is none", ["one"], "unchanged"],
-  ] as const)("%s", async (_, versions, kind) => {
+  ] as const)("a change of an avatar, its accepted versions: %s", async (_, versions, kind) => {
     const caller = await seedCaller();
     const [{ id = "" } = {}] = await create(database.db, [{ caller }]);
     const [row] = await updateAvatar(database.db, {
@@ -338,8 +345,8 @@ describe("versions and statuses that a change of an avatar accepts", () => {
   });
 });
 
-describe("names", () => {
-  test("of tables, types and functions are found without a search path", async () => {
+describe("the names in the functions", () => {
+  test("names, without a search path: found", async () => {
     const caller = await seedCaller();
     const db = session(database.url);
     await db.client`set search_path = ''`;
@@ -347,7 +354,7 @@ describe("names", () => {
     await db.close();
   });
 
-  test("of a table that the session puts first do not divert a write", async () => {
+  test("names, of temporary tables put first: do not divert a write", async () => {
     const caller = await seedCaller();
     const db = session(database.url);
     for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_keys"]) {
@@ -358,7 +365,7 @@ describe("names", () => {
     expect(await counts(caller)).toEqual({ avatars: 1, events: 1, claims: 1 });
   });
 
-  test("of claims are sorted as their primary key is, in every locale", async () => {
+  test("names of claims, in every locale: sorted as their primary key", async () => {
     const rows = await database.db.client<{ name: string }[]>`
       select attribute.attname as name from pg_attribute attribute join pg_class type on type.oid = attrelid
       join pg_collation on pg_collation.oid = attcollation

@@ -7,7 +7,7 @@ import { CreateApiKey } from "./schemas.ts";
 import { issue, now, problemOf, random, request, tenantId } from "./testing.ts";
 
 describe("issueApiKey", () => {
-  test("returns an active record and its secret", () => {
+  test("a key, issued: an active record and its secret", () => {
     const { record, secret } = issue({ name: "ops", scopes: ["*", "*"], environment: "live" }, OPERATOR);
     expect(record).toMatchObject({
       tenantId,
@@ -25,13 +25,13 @@ describe("issueApiKey", () => {
     expect(secret.environment).toBe("live");
   });
 
-  test("appends the creator to the lineage, but not the operator", () => {
+  test("the lineage, of a key by a creator: has it; by the operator: empty", () => {
     const [parent, creator] = [newId("key", now, random), newId("key", now, random)];
     const { record } = issue({ name: "x" }, { ...OPERATOR, id: creator, lineage: [parent] });
     expect(record.lineage).toEqual([parent, creator]);
   });
 
-  test("refuses an expiry that is not after the given time, even for the operator", () => {
+  test("an expiry, not after the given time: refused, for the operator too", () => {
     for (const expiresAt of ["2026-11-20T12:00:00Z", "2026-11-20T11:59:59.999Z", "0000-01-01T00:00:00Z"]) {
       const problem = problemOf(() => issue({ name: "x", expiresAt }, OPERATOR));
       expect(problem.code).toBe("validation_failed");
@@ -42,7 +42,7 @@ describe("issueApiKey", () => {
     );
   });
 
-  test("throws all refusals at once", () => {
+  test("a request, refused for several reasons: all at once", () => {
     const creator: Grantor = {
       ...OPERATOR,
       id: newId("key", now, random),
@@ -54,7 +54,7 @@ describe("issueApiKey", () => {
     expect(problem.extras.errors?.map(({ pointer }) => pointer)).toEqual(["#/scopes", "#/environment"]);
   });
 
-  test("every generated request is valid for the schema", () => {
+  test("a request, generated: valid for the schema", () => {
     fc.assert(
       fc.property(request, (requested) => expect(validate(CreateApiKey, requested)).toEqual([])),
       { seed: 11 },

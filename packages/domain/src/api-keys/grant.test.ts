@@ -12,7 +12,7 @@ import { caller, issue, limit, NO_LIMITS, now, random, record, request, time } f
 setDefaultTimeout(60_000);
 
 describe("attenuate", () => {
-  test("never grants more than the caller has, on any axis", () => {
+  test("a grant, random: never more than the caller's, on any axis", () => {
     let granted = 0;
     fc.assert(
       fc.property(caller, request, (from, requested) => {
@@ -35,7 +35,7 @@ describe("attenuate", () => {
     expect(granted).toBeGreaterThan(1000);
   });
 
-  test("refuses exactly the axes on which the request exceeds the caller, and otherwise grants the request", () => {
+  test("a request, random: refused exactly on the axes beyond the caller", () => {
     fc.assert(
       fc.property(caller, request, (from, requested) => {
         const requestedScopes = requested.scopes ?? ["realtime:write", "credits:read", "avatars:read"];
@@ -85,7 +85,7 @@ describe("attenuate", () => {
     );
   });
 
-  test("a chain of keys never grants more than its first key has", () => {
+  test("a chain of keys, random: never more than the first key's grant", () => {
     fc.assert(
       fc.property(caller, fc.array(request, { maxLength: 5 }), (first, requests) => {
         let from = first;
@@ -114,7 +114,7 @@ describe("attenuate", () => {
     expect(refused(OPERATOR, [...SCOPES])).toBe(false);
   });
 
-  test("a refusal names the field and what the caller may grant", () => {
+  test("a refusal, of several fields: names each, and what may be granted", () => {
     const narrow: Grantor = {
       id: newId("key", now, random),
       environment: "test",
@@ -137,7 +137,7 @@ describe("attenuate", () => {
   });
 });
 
-describe("effective limits", () => {
+describe("the effective limits", () => {
   test("are the tightest of the lineage; for spending and open sessions, only of the same environment", () => {
     const root = record({
       spendLimitCreditMicros: 50,

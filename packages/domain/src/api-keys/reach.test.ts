@@ -86,7 +86,7 @@ const tightest = (expiring: readonly Grant[], capped: readonly Grant[]) => {
 const effective = (key: Grantor): Grant => ({ ...key, ...tightest([key, effectOf(key)], [key, effectOf(key)]) });
 const effectOf = (key: Grantor): Grant => ({ ...key, ...key.inheritedLimits });
 
-describe("reach", () => {
+describe("the reach of a key", () => {
   const patch: fc.Arbitrary<UpdateApiKey> = fc
     .record(
       {
@@ -118,7 +118,7 @@ describe("reach", () => {
     return false;
   };
 
-  test("a key rotates only itself and those of its descendants that cannot do more than itself", () => {
+  test("a rotation, of random keys: only itself and descendants within its grant", () => {
     const seen = { own: 0, descendant: 0, beyond: 0, foreign: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -135,7 +135,7 @@ describe("reach", () => {
     expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
-  test("a key widens only its descendants, never beyond itself, and narrows every key that it could create", () => {
+  test("a change, of random keys: widens descendants only, narrows what it could create", () => {
     const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
     fc.assert(
       fc.property(pair, patch, ([from, key], requested) => {
@@ -185,7 +185,7 @@ describe("reach", () => {
     expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
-  test("a key revokes itself, its descendants, and every key that it could create except its ancestors", () => {
+  test("a revocation, of random keys: itself, descendants, and what it could create but ancestors", () => {
     const seen = { yes: 0, no: 0 };
     fc.assert(
       fc.property(pair, ([from, key]) => {
@@ -199,7 +199,7 @@ describe("reach", () => {
     expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
-  test("a key rotates or widens only keys that its own revocation also ends", () => {
+  test("a key, rotated or widened: only one that the caller's own revocation ends", () => {
     fc.assert(
       fc.property(pair, patch, ([attacker, key], requested) => {
         const outlives = !(key.id === attacker.id || descends(key, attacker));
@@ -248,7 +248,7 @@ describe("reach", () => {
     expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });
 
-  test("an equal sibling can be narrowed and revoked, but not rotated or widened", () => {
+  test("an equal sibling, changed: narrowed and revoked, not rotated or widened", () => {
     const parent = record();
     const [attacker, sibling] = [parent, parent].map((from) =>
       issue({ name: "child", environment: "live", scopes: ["api_keys:write"], spendLimitCreditMicros: 5 }, from),
@@ -270,7 +270,7 @@ describe("reach", () => {
     expect(revocableApiKey(sibling.record, attacker.record, always)).toBe(sibling.record);
   });
 
-  test("an ancestor that has been narrowed still narrows and revokes its descendants, and rotates those within its grant", () => {
+  test("a narrowed ancestor, changing descendants: narrows and revokes, rotates those within its grant", () => {
     const parent = record();
     const child = issue({ name: "child", environment: "live", scopes: ["*"] }, parent).record;
     const narrowed: ApiKeyRecord = { ...parent, scopes: ["api_keys:write"], spendLimitCreditMicros: 1 };
@@ -299,13 +299,13 @@ describe("reach", () => {
     expect(widened.record.scopes).toEqual(["api_keys:write"]);
   });
 
-  test("a key with the maximum number of ancestors cannot create keys, but manages those within its reach", () => {
+  test("a key, with the maximum of ancestors: creates none, but manages its reach", () => {
     const deepest = record({ lineage: lineages[MAX_LINEAGE] ?? [] });
     expect(problemOf(() => issue({ name: "x", scopes: ["*"] }, deepest)).code).toBe("grant_exceeds_caller");
     expect(revocableApiKey(record(), deepest, always).status).toBe("active");
   });
 
-  test("never includes an ancestor of the caller", () => {
+  test("an ancestor, changed, rotated or revoked by a descendant: refused", () => {
     const parent = record();
     const child = record({ lineage: [...(lineages[2] ?? []), parent.id] });
     const grandchild = record({ lineage: [...child.lineage, child.id] });

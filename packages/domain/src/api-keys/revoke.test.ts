@@ -5,7 +5,7 @@ import { type Grantor, OPERATOR } from "./grant.ts";
 import { revocableApiKey } from "./revoke.ts";
 import { always, never, now, problemOf, random, record } from "./testing.ts";
 
-test("checks in order: existence, grant, version", () => {
+test("a revocation, wrong in several ways: existence before grant before version", () => {
   const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), scopes: ["avatars:read"] };
   const code = (key: ApiKeyRecord | null, caller: Grantor) => problemOf(() => revocableApiKey(key, caller, never)).code;
   expect(code(null, narrow)).toBe("not_found");
@@ -13,7 +13,7 @@ test("checks in order: existence, grant, version", () => {
   expect(code(record(), OPERATOR)).toBe("precondition_failed");
 });
 
-test.each(["active", "revoked", "expired"] as const)("a key that is %s can be revoked", (status) => {
+test.each(["active", "revoked", "expired"] as const)("a key, %s: can be revoked", (status) => {
   const key = record({ status });
   expect(revocableApiKey(key, OPERATOR, always)).toBe(key);
 });

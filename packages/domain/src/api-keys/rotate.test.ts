@@ -6,7 +6,7 @@ import { rotatedApiKey } from "./rotate.ts";
 import { lineages, now, problemOf, random, record } from "./testing.ts";
 
 describe("rotatedApiKey", () => {
-  test("changes only the credential of the record", () => {
+  test("a rotated key, compared: only the credential differs", () => {
     const key = record({ spendLimitCreditMicros: 7, lineage: lineages[3] ?? [] });
     const { record: after, secret, overlapSeconds } = rotatedApiKey(key, {}, OPERATOR, random);
     expect(after).toEqual({ ...key, keyId: secret.keyId, version: 2 });
@@ -14,7 +14,7 @@ describe("rotatedApiKey", () => {
     expect(secret.keyId).not.toBe(key.keyId);
   });
 
-  test("checks in order: existence, overlap, reach, status", () => {
+  test("a rotation, wrong in several ways: existence before overlap before reach before status", () => {
     const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const own = record({ status: "revoked" });
     const code = (key: ApiKeyRecord | null, from: Grantor) =>
@@ -30,7 +30,7 @@ describe("rotatedApiKey", () => {
     [0, "too_short_for_own_key"],
     [59, "too_short_for_own_key"],
     [60, null],
-  ])("of the caller's own key with an overlap of %j", (overlapSeconds, refused) => {
+  ])("a rotation of the own key, overlap %j: at least a minute", (overlapSeconds, refused) => {
     const key = record();
     const requested = overlapSeconds === undefined ? {} : { overlapSeconds };
     const work = () => rotatedApiKey(key, requested, key, random);
@@ -38,7 +38,7 @@ describe("rotatedApiKey", () => {
     expect(problemOf(work).extras.errors).toMatchObject([{ pointer: "#/overlapSeconds", code: refused }]);
   });
 
-  test("with the older secret of an overlap, the requested overlap is ignored", () => {
+  test("a rotation, by the older secret: the overlap is ignored", () => {
     const key = record();
     const caller = { ...key, credentialKeyId: "0123456789ABCDEF" };
     expect(rotatedApiKey(key, {}, caller, random).record.version).toBe(2);

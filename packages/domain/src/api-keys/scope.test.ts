@@ -12,11 +12,11 @@ describe("permits", () => {
     expect(permits(["*", "usage:write"], "usage:write")).toBe(true);
   });
 
-  test("an empty list of scopes permits nothing", () => {
+  test("no scopes, for any scope: refused", () => {
     for (const needed of SCOPES) expect(permits([], needed)).toBe(false);
   });
 
-  test("write does not imply read, and all other scopes together do not imply *", () => {
+  test("write, for read: refused; all scopes, for *: refused", () => {
     expect(permits(["avatars:write"], "avatars:read")).toBe(false);
     expect(
       permits(
@@ -26,12 +26,12 @@ describe("permits", () => {
     ).toBe(false);
   });
 
-  test("only * permits an unknown scope", () => {
+  test("an unknown scope, without *: refused", () => {
     expect(permits(["avatars:read"], "avatars" as Scope)).toBe(false);
     expect(permits(["avatars:read"], "" as Scope)).toBe(false);
   });
 
-  test("the default scopes change nothing in the account", () => {
+  test("the default scopes, of a new key: change nothing in the account", () => {
     expect([...DEFAULT_SCOPES]).toEqual(["realtime:write", "credits:read", "avatars:read"]);
   });
 });

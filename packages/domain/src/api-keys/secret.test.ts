@@ -28,14 +28,14 @@ describe("fixed vectors (the same as in docs/keys.md)", () => {
     ["", "000000"],
     ["a", "4GEHKN"],
     ["123456789", "3jZRME"],
-  ])("the checksum of %j is %s", (text, expected) => {
+  ])("the checksum, of %j: %s", (text, expected) => {
     expect(checksum(text)).toBe(expected);
   });
 
   test.each([
     ["live" as const, LIVE, "3a276f7ce04c6b34fe71548046bd6abd43a54c49d404c05af467d159742fde13"],
     ["test" as const, TEST, "8bdfb0b0627e389d7910b4c7ae7d21dde77b7c3cb83858b20f00b0fdd588d4dc"],
-  ])("the %s key of the bytes 0, 1, 2, … and its digest", (environment, text, digest) => {
+  ])("the %s key, of the bytes 0, 1, 2, …: the text and digest of the vectors", (environment, text, digest) => {
     const secret = generateApiKey(environment, countingBytes());
     expect(secret.reveal()).toBe(text);
     expect(Buffer.from(digestApiKey(secret)).toString("hex")).toBe(digest);
@@ -45,7 +45,7 @@ describe("fixed vectors (the same as in docs/keys.md)", () => {
 });
 
 describe("generated keys", () => {
-  test("parse, and verify only against their own digest", () => {
+  test("a thousand keys, parsed: verified by their own digest only", () => {
     const random = seededBytes("generated");
     for (let round = 0; round < 1000; round++) {
       const secret = generateApiKey(round % 2 ? "live" : "test", random);
@@ -57,7 +57,7 @@ describe("generated keys", () => {
     }
   });
 
-  test("a byte of 248 or more is discarded, not reduced modulo 62", () => {
+  test("a random byte, of 248 or more: discarded, not reduced modulo 62", () => {
     let drawn = 0;
     const secret = generateApiKey("live", (count) => {
       drawn += count;
@@ -66,7 +66,7 @@ describe("generated keys", () => {
     expect(secret.keyId).toBe("z".repeat(16));
   });
 
-  test("all characters are equally likely (chi-squared test, 61 degrees of freedom)", () => {
+  test("all characters, of 4,000 keys: equally likely (chi-squared test, 61 degrees of freedom)", () => {
     const random = seededBytes("chi-squared");
     const counts = new Map<string, number>();
     const samples = 4000;
@@ -85,7 +85,7 @@ describe("generated keys", () => {
   });
 });
 
-describe("a changed key is refused", () => {
+describe("a changed key", () => {
   const random = seededBytes("changed");
   const key = fc.constantFrom(
     ...Array.from({ length: 200 }, (_, i) => generateApiKey(i % 2 ? "live" : "test", random).reveal()),
@@ -93,7 +93,7 @@ describe("a changed key is refused", () => {
   const position = fc.nat({ max: 200 });
   const character = fc.oneof(fc.constantFrom(...DIGITS, "_", "-", " ", "é"), fc.string({ minLength: 1, maxLength: 1 }));
 
-  test("with one character changed", () => {
+  test("a key, one character changed: refused", () => {
     fc.assert(
       fc.property(key, position, character, (text, at, replacement) => {
         const index = at % text.length;
@@ -104,7 +104,7 @@ describe("a changed key is refused", () => {
     );
   });
 
-  test("with one character removed or added", () => {
+  test("a key, one character removed or added: refused", () => {
     fc.assert(
       fc.property(key, position, character, (text, at, extra) => {
         const index = at % (text.length + 1);
@@ -115,7 +115,7 @@ describe("a changed key is refused", () => {
     );
   });
 
-  test("with two adjacent characters swapped", () => {
+  test("a key, two adjacent characters swapped: refused", () => {
     fc.assert(
       fc.property(key, position, (text, at) => {
         const index = at % (text.length - 1);
@@ -128,24 +128,24 @@ describe("a changed key is refused", () => {
   });
 
   test.each(["", "rta_live_", "Bearer x", LIVE.toLowerCase(), LIVE.replace("rta", "RTA"), `${LIVE}\n`, ` ${LIVE}`])(
-    "%j is not a key",
+    "a text, %j: not a key",
     (text) => {
       expect(parseApiKey(text)).toBeNull();
     },
   );
 
-  test("a live key is not accepted as a test key", () => {
+  test("a live key, as a test key: refused", () => {
     expect(parseApiKey(LIVE.replace("live", "test"))).toBeNull();
     expect(verifyApiKey(parse(TEST), digestApiKey(parse(LIVE)))).toBe(false);
   });
 
-  test("verification against a digest of another length fails without an exception", () => {
+  test("a digest, of another length: does not verify, does not throw", () => {
     expect(verifyApiKey(parse(LIVE), new Uint8Array(0))).toBe(false);
     expect(verifyApiKey(parse(LIVE), digestApiKey(parse(LIVE)).subarray(1))).toBe(false);
   });
 });
 
-describe("a secret does not print", () => {
+describe("a printed secret", () => {
   const secret = parse(LIVE);
   const printed = [
     String(secret),
@@ -159,7 +159,7 @@ describe("a secret does not print", () => {
     JSON.stringify({ ...secret }),
     JSON.stringify(Object.entries(secret)),
   ];
-  test.each(printed)("%s", (text) => {
+  test.each(printed)("a secret, printed as %s: not shown", (text) => {
     expect(text).not.toContain("GHIJKLMNOP");
   });
 });
@@ -176,7 +176,7 @@ describe("maskApiKeys", () => {
       "live_streams and test_cases and latest_release_of_2026",
     ],
     ["nothing of the kind, not even rta_", "nothing of the kind, not even rta_"],
-  ])("%s", (text, masked) => {
+  ])("text, %s: its API keys are masked", (text, masked) => {
     expect(maskApiKeys(text)).toBe(masked);
   });
 });

@@ -13,7 +13,7 @@ describe("updatedApiKey", () => {
   const update = (key: ApiKeyRecord | null, requested: UpdateApiKey, matches = always) =>
     updatedApiKey(key, requested, OPERATOR, { checkedAt: now, matches });
 
-  test("returns the names of exactly the changed fields", () => {
+  test("a change, some values equal: the names of exactly the changed fields", () => {
     const key = record({ name: "a", scopes: ["avatars:read"], spendLimitCreditMicros: 5 });
     const requested = {
       name: "b",
@@ -29,7 +29,7 @@ describe("updatedApiKey", () => {
     expect(update(key, { name: "a" })).toMatchObject({ changedFields: [], record: { version: 2 } });
   });
 
-  test("checks in order: expiry in the future, existence, grant, version, status", () => {
+  test("a change, wrong in several ways: expiry, existence, grant, version, then status", () => {
     const past = "2026-11-20T12:00:00Z";
     const narrow: Grantor = { ...OPERATOR, id: newId("key", now, random), spendLimitCreditMicros: 1 };
     const code = (key: ApiKeyRecord | null, requested: UpdateApiKey, from: Grantor, matches: () => boolean) =>
@@ -42,7 +42,7 @@ describe("updatedApiKey", () => {
     expect(code(revoked, { name: "x" }, OPERATOR, always)).toBe("invalid_transition");
   });
 
-  test.each(["revoked", "expired"] as const)("a key that is %s cannot be changed or rotated", (status) => {
+  test.each(["revoked", "expired"] as const)("a key, %s: cannot be changed or rotated", (status) => {
     const key = record({ status });
     for (const work of [() => update(key, { name: "x" }), () => rotatedApiKey(key, {}, OPERATOR, random)]) {
       const { code, extras, detail } = problemOf(work);
@@ -53,7 +53,7 @@ describe("updatedApiKey", () => {
     expect(revocableApiKey(key, OPERATOR, always)).toBe(key);
   });
 
-  test("the schema refuses an empty change and a change of the environment", () => {
+  test("a change, empty or of the environment: refused by the schema", () => {
     expect(validate(UpdateApiKey, {})).toMatchObject([{ pointer: "#", code: "too_few" }]);
     expect(validate(UpdateApiKey, { environment: "live" })).toMatchObject([
       { pointer: "#/environment", code: "unknown_field" },

@@ -23,7 +23,7 @@ const ogg = (payload: string) => bytes("OggS", [0, 2], new Array<number>(20).fil
 const png = bytes([0x89], "PNG\r\n", [0x1a], "\n", size(13), "IHDR");
 const jpeg = bytes([0xff, 0xd8, 0xff, 0xe0], size(16), "JFIF");
 
-describe("contentTypeOf recognizes", () => {
+describe("a recognized content type", () => {
   test.each([
     ["image/jpeg", jpeg],
     ["image/png", png],
@@ -44,12 +44,12 @@ describe("contentTypeOf recognizes", () => {
     ["audio/ogg", ogg("\x01vorbis")],
     ["audio/ogg", ogg("\x7fFLAC")],
     ["audio/flac", bytes("fLaC", [0])],
-  ])("%s", (contentType, file) => {
+  ])("a file, of type %s: recognized", (contentType, file) => {
     const [kind = ""] = contentType.split("/");
     expect(contentTypeOf(file)).toEqual({ kind, contentType } as never);
   });
 
-  test("every type of the table", () => {
+  test("the types, of the table: each has a test", () => {
     // The rows above, so that a type added to the table needs one.
     const known = "image/jpeg image/png image/webp video/mp4 video/quicktime video/webm".split(" ");
     const audio = "audio/mpeg audio/wav audio/mp4 audio/aac audio/ogg audio/flac".split(" ");
@@ -60,7 +60,7 @@ describe("contentTypeOf recognizes", () => {
   });
 });
 
-describe("contentTypeOf refuses", () => {
+describe("an unrecognized file", () => {
   test.each([
     ["nothing", bytes()],
     ["one byte", bytes([0xff])],
@@ -95,24 +95,24 @@ describe("contentTypeOf refuses", () => {
     ["MPEG audio of layer I", bytes([0xff, 0xff, 0x90, 0])],
     ["MP3 with a reserved sample rate", bytes([0xff, 0xfb, 0x9c, 0])],
     ["a program", bytes([0x7f], "ELF")],
-  ])("%s", (_, file) => {
+  ])("a file, %s: null", (_, file) => {
     expect(contentTypeOf(file)).toBeNull();
   });
 });
 
-test("polyglots have the type of their first bytes, which decides how they are decoded", () => {
+test("a polyglot, of two types: has the type of its first bytes", () => {
   const page = bytes("<script>alert(1)</script>");
   expect(contentTypeOf(bytes([...jpeg], [...page]))).toEqual({ kind: "image", contentType: "image/jpeg" });
   expect(contentTypeOf(bytes([...png], "PK\x03\x04", "%PDF-1.7"))).toEqual({ kind: "image", contentType: "image/png" });
 });
 
-test("reads a view at an offset, and no further than MAGIC_BYTES", () => {
+test("a view, at an offset: read from there, no further than MAGIC_BYTES", () => {
   const all = bytes("xxxx", [...png], new Array<number>(4096).fill(0));
   expect(contentTypeOf(all.subarray(4))?.contentType).toBe("image/png");
   expect(contentTypeOf(ogg("OpusHead").subarray(0, MAGIC_BYTES))?.contentType).toBe("audio/ogg");
 });
 
-test("throws for no input", () => {
+test("any bytes, random: no exception", () => {
   const prefixes = [png, jpeg, ftyp("isom", "mp41"), ebml("webm"), ogg("OpusHead"), bytes("RIFF"), bytes([0xff])];
   fc.assert(
     fc.property(fc.constantFrom(...prefixes), fc.nat(64), fc.uint8Array({ maxLength: 600 }), (prefix, cut, rest) => {

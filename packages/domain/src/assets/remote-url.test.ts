@@ -21,7 +21,7 @@ test.each([
   "https://example.com:8443/",
   "https://EXAMPLE.COM./a?b=c#d",
   "https://xn--bcher-kva.example?a",
-])("%s may be fetched", (url) => {
+])("a URL, %s: may be fetched", (url) => {
   expect(remoteUrlErrors(url)).toEqual([]);
 });
 
@@ -53,7 +53,7 @@ test.each([
   ["https://exam\tple.com/", "ASCII"],
   ["https://bücher.example/", "ASCII"],
   ["https://example.com/ä", "ASCII"],
-])("%s is refused: %s", (url, reason) => {
+])("a URL, %s: refused, %s", (url, reason) => {
   expect(remoteUrlErrors(url)).toMatchObject([{ pointer: "#/remoteUrl", code: "unsupported_url" }]);
   expect(remoteUrlErrors(url)[0]?.detail).toContain(reason);
 });

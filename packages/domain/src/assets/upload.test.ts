@@ -4,7 +4,7 @@ import { uploadErrors } from "./upload.ts";
 
 const md5 = "1B2M2Y8AsgTpgAmY7PhCfg==";
 
-test("each kind allows its content types, and its largest size", () => {
+test("a kind, its content types and largest size: allowed; a byte more: refused", () => {
   for (const kind of ASSET_KINDS) {
     const { contentTypes, maxBytes } = ASSET_LIMITS[kind];
     for (const contentType of contentTypes) {
@@ -16,7 +16,7 @@ test("each kind allows its content types, and its largest size", () => {
   }
 });
 
-test("a content type of another kind, and a malformed MD5, are errors", () => {
+test("an upload, a type of another kind or a malformed MD5: refused", () => {
   const pointers = (request: object) =>
     uploadErrors({ kind: "image", contentType: "image/png", sizeBytes: 1, md5, ...request }).map(
       ({ pointer }) => pointer,

@@ -19,7 +19,7 @@ const context = {
 
 const ORIGIN = "https://api.example.com";
 
-test("a new avatar without a source is a draft, with null and {} for omitted fields", () => {
+test("a new avatar, without a source: a draft, with null and {} for omitted fields", () => {
   const record = newAvatar({ displayName: "Ada", sourceKind: "image" }, context);
   const shown = presentAvatar(record, ORIGIN);
   expect(shown).toEqual({
@@ -46,7 +46,7 @@ test("a new avatar without a source is a draft, with null and {} for omitted fie
   expect(validate(Avatar, shown)).toEqual([]);
 });
 
-test("the fields of the request are kept", () => {
+test("a new avatar, all fields set: presented as sent", () => {
   const request = {
     displayName: "Ada",
     sourceKind: "video" as const,
@@ -59,19 +59,19 @@ test("the fields of the request are kept", () => {
   expect(presentAvatar(newAvatar(request, context), ORIGIN)).toMatchObject(request);
 });
 
-test("its JSON is that of JSON.stringify, byte for byte", () => {
+test("an avatar, as text: that of JSON.stringify, byte for byte", () => {
   const settings = { 'quote"': "\u2028", nested: { createdAt: [1e308, null] } };
   const request = { displayName: 'Ada "L"', sourceKind: "image" as const, settings, metadata: { a: {} } };
   const shown = presentAvatar(newAvatar(request, context), ORIGIN);
   expect(avatarText(shown)).toBe(JSON.stringify(shown));
 });
 
-test("a new avatar with a source is preprocessing, in its first generation", () => {
+test("a new avatar, with a source: preprocessing, generation 1", () => {
   const record = newAvatar({ displayName: "Ada", sourceKind: "image", sourceAssetId: "asset" }, context);
   expect([record.status, record.generation]).toEqual(["preprocessing", 1]);
 });
 
-test("the preview has a URL from its first preparation on", () => {
+test("an avatar, with a preview token: has a preview URL", () => {
   const record = { ...newAvatar({ displayName: "Ada", sourceKind: "image" }, context), previewToken: "t0ken" };
   expect(presentAvatar(record, ORIGIN).previewUrl).toBe("https://api.example.com/public/avatars/t0ken");
 });
@@ -101,13 +101,13 @@ describe("a request to prepare an avatar", () => {
   const later = new Date("2026-11-20T12:00:01.000Z");
   const started = { generation: 3, version: 6, updatedAt: later };
 
-  test.each(["draft", "failed"] as const)("begins the preparation of a %s one anew", (status) => {
+  test.each(["draft", "failed"] as const)("a request, for one that is %s: begins its preparation anew", (status) => {
     const before = avatarIn(status);
     const after = { ...before, ...started, status: "preprocessing", error: null, checks: [] };
     expect(preparedAgain(before, later)).toEqual(after as AvatarRecord);
   });
 
-  test.each(["ready", "disabled"] as const)("leaves a %s one as it is until its end", (status) => {
+  test.each(["ready", "disabled"] as const)("a request, for one that is %s: unchanged until the end", (status) => {
     const before = avatarIn(status, { pendingSourceAssetId: "other" });
     expect(preparedAgain(before, later)).toEqual({ ...before, ...started });
   });
@@ -115,7 +115,7 @@ describe("a request to prepare an avatar", () => {
   test.each([
     ["preprocessing", "The avatar is being prepared already. Its status becomes `ready` or `failed`.", ["deleted"]],
     ["deleted", "Status is `deleted`; allowed transitions: none.", []],
-  ] as const)("is refused for a %s one", (status, detail, allowedStatuses) => {
+  ] as const)("a request, for one that is %s: refused", (status, detail, allowedStatuses) => {
     const {
       code,
       detail: said,
@@ -124,14 +124,17 @@ describe("a request to prepare an avatar", () => {
     expect([code, said, extras]).toEqual(["invalid_transition", detail, { currentStatus: status, allowedStatuses }]);
   });
 
-  test.each(["draft", "failed", "ready", "disabled"] as const)("is refused for a %s one without a source", (status) => {
-    const { code, detail } = problemOf(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
-    expect([code, detail]).toEqual(["invalid_transition", "The avatar has no source. Set `sourceAssetId`."]);
-    expect(preparedAgain(avatarIn(status, { sourceAssetId: null, pendingSourceAssetId: "x" }), later)).toBeDefined();
-  });
+  test.each(["draft", "failed", "ready", "disabled"] as const)(
+    "a request, for one that is %s without a source: refused",
+    (status) => {
+      const { code, detail } = problemOf(() => preparedAgain(avatarIn(status, { sourceAssetId: null }), later));
+      expect([code, detail]).toEqual(["invalid_transition", "The avatar has no source. Set `sourceAssetId`."]);
+      expect(preparedAgain(avatarIn(status, { sourceAssetId: null, pendingSourceAssetId: "x" }), later)).toBeDefined();
+    },
+  );
 });
 
-test("a change that was not executed says why", () => {
+test("a change, not executed: the problem says why", () => {
   const always = () => true;
   const sources = problemOf(() => unchangedAvatar(avatarIn("preprocessing"), { sourceAssetId: null }, always));
   expect(sources.detail).toStartWith("An avatar that is being prepared needs its source.");

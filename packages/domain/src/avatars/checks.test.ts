@@ -12,7 +12,7 @@ const requirement = (bounds: Partial<Requirement>): Requirement => ({
   ...bounds,
 });
 
-describe("a verdict, and the limit that decided", () => {
+describe("a verdict with its limit", () => {
   test.each([
     [{ required: [15, null], recommended: [30, null] }, 14.9, "fail", 15],
     [{ required: [15, null], recommended: [30, null] }, 15, "warn", 30],
@@ -25,7 +25,7 @@ describe("a verdict, and the limit that decided", () => {
     [{ required: [1, 1] }, 0, "fail", 1],
     [{ required: [1, 1] }, 2, "fail", 1],
     [{}, 7, "pass", null],
-  ] as const)("of %j, measured %d: %s", (bounds, measured, verdict, limit) => {
+  ] as const)("a value, bounds %j, measured %d: %s", (bounds, measured, verdict, limit) => {
     expect([verdictOf(requirement(bounds), measured), limitOf(requirement(bounds), measured)]).toEqual([
       verdict,
       limit,
@@ -33,7 +33,7 @@ describe("a verdict, and the limit that decided", () => {
   });
 });
 
-test("each check of a kind of source is listed once, and fits into a response", () => {
+test("the checks, of each kind of source: listed once, few enough for a response", () => {
   for (const kind of SOURCE_KINDS) {
     const codes = REQUIREMENTS[kind].map(({ code }) => code);
     expect(new Set(codes).size).toBe(codes.length);
@@ -42,7 +42,7 @@ test("each check of a kind of source is listed once, and fits into a response", 
   }
 });
 
-test("a check in a response", () => {
+test("a check, in a response: valid; with NaN or another verdict: not", () => {
   const check = {
     code: "resolution",
     verdict: "fail",

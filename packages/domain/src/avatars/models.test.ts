@@ -3,7 +3,7 @@ import { validate } from "../schema.ts";
 import { REQUIREMENTS } from "./checks.ts";
 import { LIVE_MODEL_ID, ModelPage, modelsOf } from "./models.ts";
 
-test("the default model comes first, and each model is listed once", () => {
+test("the models, with another default: the default first, each once", () => {
   const flags = (id: string) => modelsOf(id).map((model) => [model.id, model.isDefault]);
   expect(flags("mine")).toEqual([
     ["mine", true],
@@ -12,7 +12,7 @@ test("the default model comes first, and each model is listed once", () => {
   expect(flags(LIVE_MODEL_ID)).toEqual([[LIVE_MODEL_ID, true]]);
 });
 
-test("each requirement of the table is shown, with its bounds", () => {
+test("the requirements, of each model: every check with its bounds", () => {
   const data = modelsOf("mine");
   expect(validate(ModelPage, { data, nextCursor: null })).toEqual([]);
   for (const { requirements } of data) {

@@ -15,7 +15,7 @@ import { AVATAR_STATUSES, AVATAR_TRANSITIONS } from "./status.ts";
 
 const CHANGES = Object.keys(CHANGE_EFFECTS) as PreparationChange[];
 
-test("a change prepares only where the status can become preprocessing, or is", () => {
+test("a change, preparing: only where the status can become preprocessing, or is", () => {
   for (const change of CHANGES) {
     for (const status of statusesWith(change, "prepare")) {
       if (status === "preprocessing") continue;
@@ -24,7 +24,7 @@ test("a change prepares only where the status can become preprocessing, or is", 
   }
 });
 
-test("an avatar that is served stays served", () => {
+test("a change, of a served avatar: prepares in the background only", () => {
   for (const change of CHANGES) {
     expect(statusesWith(change, "prepare")).not.toContain("ready");
     expect(
@@ -33,14 +33,14 @@ test("an avatar that is served stays served", () => {
   }
 });
 
-test("every change has one effect in each status, and none changes a deleted avatar", () => {
+test("each change, in each status: one effect; of a deleted avatar: refused", () => {
   for (const change of CHANGES) {
     expect(Object.keys(CHANGE_EFFECTS[change]).sort()).toEqual([...AVATAR_STATUSES].sort());
     expect(statusesWith(change, "refuse")).toContain("deleted");
   }
 });
 
-test("a prepared file is named by generation and content", () => {
+test("a prepared file, its key: from generation and content", () => {
   const owner = { tenantId: "ten_a", id: "ava_b" } as const;
   expect(preparedKey(owner, preparedFile(3, "0af", "webp"))).toBe("prepared/ten_a/ava_b/3/0af-webp");
   expect(manifestId(3, "0af")).toBe("man_3_0af");
@@ -58,10 +58,12 @@ describe("the statuses in which an update is accepted", () => {
     [{ status: "disabled" }, ["ready"]],
     [{ status: "ready", sourceAssetId: "asset" }, ["disabled"]],
     [{ status: "disabled", sourceAssetId: null }, ["ready"]],
-  ] as const)("%j", (update, statuses) => expect(acceptedStatuses(update).sort()).toEqual([...statuses].sort()));
+  ] as const)("an update, %j: its statuses", (update, statuses) =>
+    expect(acceptedStatuses(update).sort()).toEqual([...statuses].sort()),
+  );
 });
 
-test("the name of a prepared file tells its hash and its type", () => {
+test("a prepared file's name, read: hash and type; any other name: null", () => {
   const sha256 = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
   for (const type of ["webp", "json"] as const) {
     expect(readPreparedFile(preparedFile(3, sha256, type))).toEqual({ sha256, type });

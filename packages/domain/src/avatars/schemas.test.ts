@@ -14,7 +14,7 @@ describe("UpdateAvatar", () => {
     [{ status: "preprocessing" }, ["#/status not_allowed"]],
     [{ sourceKind: "video" }, ["#/sourceKind unknown_field"]],
     [{ cacheVersion: 1, id: "x" }, ["#/cacheVersion unknown_field", "#/id unknown_field"]],
-  ])("%j", (request, expected) => {
+  ])("an update, %j: its errors", (request, expected) => {
     expect(validate(UpdateAvatar, request).map(({ pointer, code }) => `${pointer} ${code}`)).toEqual(expected);
   });
 });

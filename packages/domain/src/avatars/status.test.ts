@@ -9,7 +9,7 @@ import {
   writableStatuses,
 } from "./status.ts";
 
-describe("an avatar", () => {
+describe("the transitions of an avatar", () => {
   const transitions = [
     "draft → preprocessing",
     "draft → deleted",
@@ -24,7 +24,7 @@ describe("an avatar", () => {
     "disabled → ready",
     "disabled → deleted",
   ];
-  test("has exactly these transitions", () => {
+  test("an avatar, in each status: exactly these transitions", () => {
     const found = AVATAR_STATUSES.flatMap((from) =>
       AVATAR_STATUSES.filter((to) => canTransition(AVATAR_TRANSITIONS, from, to)).map((to) => `${from} → ${to}`),
     );
@@ -32,13 +32,13 @@ describe("an avatar", () => {
   });
 });
 
-describe("a change", () => {
-  test("of the status can only switch between ready and disabled; the worker makes the other transitions", () => {
+describe("the change of an avatar", () => {
+  test("a change of status, by a caller: only between ready and disabled", () => {
     expect(updatableStatuses({ status: "ready" })).toEqual(["disabled"]);
     expect(updatableStatuses({ status: "disabled" })).toEqual(["ready"]);
   });
 
-  test("of the status: what a caller can set in each status", () => {
+  test("a change of status, in each status: the values a caller can set", () => {
     expect(Object.fromEntries(AVATAR_STATUSES.map((status) => [status, writableStatuses(status)]))).toEqual({
       draft: ["deleted"],
       preprocessing: ["deleted"],
@@ -49,7 +49,7 @@ describe("a change", () => {
     });
   });
 
-  test("of other fields is possible until the avatar is deleted", () => {
+  test("a change of other fields, in each status: possible until deleted", () => {
     const alive = ["draft", "preprocessing", "ready", "failed", "disabled"] as const;
     expect(updatableStatuses({})).toEqual([...alive]);
     expect(DELETABLE_STATUSES).toEqual(alive);

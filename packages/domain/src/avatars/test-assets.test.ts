@@ -3,7 +3,7 @@ import { isId } from "../id.ts";
 import { CHECK_CODES } from "./checks.ts";
 import { isUnknownTestAsset, TEST_ASSET_PREFIX, TEST_ASSETS, testOutcome } from "./test-assets.ts";
 
-test("a test asset cannot be the id of an asset, and forces an outcome of its own", () => {
+test("a test asset, compared with ids: not one, and has an outcome of its own", () => {
   const outcomes = Object.entries(TEST_ASSETS).map(([id, outcome]) => {
     expect(id.startsWith(TEST_ASSET_PREFIX)).toBe(true);
     expect(isId("ast", id)).toBe(false);
@@ -15,11 +15,14 @@ test("a test asset cannot be the id of an asset, and forces an outcome of its ow
   expect(new Set(outcomes).size).toBe(outcomes.length);
 });
 
-test.each(["ast_test_", "ast_test_unknown", "toString", "__proto__", "ast_test_READY"])("%s is no test asset", (id) => {
-  expect(testOutcome(id)).toBeNull();
-});
+test.each(["ast_test_", "ast_test_unknown", "toString", "__proto__", "ast_test_READY"])(
+  "an id, %s: not a test asset",
+  (id) => {
+    expect(testOutcome(id)).toBeNull();
+  },
+);
 
-test("only a key of the test environment can name a test asset, and only one that there is", () => {
+test("a test asset, named by a live key or misspelt: unknown", () => {
   expect(isUnknownTestAsset("ast_test_ready", "test")).toBe(false);
   expect(isUnknownTestAsset("ast_test_ready", "live")).toBe(true);
   expect(isUnknownTestAsset("ast_test_unknown", "test")).toBe(true);

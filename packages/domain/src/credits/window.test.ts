@@ -12,8 +12,8 @@ const codeOf = (asked: { from?: string; to?: string }): string | undefined => {
   return undefined;
 };
 
-describe("a window", () => {
-  test("is the last 30 days by default, to the end of the present second", () => {
+describe("the window of a list", () => {
+  test("a window, by default: 30 days to the end of the present second", () => {
     expect(windowOf({}, now)).toEqual({ from: "2026-10-21T12:00:01.000Z", to: "2026-11-20T12:00:01.000Z" });
     expect(windowOf({ to: "2026-03-01T00:00:00.000Z" }, now).from).toBe("2026-01-30T00:00:00.000Z");
     expect(windowOf({ from: "2026-11-20T12:00:00.999Z" }, now).to).toBe("2026-11-20T12:00:01.000Z");
@@ -22,7 +22,7 @@ describe("a window", () => {
     expect(windowOf({}, onTheSecond).to).toBe("2026-11-20T12:00:01.000Z");
   });
 
-  test("has at least a millisecond and at most 90 days", () => {
+  test("a window, its length: from a millisecond to 90 days", () => {
     const to = "2026-04-01T00:00:00.000Z";
     expect(codeOf({ from: "2026-01-01T00:00:00.000Z", to })).toBeUndefined();
     expect(codeOf({ from: "2025-12-31T23:59:59.999Z", to })).toBe("window_too_long");
@@ -32,7 +32,7 @@ describe("a window", () => {
     expect(codeOf({ from: "2026-01-01T00:00:00.000Z" })).toBe("window_too_long");
   });
 
-  test("is normalized, and what is absent stays absent", () => {
+  test("a window, normalized: in UTC milliseconds, absent stays absent", () => {
     const sent = { from: "2026-11-20t13:00:00.1239+01:00", limit: 5 };
     expect(normalizeWindow(sent)).toEqual({ from: "2026-11-20T12:00:00.123Z", limit: 5 });
     expect(Object.keys(normalizeWindow({}))).toEqual([]);

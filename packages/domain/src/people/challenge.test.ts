@@ -10,7 +10,7 @@ const use = { purpose: "verification", subject: "uss_a" } as const;
 describe("a challenge", () => {
   const text = createChallenge(secret, use, now, random);
 
-  test("is read by the same secret for the same use, until it expires", () => {
+  test("a challenge, same secret and use: read until it expires", () => {
     const read = readChallenge(secret, text, use, now);
     expect(read?.nonce).toHaveLength(16);
     expect(read?.expiresAt).toEqual(new Date(now.getTime() + CHALLENGE_MS));
@@ -19,7 +19,7 @@ describe("a challenge", () => {
     expect(at(CHALLENGE_MS)).toBeNull();
   });
 
-  test("is never the same", () => {
+  test("a hundred challenges, created: all different", () => {
     const all = Array.from({ length: 100 }, () => createChallenge(secret, use, now, random));
     expect(new Set(all).size).toBe(100);
   });
@@ -29,11 +29,11 @@ describe("a challenge", () => {
     ["another subject", secret, { ...use, subject: "uss_b" }],
     ["a use whose parts join to the same text", secret, { purpose: "verification" as const, subject: 'uss_a"]' }],
     ["another secret", { reveal: () => "another secret of at least 32 characters" }, use],
-  ])("is refused for %s", (_, other, otherUse) => {
+  ])("a challenge, read for %s: refused", (_, other, otherUse) => {
     expect(readChallenge(other, text, otherUse, now)).toBeNull();
   });
 
-  test("is refused with any character changed, and in any other form", () => {
+  test("a challenge, any character changed or another form: refused", () => {
     for (let at = 0; at < text.length; at++) {
       const changed = text.slice(0, at) + (text[at] === "A" ? "B" : "A") + text.slice(at + 1);
       expect(readChallenge(secret, changed, use, now)).toBeNull();

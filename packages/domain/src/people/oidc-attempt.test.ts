@@ -19,13 +19,13 @@ const attempt = newOidcAttempt(TENANT, { kind: "acceptance", token: "t", name: "
 const sealed = sealOidcAttempt(attempt, SECRET, randomBytes);
 
 describe("a sealed attempt", () => {
-  test("opens with the secret, for ten minutes", () => {
+  test("an attempt, same secret: opened for ten minutes", () => {
     expect(openOidcAttempt(sealed, SECRET, now)).toEqual(attempt);
     expect(openOidcAttempt(sealed, SECRET, later(OIDC_ATTEMPT_MS - 1))).toEqual(attempt);
     expect(openOidcAttempt(sealed, SECRET, later(OIDC_ATTEMPT_MS))).toBeNull();
   });
 
-  test("opens with no other secret, and not when a bit has changed", () => {
+  test("an attempt, another secret or a changed bit: not opened", () => {
     expect(openOidcAttempt(sealed, secretOf("another secret"), now)).toBeNull();
     const bytes = Buffer.from(sealed, "base64url");
     for (let at = 0; at < bytes.length; at++) {
@@ -38,21 +38,21 @@ describe("a sealed attempt", () => {
     }
   });
 
-  test("is another text each time, and shows nothing", () => {
+  test("an attempt, sealed twice: different, and nothing shows", () => {
     expect(sealOidcAttempt(attempt, SECRET, randomBytes)).not.toBe(sealed);
     const bytes = Buffer.from(sealed, "base64url").toString("latin1");
     for (const text of [attempt.state, attempt.nonce, attempt.verifier, TENANT, "Ada"])
       expect(bytes).not.toContain(text);
   });
 
-  test("fits into a cookie with the longest name and token", () => {
+  test("an attempt, longest name and token: fits into a cookie", () => {
     const purpose = { kind: "acceptance", token: "x".repeat(512), name: "\u{10ffff}".repeat(120) } as const;
     const longest = sealOidcAttempt(newOidcAttempt(TENANT, purpose, { now, random: randomBytes }), SECRET, randomBytes);
     expect(longest.length).toBeLessThan(3000);
   });
 });
 
-test("an attempt has random texts of its own", () => {
+test("two attempts, created: different random texts", () => {
   const other = newOidcAttempt(TENANT, { kind: "sign_in" }, { now, random: randomBytes });
   expect(new Set([attempt, other].flatMap(({ id, state, nonce, verifier }) => [id, state, nonce, verifier])).size).toBe(
     8,
@@ -61,12 +61,12 @@ test("an attempt has random texts of its own", () => {
   for (const text of [attempt.state, attempt.nonce, attempt.verifier]) expect(text).toMatch(/^[\w-]{43}$/);
 });
 
-test("an attempt is spent by its id, until it has expired", () => {
+test("an attempt, spent: by its id, until it expires", () => {
   const { nonce, expiresAt } = spentAttempt(attempt);
   expect([nonce.length, expiresAt]).toEqual([16, expiryOf(attempt)]);
 });
 
-test("a response belongs to the attempt with its state", () => {
+test("a response, its state: belongs only to the attempt with it", () => {
   expect(isStateOf(attempt, attempt.state)).toBe(true);
   for (const text of ["", "x", `${attempt.state}x`, attempt.nonce]) expect(isStateOf(attempt, text)).toBe(false);
 });

@@ -41,8 +41,8 @@ const user = {
   lastSeenAt: null,
 };
 
-describe("the representations", () => {
-  test("are valid for their schemas", () => {
+describe("the representations of people", () => {
+  test("the representations, of people and their objects: valid for their schemas", () => {
     const passkeyId = newId("psk", now, random);
     const { session } = newUserSession({ tenantId, userId: user.id, passkeyId, userAgent: null }, { now, random });
     const { invitation } = newInvitation({ ...user, userId: null, createdBy: null }, { now, random });
@@ -53,7 +53,7 @@ describe("the representations", () => {
     expect(isValid(Passkey, presentPasskey(passkey))).toBe(true);
   });
 
-  test("an idle session never seems to last longer than the session itself", () => {
+  test("an idle session, near its end: idle expiry not after the expiry", () => {
     const passkeyId = newId("psk", now, random);
     const { session } = newUserSession({ tenantId, userId: user.id, passkeyId, userAgent: null }, { now, random });
     const late = new Date(session.expiresAt.getTime() - 60_000);
@@ -63,7 +63,7 @@ describe("the representations", () => {
 });
 
 describe("an invitation", () => {
-  test("has the address in lower case, and its token in the fragment of the link", () => {
+  test("an invitation, created: address in lower case, token in the link's fragment", () => {
     const fields = { tenantId, email: "Ada@Example.COM", role: "viewer" as const, userId: null, createdBy: null };
     const { invitation, token } = newInvitation(fields, { now, random });
     expect(invitation.email).toBe("ada@example.com");
@@ -73,11 +73,11 @@ describe("an invitation", () => {
     expect(url.hash).toBe(`#${token.reveal()}`);
   });
 
-  test.each(["a@b", "ada+x@example.com", "ü@bücher.example"])("is for %p", (email) => {
+  test.each(["a@b", "ada+x@example.com", "ü@bücher.example"])("an invitation, for %p: valid", (email) => {
     expect(isValid(CreateInvitation, { email, role: "viewer" })).toBe(true);
   });
 
-  test("has the address composed, once", () => {
+  test("an address, decomposed: composed, and stable", () => {
     const decomposed = "Bu\u0308cher@I\u0307.example";
     const normal = normalEmail(decomposed);
     expect(normal).toBe("b\u00fccher@i\u0307.example");
@@ -137,13 +137,13 @@ describe("an invitation", () => {
     "\u{e0041}",
     "\u{f0000}",
   ];
-  test.each([...unseen, ...more])("is not for an address with %j, on either side", (character) => {
+  test.each([...unseen, ...more])("an address, with %j on either side: refused", (character) => {
     for (const email of [`a${character}b@example.com`, `ab@exam${character}ple.com`]) {
       expect(validate(CreateInvitation, { email, role: "viewer" })).toMatchObject([{ code: "invalid_email" }]);
     }
   });
 
-  test("the pattern of the document refuses the same characters, up to U+FFFF", () => {
+  test("the pattern of addresses, in the document: refuses the same characters up to U+FFFF", () => {
     const pattern = new RegExp(String(CreateInvitation.properties.email["pattern"]));
     for (let code = 0; code < 0x1_0000; code++) {
       const email = `a${String.fromCharCode(code)}b@example.com`;
@@ -154,7 +154,7 @@ describe("an invitation", () => {
   });
 
   test.each(["", "a", "@", "a@", "@b", "a@b@c", "a b@c", "a@b\n", "a@\u0000b", `${"a".repeat(250)}@b.cd`, 5, null])(
-    "is not for %p",
+    "an invitation, for address %p: refused",
     (email) => {
       expect(isValid(CreateInvitation, { email, role: "viewer" })).toBe(false);
     },
@@ -163,7 +163,7 @@ describe("an invitation", () => {
 
 describe("a name of people", () => {
   test.each(["Ada", "Zo\u00eb", "\u0646\u0627\u0645\u200c\u0647", "\u05d0\u05d1", "\u{1f469}\u200d\u{1f680}", " "])(
-    "can be %j",
+    "a name, %j: valid",
     (name) => {
       for (const schema of [UpdateUser, UpdatePasskey]) expect(validate(schema, { name })).toEqual([]);
     },
@@ -183,7 +183,7 @@ describe("a name of people", () => {
     "\u200f",
   ];
   test.each(["\u0001", "\t", "\n", "\r", "\u007f", "\u0085", "\u009f", "\u061c", "\u2028", "\u2029", ...overrides])(
-    "cannot contain %j",
+    "a name, with %j: refused",
     (character) => {
       for (const schema of [UpdateUser, UpdatePasskey]) {
         expect(validate(schema, { name: `Ada${character}x` })).toMatchObject([{ code: "invalid_name" }]);
@@ -193,7 +193,7 @@ describe("a name of people", () => {
 });
 
 describe("a user handle", () => {
-  test("names tenant and user", () => {
+  test("a user handle, parsed: tenant and user", () => {
     const handle = userHandle(user);
     expect(handle.length).toBeLessThanOrEqual(64);
     expect(parseUserHandle(Buffer.from(handle).toString("base64url"))).toEqual({ tenantId, userId: user.id });
@@ -204,13 +204,13 @@ describe("a user handle", () => {
     "x",
     Buffer.from("x".repeat(52)).toString("base64url"),
     Buffer.from("0".repeat(53)).toString("base64url"),
-  ])("%p is none", (text) => {
+  ])("a user handle, %p: null", (text) => {
     expect(parseUserHandle(text)).toBeNull();
   });
 });
 
 describe("roles", () => {
-  test("include those before them", () => {
+  test("a role, for each other: includes those before it", () => {
     expect(ROLES.map((role) => ROLES.map((required) => includesRole(role, required)))).toEqual([
       [true, false, false],
       [true, true, false],
@@ -218,7 +218,7 @@ describe("roles", () => {
     ]);
   });
 
-  test("allow nothing that the table does not have", () => {
+  test("an operation, not in the table: refused for every role", () => {
     for (const role of ROLES) {
       for (const required of [null, undefined]) expect(() => checkRole(role, required)).toThrow(Problem);
     }
@@ -229,7 +229,7 @@ describe("roles", () => {
   });
 });
 
-test("the passkey is asked for again when its five minutes are over", () => {
+test("a verification, five minutes over: the passkey is required", () => {
   const session = { verifiedUntil: new Date(now.getTime() + 1), checkedAt: now };
   expect(() => checkVerified(session)).not.toThrow();
   expect(() => checkVerified({ ...session, verifiedUntil: now })).toThrow("passkey_required");

@@ -10,7 +10,7 @@ const now = new Date("2026-11-20T12:00:00.000Z");
 const ids = () => ({ tenantId: newId("ten", now, random), id: newId("uss", now, random) });
 
 describe("a token", () => {
-  test("carries its tenant and its id, and is found again by its text alone", () => {
+  test("a token, parsed from its text: its tenant and id", () => {
     const row = ids();
     const token = generateToken("session", row, random);
     const parsed = parseToken("session", token.reveal());
@@ -18,7 +18,7 @@ describe("a token", () => {
     expect(token.reveal().split("_").at(-1)).toMatch(/^[0-9A-Za-z]{43}$/);
   });
 
-  test("is verified by its digest, which no other token has", () => {
+  test("a token, verified: by its own digest only", () => {
     const row = ids();
     const [one, other] = [generateToken("session", row, random), generateToken("session", row, random)];
     expect(verifyToken(one, digestToken(one))).toBe(true);
@@ -27,7 +27,7 @@ describe("a token", () => {
     expect(verifyToken(one, new Uint8Array())).toBe(false);
   });
 
-  test("does not print", () => {
+  test("a token, printed: not shown", () => {
     const token = generateToken("session", ids(), random);
     const secret = token.reveal().split("_").at(-1) ?? "";
     for (const text of [
@@ -57,7 +57,7 @@ describe("a token", () => {
     good.replace("_session_", "_session_8"),
     good.slice(0, -1).concat("-"),
     good.replace(/_(\w{26})_/, (_, id: string) => `_u${id.slice(1)}_`),
-  ])("%p is none of a session", (text) => {
+  ])("a text, %p: not a session token", (text) => {
     expect(parseToken("session", text)).toBeNull();
   });
 });

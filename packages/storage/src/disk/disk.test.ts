@@ -45,8 +45,8 @@ const onlyFile = async (directory: string): Promise<string> => {
 };
 const temporaryFiles = (directory: string): Promise<string[]> => readdir(join(directory, "temporary"));
 
-describe("the folder", () => {
-  test("lets no other user in, whatever the umask and the mode of the source are", async () => {
+describe("the folder of files", () => {
+  test("the folder, any umask and mode of the source: closed to other users", async () => {
     const directory = newDirectory();
     const source = join(root, "source");
     await writeFile(source, "bytes");
@@ -70,20 +70,20 @@ describe("the folder", () => {
     expect(await Array.fromAsync(new Bun.Glob("objects/*/*").scan(directory))).toHaveLength(3);
   });
 
-  test("names a file after its key, in the folder of its hash", async () => {
+  test("a file, stored: named after its key, in the folder of its hash", async () => {
     const directory = newDirectory();
     await put(await openAt(directory), "ast_1/original", bytesOf(0, 1));
     const shard = new Bun.CryptoHasher("sha256").update("ast_1/original").digest("hex").slice(0, 2);
     expect(await onlyFile(directory)).toBe(join(directory, "objects", shard, "ast_1.original"));
   });
 
-  test("is opened again with all of its files", async () => {
+  test("the folder, opened again: has all its files", async () => {
     const directory = newDirectory();
     await put(await openAt(directory), "again/one", bytesOf(1, 100));
     expect(await read(await openAt(directory), "again/one")).toEqual(bytesOf(1, 100));
   });
 
-  test("may hold files of others, which are not listed", async () => {
+  test("foreign files, in the folder: not listed", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     for (const name of [".nfs0001", ".DS_Store", "a b", "a..b", "a.", "lost+found"])
@@ -92,7 +92,7 @@ describe("the folder", () => {
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key)).toEqual(["listed"]);
   });
 
-  test("fails with an error that contains neither paths nor keys", async () => {
+  test("the folder, gone: an error without paths and keys", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await rm(directory, { recursive: true });
@@ -113,7 +113,7 @@ describe("the folder", () => {
   });
 });
 
-describe("a stored file that was changed from outside", () => {
+describe("a stored file changed from outside", () => {
   test.each<[string, (path: string) => Promise<void>]>([
     ["cut by a byte", async (path) => truncate(path, (await stat(path)).size - 1)],
     ["cut inside its bytes", (path) => truncate(path, 500)],
@@ -122,7 +122,7 @@ describe("a stored file that was changed from outside", () => {
     ["longer by a byte", (path) => appendFile(path, "x")],
     ["replaced", (path) => writeFile(path, "x".repeat(1256))],
     ["replaced by JSON", (path) => writeFile(path, "null".padEnd(256))],
-  ])("is reported when it is %s, and can be overwritten", async (_, change) => {
+  ])("a stored file, %s: reported as damaged, and can be overwritten", async (_, change) => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await put(storage, "damaged/one", bytesOf(0, 1000));
@@ -134,7 +134,7 @@ describe("a stored file that was changed from outside", () => {
   });
 });
 
-describe("what fails leaves no temporary file", () => {
+describe("a failed write", () => {
   test.each<[string, (storage: Storage) => Promise<unknown>]>([
     [
       "a stream that is too long",
@@ -154,7 +154,7 @@ describe("what fails leaves no temporary file", () => {
         return servedOf(storage).receive(upload, streamOf([bytesOf(0, 9)]));
       },
     ],
-  ])("%s", async (_, work) => {
+  ])("a failed write, %s: no temporary file left", async (_, work) => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await work(storage).catch(() => {});
@@ -162,7 +162,7 @@ describe("what fails leaves no temporary file", () => {
     expect(await Array.fromAsync(storage.list(""))).toEqual([]);
   });
 
-  test("and cancels the stream", async () => {
+  test("a write, its stream too long: the stream is canceled", async () => {
     let isCancelled = false;
     const stream = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(bytesOf(0, 1000)),
@@ -176,8 +176,8 @@ describe("what fails leaves no temporary file", () => {
   });
 });
 
-describe("a process that is killed", () => {
-  test("in the middle of a file leaves nothing under the key, and a temporary file that is swept", async () => {
+describe("a process killed while it writes", () => {
+  test("a write, its process killed midway: nothing under the key, a temporary file that is swept", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     await put(storage, "old/one", bytesOf(9, 30));
@@ -199,7 +199,7 @@ describe("a process that is killed", () => {
     expect(await temporaryFiles(directory)).toEqual(others);
   });
 
-  test("at any moment leaves one of the two whole files that it stores in turn", async () => {
+  test("two files stored in turn, the process killed at any moment: one whole file", async () => {
     const directory = newDirectory();
     const storage = await openAt(directory);
     for (let round = 0; round < 8; round++) {
@@ -216,8 +216,8 @@ describe("a process that is killed", () => {
   });
 });
 
-describe("streams", () => {
-  test.skipIf(process.platform !== "linux")("that are dropped or cancelled give their files back", async () => {
+describe("the streams", () => {
+  test.skipIf(process.platform !== "linux")("streams, dropped or canceled: their files are closed", async () => {
     const storage = await openAt(newDirectory());
     await put(storage, "dropped", bytesOf(0, 1_000_000));
     const openFiles = async (): Promise<number> => (await readdir("/proc/self/fd")).length;
@@ -240,8 +240,8 @@ describe("streams", () => {
   });
 });
 
-describe("the secret of the signed URLs", () => {
-  test("is the same in processes that start together", async () => {
+describe("the secret of signed URLs", () => {
+  test("the secret, of processes starting together: the same", async () => {
     const directory = newDirectory();
     const children = Array.from({ length: 4 }, () => startProcess(bun(PROGRAM, "token", directory)));
     const urls = await Promise.all(children.map(async (child) => (await child.waitFor(/^\/api.*$/m))[0]));
@@ -252,7 +252,7 @@ describe("the secret of the signed URLs", () => {
     expect(await temporaryFiles(directory)).toEqual([]);
   });
 
-  test("of the configuration is used instead, and no file is made", async () => {
+  test("the secret, configured: used, and no file is written", async () => {
     const directory = newDirectory();
     const token = (await (await openAt(directory, "s".repeat(32))).signGet("one", new Date(Date.now() + 60_000))).slice(
       DOWNLOAD_PATH.length,
@@ -264,14 +264,14 @@ describe("the secret of the signed URLs", () => {
     expect(servedOf(await openAt(directory)).verifyGet(token, new Date())).toMatchObject({ reason: "signature" });
   });
 
-  test("that is too short stops the start", async () => {
+  test("the secret, in a file that is too short: the start fails", async () => {
     const directory = newDirectory();
     await mkdir(directory);
     await writeFile(join(directory, "signing-secret"), "\n");
     await expect(openAt(directory)).rejects.toMatchObject({ reason: "damaged" });
   });
 
-  test("does not print", () => {
+  test("the secret, printed: not shown", () => {
     const secret = new Secret("the text");
     expect(
       `${secret} ${JSON.stringify({ secret })} ${Bun.inspect({ secret })} ${require("node:util").inspect(secret)}`,

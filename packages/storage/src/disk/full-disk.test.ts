@@ -51,7 +51,7 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
         return storage.served?.receive(upload, large()) ?? Promise.resolve();
       },
     ],
-  ])("refuses %s with a clear error, and keeps nothing of it", async (_, work) => {
+  ])("a full disk, with %s: a clear error, nothing kept", async (_, work) => {
     await expect(work()).rejects.toMatchObject({ reason: "full", message: "The disk has no room for the file." });
     expect(await readdir(join(disk, "assets/temporary"))).toEqual([]);
     expect((await Array.fromAsync(storage.list(""))).map(({ key }) => key).sort()).toEqual(["half", "kept"]);
@@ -59,7 +59,7 @@ describe.skipIf(!canMountDisk)("a disk without room", () => {
     expect(new Uint8Array(await new Response(found?.stream).arrayBuffer())).toEqual(bytesOf(1, 100_000));
   });
 
-  test("takes files again when there is room", async () => {
+  test("a disk, with room again: takes files", async () => {
     await storage.delete("half");
     await storage.put("new", { stream: streamOf([bytesOf(3, 2_200_000)]), sizeBytes: 2_200_000 }, "image/png");
     expect(await storage.stat("new")).toMatchObject({ sizeBytes: 2_200_000 });

@@ -18,15 +18,15 @@ const headersOf = (change: Record<string, string | null> = {}): Headers => {
 const PUT_TOKEN = signPutToken(SECRET, "ast_1/upload", UPLOAD);
 const GET_TOKEN = signGetToken(SECRET, "ast_1/original", UPLOAD.expiresAt);
 
-describe("a token", () => {
-  test("has a fixed form, computed by another implementation", () => {
+describe("a signed token", () => {
+  test("a token, of fixed claims: as computed by another implementation", () => {
     // Python: hmac.new(secret, b"realtime-avatar signed URL\n" + claims, "sha256"), both parts as unpadded base64url.
     expect(GET_TOKEN).toBe(
       "WyJHRVQiLCJhc3RfMS9vcmlnaW5hbCIsMTc5NTE3NjkwMDAwMF0.L6TZ2SWmXGwh60W297t2pPjqB3eAvDZPuIRg4SbKFCU",
     );
   });
 
-  test("of a PUT is valid with its headers until it expires", () => {
+  test("a PUT token, with its headers: valid until it expires", () => {
     const valid = { kind: "valid", upload: { ...UPLOAD, key: "ast_1/upload" } } as const;
     expect(verifyPutToken(SECRET, PUT_TOKEN, headersOf(), NOW)).toEqual(valid);
     expect(verifyPutToken(SECRET, PUT_TOKEN, headersOf(), new Date("2026-11-20T12:14:59.999Z"))).toEqual(valid);
@@ -46,11 +46,11 @@ describe("a token", () => {
     ["size", { "content-length": null }],
     ["md5", { "content-md5": "1B2M2Y8AsgTpgAmY7PhCfg==" }],
     ["md5", { "content-md5": null }],
-  ] as const)("of a PUT is refused for its %s with %j", (reason, change) => {
+  ] as const)("a PUT token, its %s with %j: refused", (reason, change) => {
     expect(verifyPutToken(SECRET, PUT_TOKEN, headersOf(change), NOW)).toEqual({ kind: "refused", reason });
   });
 
-  test("of a GET is valid until it expires", () => {
+  test("a GET token, in time: valid until it expires", () => {
     const file = { key: "ast_1/original", expiresAt: UPLOAD.expiresAt };
     expect(verifyGetToken(SECRET, GET_TOKEN, NOW)).toEqual({ kind: "valid", file });
     expect(verifyGetToken(SECRET, GET_TOKEN, UPLOAD.expiresAt)).toEqual({ kind: "refused", reason: "expired" });
@@ -58,17 +58,17 @@ describe("a token", () => {
 
   const refused = { kind: "refused", reason: "signature" } as const;
 
-  test("of one method is refused for the other", () => {
+  test("a token, of the other method: refused", () => {
     expect(verifyGetToken(SECRET, PUT_TOKEN, NOW)).toEqual(refused);
     expect(verifyPutToken(SECRET, GET_TOKEN, headersOf(), NOW)).toEqual(refused);
   });
 
-  test("of another secret is refused", () => {
+  test("a token, of another secret: refused", () => {
     const other = new Secret("another secret of thirty-two characters");
     expect(verifyGetToken(other, GET_TOKEN, NOW)).toEqual(refused);
   });
 
-  test("is refused with any of its characters changed, removed or added", () => {
+  test("a token, any character changed, removed or added: refused", () => {
     for (let index = 0; index < GET_TOKEN.length; index++) {
       const [before, after] = [GET_TOKEN.slice(0, index), GET_TOKEN.slice(index + 1)];
       for (const character of ["A", "B", "_", "", "=", "."]) {
@@ -80,7 +80,7 @@ describe("a token", () => {
   });
 
   test.each(["", ".", "a.b", "x".repeat(100_000), `${"x".repeat(2000)}.${"A".repeat(43)}`, "null", "\0", "é.é"])(
-    "that was made up is refused: %#",
+    "a token, made up: refused: %#",
     (token) => {
       expect(verifyGetToken(SECRET, token, NOW)).toEqual(refused);
       expect(verifyPutToken(SECRET, token, headersOf(), NOW)).toEqual(refused);

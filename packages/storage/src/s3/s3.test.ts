@@ -95,8 +95,8 @@ const failureOf = (work: Promise<unknown>): Promise<unknown> =>
 const put = (storage: Storage, bytes: Uint8Array): Promise<void> =>
   storage.put("some/key", { stream: streamOf([bytes]), sizeBytes: bytes.byteLength }, "image/png");
 
-describe("requests", () => {
-  test("say their size, type and signature, and follow the path style", async () => {
+describe("the requests to S3", () => {
+  test("a request, to put a file: its size, type and signature, path style", async () => {
     const { storage, requests } = serve(() => new Response());
     await put(storage, bytesOf(0, 1000));
     await put(storage, bytesOf(0, 0));
@@ -111,7 +111,7 @@ describe("requests", () => {
     expect(empty?.headers.get("content-length")).toBe("0");
   });
 
-  test("are repeated when they may be: reads, and writes of a local file", async () => {
+  test("a request, repeatable, failing twice: repeated", async () => {
     const folder = await temporaryFolder();
     closers.push(() => rm(folder, { recursive: true, force: true }));
     await writeFile(join(folder, "source"), bytesOf(0, 5000));
@@ -129,13 +129,13 @@ describe("requests", () => {
     expect(requests).toHaveLength(3);
   });
 
-  test("are repeated twice at most", async () => {
+  test("a request, failing always: three times in all", async () => {
     const { storage, requests } = serve(() => errorDocument(503, "SlowDown"));
     await expect(storage.stat("some/key")).rejects.toMatchObject({ reason: "unavailable" });
     expect(requests).toHaveLength(3);
   });
 
-  test("are not repeated when they carry a stream, or when the answer is final", async () => {
+  test("a request, with a stream or a final response: not repeated", async () => {
     const streamed = serve(() => errorDocument(503, "SlowDown"));
     await expect(put(streamed.storage, bytesOf(0, 10))).rejects.toThrow("The store answered 503 (SlowDown).");
     expect(streamed.requests).toHaveLength(1);
@@ -144,21 +144,21 @@ describe("requests", () => {
     expect(final.requests).toHaveLength(1);
   });
 
-  test("are not repeated at another address", async () => {
+  test("a request, redirected: not repeated elsewhere", async () => {
     const { storage, requests } = serve(({ url }) => Response.redirect(url.replace("some", "other"), 307));
     await expect(storage.open("some/key")).rejects.toThrow("The store answered 307.");
     expect(requests).toHaveLength(1);
   });
 });
 
-describe("a store that stops answering", () => {
-  test("fails a request that it never answers", async () => {
+describe("an S3 that stalls", () => {
+  test("a request, never answered: fails", async () => {
     const { storage } = await serveRaw("", 200);
     await expect(storage.stat("some/key")).rejects.toMatchObject({ reason: "unavailable" });
     await expect(put(storage, bytesOf(0, 10))).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  test("fails an upload that it stops reading", async () => {
+  test("an upload, no longer read by the store: fails", async () => {
     const { storage, sockets } = await serveRaw("", 500);
     const chunk = bytesOf(0, 1_000_000);
     const stream = new ReadableStream<Uint8Array>({
@@ -171,7 +171,7 @@ describe("a store that stops answering", () => {
     await expect(work).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  test("fails a file that it stops sending, or cuts", async () => {
+  test("a file, stalled or cut by the store: fails", async () => {
     const stalling = await serveRaw("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this", 500);
     const stalled = await stalling.storage.open("some/key");
     await expect(new Response(stalled?.stream).text()).rejects.toMatchObject({ reason: "unavailable" });
@@ -182,7 +182,7 @@ describe("a store that stops answering", () => {
     expect(await text).toMatchObject({ reason: "unavailable" });
   });
 
-  test("does not fail a consumer that takes its time", async () => {
+  test("a slow consumer, of a file: not failed", async () => {
     const bytes = bytesOf(0, 4_000_000);
     const { storage } = serve(() => new Response(bytes), 2000);
     const found = await storage.open("some/key");
@@ -194,7 +194,7 @@ describe("a store that stops answering", () => {
     expect(md5Of(Buffer.concat(chunks))).toBe(md5Of(bytes));
   });
 
-  test("does not fail a source that takes its time", async () => {
+  test("a slow source, of an upload: not failed", async () => {
     const { storage } = serve(async (request) => {
       await request.arrayBuffer();
       return new Response();
@@ -210,7 +210,7 @@ describe("a store that stops answering", () => {
     await storage.put("some/key", { stream, sizeBytes: 100 }, "image/png");
   });
 
-  test("is left when the storage is closed", async () => {
+  test("a waiting request, the storage closed: fails", async () => {
     const { storage, sockets } = await serveRaw("");
     const work = failureOf(storage.stat("some/key"));
     while (sockets.length === 0) await Bun.sleep(1);
@@ -224,7 +224,7 @@ describe("an upload whose source fails", () => {
   test.each<[string, Error | null, object]>([
     ["is too short", null, { reason: "size" }],
     ["fails", new Error("gone"), { message: "gone" }],
-  ])("is cut when it %s, so that the store cannot take it for whole", async (_, error, expected) => {
+  ])("an upload, its source %s: cut, so that it does not look whole", async (_, error, expected) => {
     const { storage, sockets, text } = await serveRaw("");
     let count = 0;
     const stream = new ReadableStream<Uint8Array>({
@@ -241,7 +241,7 @@ describe("an upload whose source fails", () => {
     expect(text().toLowerCase()).not.toContain("transfer-encoding");
   });
 
-  test("sends no byte of one that should be empty", async () => {
+  test("an upload, declared empty, with a byte: nothing is sent", async () => {
     const { storage, requests } = serve(() => new Response());
     const source = { stream: streamOf([bytesOf(0, 1)]), sizeBytes: 0 };
     await expect(storage.put("some/key", source, "image/png")).rejects.toMatchObject({ reason: "size" });
@@ -249,13 +249,13 @@ describe("an upload whose source fails", () => {
   });
 });
 
-describe("answers", () => {
-  test("of a copy are read: 200 may be followed by an error", async () => {
+describe("the responses of S3", () => {
+  test("a copy, 200 with an error: fails", async () => {
     const { storage } = serve(() => errorDocument(200, "InternalError"));
     await expect(storage.copy("some/key", "other/key")).rejects.toThrow("The store answered 200.");
   });
 
-  test("that the bucket is missing do not mean that the file is", async () => {
+  test("a missing bucket, on any request: not a missing file", async () => {
     const { storage } = serve(() => errorDocument(404, "NoSuchBucket"));
     await expect(storage.open("some/key")).rejects.toThrow("The store answered 404 (NoSuchBucket).");
     await expect(storage.copy("some/key", "other/key")).rejects.toThrow("NoSuchBucket");
@@ -263,7 +263,7 @@ describe("answers", () => {
     await expect(Array.fromAsync(storage.list(""))).rejects.toThrow("NoSuchBucket");
   });
 
-  test("of a list leave out keys that are not of this service, however they are written", async () => {
+  test("a list, with foreign keys: they are left out", async () => {
     const entry = (key: string) =>
       `<Contents><Key>${key}</Key><LastModified>2026-11-20T12:00:00.000Z</LastModified><Size>7</Size></Contents>`;
     const keys = ["a/b", "a%2Fc", "..%2F..", "folder%2F", "x&amp;y", "%00", "a+b", "d"];
@@ -284,12 +284,12 @@ describe("answers", () => {
     ["<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>"],
     ["<ListBucketResult>"],
     ['<!DOCTYPE a [<!ENTITY b "c">]><ListBucketResult>&b;</ListBucketResult>'],
-  ])("of a list that are malformed fail: %s", async (text) => {
+  ])("a list, malformed: fails: %s", async (text) => {
     const { storage } = serve(() => new Response(text));
     await expect(Array.fromAsync(storage.list(""))).rejects.toMatchObject({ reason: "unavailable" });
   });
 
-  test("that never end are not read whole", async () => {
+  test("a list, never ending: not read whole", async () => {
     const { storage } = serve(
       () => new Response(new ReadableStream({ pull: (controller) => controller.enqueue(bytesOf(60, 100_000)) })),
     );
@@ -297,7 +297,7 @@ describe("answers", () => {
   });
 });
 
-test("errors contain no credentials, no signature, no key and no text of the store", async () => {
+test("an error, of the store: no credentials, signature, key or text of the store", async () => {
   const answers = [
     () => errorDocument(403, "SignatureDoesNotMatch"),
     () => errorDocument(400, `${SECRET} and more`),
@@ -321,7 +321,7 @@ test("errors contain no credentials, no signature, no key and no text of the sto
   expect(Bun.inspect(configOf("http://a"))).not.toContain("EXAMPLEKEY");
 });
 
-test("a signed URL binds host, size, type and MD5, and lives as long as it should", async () => {
+test("a signed URL, created: binds host, size, type and MD5, lives as long as asked", async () => {
   const config: S3Config = { ...configOf("https://s3.example.com"), prefix: "service/" };
   let now = new Date("2026-11-20T12:00:00.999Z");
   const storage = await openStorage(config, { origin: () => "", now: () => now });

@@ -2,20 +2,21 @@
  * Random histories of credits by many clients at once, on the pools of several replicas. Run as a program it goes on until
  * it is killed: `load.ts <url> <tenants as JSON> <seed>`.
  */
+
+import { revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
-import { openUsageSessions } from "@realtime-avatar/db/functions/generated";
-import { revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
-import { type Caller, findCredential } from "@realtime-avatar/db/statements/callers";
-import { moveCredits } from "@realtime-avatar/db/statements/credits";
-import type { Claim } from "@realtime-avatar/db/statements/idempotency-keys";
+import { moveCredits } from "@realtime-avatar/db/credits/credits";
 import {
   openUsageSession,
   releaseSession,
   reportUsage,
   type SessionRequest,
   sweepSessions,
-} from "@realtime-avatar/db/statements/usage-sessions";
+} from "@realtime-avatar/db/credits/usage-sessions";
+import { openUsageSessions } from "@realtime-avatar/db/generated/functions";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { Environment } from "@realtime-avatar/domain/environment";

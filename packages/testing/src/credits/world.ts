@@ -1,10 +1,11 @@
 /** One tenant at a real database beside its model: each operation is done to both, and returns both answers. */
-import { openUsageSessions } from "@realtime-avatar/db/functions/generated";
-import { updateApiKey } from "@realtime-avatar/db/statements/api-keys";
-import { auditEvent } from "@realtime-avatar/db/statements/audit-events";
-import { type Caller, findCredential } from "@realtime-avatar/db/statements/callers";
-import { moveCredits } from "@realtime-avatar/db/statements/credits";
-import { releaseSession, reportUsage, sweepSessions } from "@realtime-avatar/db/statements/usage-sessions";
+
+import { updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import { type Caller, findCredential } from "@realtime-avatar/db/api-keys/callers";
+import { auditEvent } from "@realtime-avatar/db/audit/audit-events";
+import { moveCredits } from "@realtime-avatar/db/credits/credits";
+import { releaseSession, reportUsage, sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
+import { openUsageSessions } from "@realtime-avatar/db/generated/functions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import type { Environment } from "@realtime-avatar/domain/environment";

@@ -78,7 +78,7 @@ const trickle = (): Response =>
 const metadata = (changes: object) => () => Response.json({ ...metadataOf(fake.issuer), ...changes });
 
 describe("the metadata of a provider", () => {
-  test("that cannot be reached is a problem that says so, until it is back", async () => {
+  test("the provider, unreachable, then back: the problem names the reason, then a sign-in works", async () => {
     const down = startFakeProvider();
     const { issuer } = down;
     await down.stop();
@@ -102,12 +102,12 @@ describe("the metadata of a provider", () => {
     ["differs by a slash", () => metadata({ issuer: `${fake.issuer}/` })(), "issuer_differs"],
     ["leads to a script", metadata({ authorization_endpoint: "javascript:alert(1)" }), "authorization_endpoint"],
     ["leads nowhere", metadata({ authorization_endpoint: undefined }), "authorization_endpoint"],
-  ])("that %s is a problem", async (_, answer, reason) => {
+  ])("the metadata, a document that %s: a problem with its reason", async (_, answer, reason) => {
     fake.answers.set(METADATA, answer);
     expect(await reasonOf(providerAt())).toBe(reason);
   });
 
-  test("is read once, for many attempts at the same time too", async () => {
+  test("the metadata, needed by many attempts at once: read once", async () => {
     let reads = 0;
     fake.answers.set(METADATA, () => {
       reads++;
@@ -120,7 +120,7 @@ describe("the metadata of a provider", () => {
     expect(reads).toBe(1);
   });
 
-  test("decides how the secret is sent", async () => {
+  test("the metadata, its authentication methods: decide how the secret is sent", async () => {
     const provider = providerAt();
     await failureOf(provider);
     expect(fake.exchanges[0]?.get("client_secret")).toBeNull();
@@ -152,17 +152,17 @@ describe("the exchange of a code", () => {
     ["ends without keys", "/jwks", silent, "provider_unavailable: timeout"],
     ["ends with endless keys", "/jwks", endless, "provider_unavailable: response_too_large"],
     ["ends with no such key", "/jwks", () => Response.json({ keys: [] }), "not_accepted: OAUTH_KEY_SELECTION_FAILED"],
-  ])("that %s is a failure with a code", async (_, path, answer, failure) => {
+  ])("a code exchange, its response %s: fails with a code", async (_, path, answer, failure) => {
     fake.answers.set(path, answer);
     expect(await failureOf(providerAt())).toBe(failure);
   });
 
-  test("with a valid token is accepted", async () => {
+  test("a code exchange, its token valid: accepted", async () => {
     expect(await failureOf(providerAt())).toStartWith("no error");
   });
 });
 
-describe("a verification", () => {
+describe("a verification by a provider", () => {
   const purpose = {
     kind: "verification",
     sessionId: "uss_01h455vb4pex5vsknk084sn02q",
@@ -178,17 +178,17 @@ describe("a verification", () => {
     ["asks in the future", seconds(600)],
     ["asked at no time", 0],
     ["asked at the end of times", 2 ** 40],
-  ])("by a provider that %s is refused", async (_, time) => {
+  ])("a verification, by a provider that %s: refused", async (_, time) => {
     fake.claims = { auth_time: time };
     expect(await failureOf(providerAt(), purpose)).toBe("not_fresh: not_fresh");
   });
 
-  test("by a provider that asked after the attempt began is accepted", async () => {
+  test("a verification, authenticated after the attempt began: accepted", async () => {
     fake.claims = { auth_time: seconds(0) };
     expect(await failureOf(providerAt(), purpose)).toStartWith("no error");
   });
 
-  test("asks the provider to ask the person; a sign-in does not", async () => {
+  test("a verification, compared with a sign-in: only it asks the provider to prompt the person", async () => {
     const provider = providerAt();
     const parametersOf = async (of?: OidcPurpose) =>
       Object.fromEntries(new URL(await provider.authorizationUrl(attemptFor(of))).searchParams);

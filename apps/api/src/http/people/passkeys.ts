@@ -1,6 +1,7 @@
 /** The ceremonies of WebAuthn: registration and authentication with passkeys (w3.org/TR/webauthn-3). */
-import { MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES } from "@realtime-avatar/db/people-schema";
-import type { Assertion } from "@realtime-avatar/db/statements/people/passkeys";
+
+import type { Assertion } from "@realtime-avatar/db/people/passkeys";
+import { MAX_CREDENTIAL_ID_BYTES, MAX_PUBLIC_KEY_BYTES } from "@realtime-avatar/db/people/tables";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import {
   CHALLENGE_MS,

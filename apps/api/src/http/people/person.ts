@@ -1,7 +1,8 @@
 /** Authentication of people, by the cookie of their session. */
+
+import type { AnyCaller, Caller, PersonCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { AnyCaller, Caller, PersonCaller } from "@realtime-avatar/db/statements/callers";
-import { findUserSession, inEnvironment } from "@realtime-avatar/db/statements/people/user-sessions";
+import { findUserSession, inEnvironment } from "@realtime-avatar/db/people/user-sessions";
 import { type Grantor, personGrantor } from "@realtime-avatar/domain/api-keys/grant";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { checkVerified } from "@realtime-avatar/domain/people/people";

@@ -26,7 +26,7 @@ test.each(["/dashboard", "/docs"])("%s with a slash at the end: 308 to the page"
   expect([status, headers.get("location"), headers.get("x-content-type-options")]).toEqual([308, path, "nosniff"]);
 });
 
-test("every page is the same HTML, and is not cached", async () => {
+test("every page, requested: the same HTML, not cached", async () => {
   for (const path of PAGE_PATHS) {
     const { status, headers, text } = await api.call("GET", `/dashboard${path}`);
     expect([path, status, headers.get("content-type")]).toEqual([path, 200, "text/html; charset=utf-8"]);
@@ -36,7 +36,7 @@ test("every page is the same HTML, and is not cached", async () => {
   expect(page.text).not.toMatch(/<script(?![^>]* src=)|style=|\bon\w+=/);
 });
 
-test("the policy allows this service and nothing else", () => {
+test("the security policy, of a page: only this service is allowed", () => {
   expect(page.headers.get("content-security-policy")?.split("; ").sort()).toEqual(
     [
       "default-src 'none'",
@@ -56,7 +56,7 @@ test("the policy allows this service and nothing else", () => {
   expect(page.headers.get("x-content-type-options")).toBe("nosniff");
 });
 
-test("files are compressed, and caches keep them for good", async () => {
+test("the files, requested: compressed and cached forever", async () => {
   expect(scripts).toHaveLength(3);
   for (const path of scripts) {
     expect(path).toMatch(/-[0-9a-z]{8,}\.(js|css|svg)$/);
@@ -85,7 +85,7 @@ test("files are compressed, and caches keep them for good", async () => {
   }
 });
 
-test("a HEAD request gets the headers of a GET", async () => {
+test("the pages and files, a HEAD request: the headers of a GET", async () => {
   for (const path of ["/dashboard", "/dashboard/keys", ...scripts]) {
     const [head, get] = [await raw(path, {}, "HEAD"), await raw(path)];
     expect([path, head.status, await head.text()]).toEqual([path, 200, ""]);
@@ -95,7 +95,7 @@ test("a HEAD request gets the headers of a GET", async () => {
   }
 });
 
-test("nothing is served at another path or for another method", async () => {
+test("the dashboard, another path or method: 404, or 405", async () => {
   const others = [
     "/dashboard/none",
     "/dashboard/keys/",
@@ -117,6 +117,6 @@ test("nothing is served at another path or for another method", async () => {
   expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
 });
 
-test("a program without the dashboard beside it has none", async () => {
+test("the program, without the dashboard beside it: no pages", async () => {
   expect(await openDashboard("/nonexistent/apps/api/src/routes/dashboard")()).toBeNull();
 });

@@ -53,7 +53,7 @@ const timed = async <Result>(work: () => Promise<Result>): Promise<[Result, [num
   return [result, [before, await databaseTime()]];
 };
 
-describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (minutes) => {
+describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minutes) => {
   let replica: TestApi;
   let person: Person;
   beforeAll(async () => {
@@ -66,7 +66,7 @@ describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (min
     person = personOf(replica, await signIn(replica, person.authenticator), person.authenticator);
   };
 
-  test("a session lasts as long as elsewhere, and counts on every replica", async () => {
+  test("a session, begun on this replica: lasts as long as elsewhere, valid on both", async () => {
     const [answer, during] = await timed(() => signIn(replica, person.authenticator));
     expect(answer.status).toBe(201);
     const { id, expiresAt, verifiedUntil } = answer.body;
@@ -79,7 +79,7 @@ describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (min
     }
   });
 
-  test("a verification counts for five minutes", async () => {
+  test("a verification, on this replica: counts for five minutes", async () => {
     const { publicKey } = (await person.call("POST", `${CURRENT}/verification/options`, {})).body;
     const credential = person.authenticator.get(publicKey);
     const [verified, during] = await timed(() => person.call("POST", `${CURRENT}/verification`, { credential }));
@@ -88,7 +88,7 @@ describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (min
     expectBetween(row?.["verified_until"], 5 * MINUTE, during);
   });
 
-  test("a link is valid for 30 minutes", async () => {
+  test("a link, made on this replica: valid for 30 minutes", async () => {
     const email = `clock-${minutes}@example.com`;
     const [invited, during] = await timed(() => person.call("POST", "/api/v1/invitations", { email, role: "viewer" }));
     expectBetween(invited.body.expiresAt, 30 * MINUTE, during);
@@ -101,7 +101,7 @@ describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (min
     expect((await accept(replica, token, createAuthenticator(PUBLIC_URL))).status).toBe(201);
   });
 
-  test("an operation asks for the passkey when the database says so", async () => {
+  test("an operation, when the database's verification time is over: 403; before: 201", async () => {
     const body = { email: `asks-${minutes}@example.com`, role: "viewer" };
     await set("verified_until", "now()");
     expectProblem(await person.call("POST", "/api/v1/invitations", body), "passkey_required");
@@ -112,7 +112,7 @@ describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (min
   test.each([
     ["expires_at", "now()"],
     ["created_at", "now() - interval '30 minutes'"],
-  ])("a session ends when the database says so: %s = %s", async (column, value) => {
+  ])("a session, over by the database's clock: 401: %s = %s", async (column, value) => {
     await set(column, value);
     await api.database.db.client`delete from people_seen`;
     expectProblem(await person.call("GET", CURRENT), "invalid_session");
@@ -121,7 +121,7 @@ describe.each([-45, 45])("at a replica whose clock is wrong by %d minutes", (min
   });
 });
 
-describe("a write that waits until the passkey was used too long ago writes nothing", () => {
+describe("a write that waits until its passkey is too old", () => {
   const email = "waits@example.com";
   const keyOf = async () =>
     (await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["avatars:read"] })).record.id;
@@ -147,7 +147,7 @@ describe("a write that waits until the passkey was used too long ago writes noth
     ["a removal", async () => ["DELETE", `users/${(await seedPerson(api, "viewer")).id}`]],
   ];
 
-  test.each(writes)("%s", async (_, prepare) => {
+  test.each(writes)("a write, waiting past its verification, nothing written: %s", async (_, prepare) => {
     const person = await seedPerson(api, "owner");
     const [method, path, body] = await prepare(person);
     const events = () => api.database.db.client`select id from audit_events where actor_id = ${person.id} order by id`;
@@ -164,7 +164,7 @@ describe("a write that waits until the passkey was used too long ago writes noth
     await holder.close();
   });
 
-  test("and what needs no passkey is written all the same, also in the same batch", async () => {
+  test("a write that needs no passkey, in the same batch: written", async () => {
     const person = await seedPerson(api, "owner");
     const holder = session(api.database.url);
     await holder.client`begin`;
@@ -181,7 +181,7 @@ describe("a write that waits until the passkey was used too long ago writes noth
   });
 });
 
-test("a challenge that has expired more than an hour ago is refused, whatever a replica's clock says", async () => {
+test("a challenge, expired an hour ago, on a replica with a slow clock: refused", async () => {
   const replica = replicaAt(-70 * MINUTE);
   const person = await seedPerson(api, "viewer");
   expectProblem(await signIn(replica, person.authenticator), "invalid_passkey");

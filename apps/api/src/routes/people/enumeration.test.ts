@@ -60,7 +60,7 @@ const unknownTenant = (): TenantId => newId("ten", new Date(), random);
 const handleOf = (tenantId: TenantId, id: Person["id"]): string =>
   Buffer.from(userHandle({ tenantId, id: id as `usr_${string}` })).toString("base64url");
 
-test("a sign-in with an unknown tenant, user or passkey is refused as one with a wrong signature", async () => {
+test("a sign-in, of an unknown tenant, user or passkey: the same bytes as for a wrong signature", async () => {
   const { publicKey } = (await post("user-sessions/options", {})).answer.body;
   const good = person.authenticator.get(publicKey);
   const response = good.response as Record<string, string>;
@@ -84,7 +84,7 @@ test("a sign-in with an unknown tenant, user or passkey is refused as one with a
 });
 
 test.each(["options", "acceptance"])(
-  "a link that is unknown is refused as one with a wrong secret: %s",
+  "an unknown link, opened: the same bytes as for a wrong secret: %s",
   async (path) => {
     const token = await inviteByOperator(api, { email: "known@example.com", role: "viewer" });
     const [prefix, kind, tenant = "", id = "", secret = ""] = token.split("_");
@@ -108,7 +108,7 @@ test.each(["options", "acceptance"])(
   },
 );
 
-test("a session that is unknown is refused as one with a wrong secret", async () => {
+test("an unknown session, used: the same bytes as for a wrong secret", async () => {
   const [prefix, kind, tenant = "", id = "", secret = ""] = person.cookie.split("_");
   const of = (...parts: string[]): string => [prefix, kind, ...parts].join("_");
   const cookies = [

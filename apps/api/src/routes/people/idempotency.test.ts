@@ -45,7 +45,7 @@ const expireVerification = (person: Person) =>
     .client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${person.id}`;
 
 describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
-  test("is executed once, and repeats its response", async () => {
+  test("a POST, repeated with its Idempotency-Key: executed once, its response replayed", async () => {
     const owner = await seedPerson(api, "owner");
     const { body, other } = await bodiesOf(path, owner);
     const key = `${path} once`.replace(" ", "-");
@@ -75,7 +75,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expectProblem(elsewhere, path === VERIFICATION ? "invalid_passkey" : "passkey_required");
   });
 
-  test("is executed once when it is sent several times at once", async () => {
+  test("a POST, sent six times at once: executed once", async () => {
     const owner = await seedPerson(api, "owner");
     const { body } = await bodiesOf(path, owner);
     const headers = { "idempotency-key": crypto.randomUUID() };
@@ -84,7 +84,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expect(answers.filter(({ headers: sent }) => sent.get("idempotent-replayed") === null)).toHaveLength(1);
   });
 
-  test("keeps nothing of a request that was refused", async () => {
+  test("a POST, refused: nothing is stored, and the key is free", async () => {
     const owner = await seedPerson(api, "owner");
     const { body, other } = await bodiesOf(path, owner);
     const key = crypto.randomUUID();
@@ -100,7 +100,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expect((await post(owner, path, body, headers)).status).toBeLessThan(300);
   });
 
-  test("refuses a header that is malformed or holds a secret", async () => {
+  test("a POST, its Idempotency-Key malformed or a secret: 400", async () => {
     const owner = await seedPerson(api, "owner");
     for (const key of ["", "a b", "x".repeat(256), owner.cookie]) {
       expectProblem(await post(owner, path, {}, { "idempotency-key": key }), "malformed_request");
@@ -109,7 +109,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
 });
 
 describe.each(LINKS)("the link of a response of %s", (path) => {
-  test("is stored sealed, and is replayed only in the session that received it", async () => {
+  test("a link, in a stored response: sealed, replayed only in the session that received it", async () => {
     const owner = await seedPerson(api, "owner");
     const { body } = await bodiesOf(path, owner);
     const key = crypto.randomUUID();
@@ -132,7 +132,7 @@ describe.each(LINKS)("the link of a response of %s", (path) => {
   });
 });
 
-test("without the header, the response of a passkey counts once", async () => {
+test("the response of a passkey, sent twice without an Idempotency-Key: accepted once", async () => {
   const owner = await seedPerson(api, "owner");
   for (const path of ["passkeys", VERIFICATION]) {
     const { body } = await bodiesOf(path, owner);
@@ -142,7 +142,7 @@ test("without the header, the response of a passkey counts once", async () => {
   }
 });
 
-test("a verification belongs to its session: another one does not get its response", async () => {
+test("a verification, repeated in another session: its response is not replayed", async () => {
   const owner = await seedPerson(api, "owner");
   const other = personOf(api, await signIn(api, owner.authenticator), owner.authenticator);
   const { body } = await bodiesOf(VERIFICATION, owner);
@@ -151,7 +151,7 @@ test("a verification belongs to its session: another one does not get its respon
   expectProblem(await post(other, VERIFICATION, body, headers), "invalid_passkey");
 });
 
-test("a demoted owner gets no stored link", async () => {
+test("a demoted owner, repeating an invitation: 403, no stored link", async () => {
   const [owner, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
   const { body } = await bodiesOf("invitations", owner);
   const headers = { "idempotency-key": crypto.randomUUID() };
@@ -161,7 +161,7 @@ test("a demoted owner gets no stored link", async () => {
 });
 
 test.each(["passkeys/options", `${VERIFICATION}/options`])(
-  "POST /api/v1/%s accepts the header, and has a new challenge each time",
+  "POST /api/v1/%s, repeated with its Idempotency-Key: a new challenge each time",
   async (path) => {
     const owner = await seedPerson(api, "owner");
     const headers = { ...pageHeaders(owner.cookie), "idempotency-key": "options" };

@@ -27,7 +27,7 @@ const expireVerification = ({ sessionId }: Person, { client } = api.database.db)
 const identitiesOf = async (person: Person): Promise<unknown[]> =>
   (await person.call("GET", "/api/v1/identities")).body.data;
 
-test("an account is unlinked within five minutes after the passkey was used, and not later", async () => {
+test("an account, unlinked within five minutes of the passkey: 200; later: 403", async () => {
   const person = await seedPerson(api, "viewer");
   const id = await seedIdentity(api, person);
   await expireVerification(person);
@@ -39,7 +39,7 @@ test("an account is unlinked within five minutes after the passkey was used, and
   expect(await identitiesOf(verified)).toEqual([]);
 });
 
-test("an account is not linked when the five minutes have passed at the provider", async () => {
+test("an account, linked when the five minutes passed at the provider: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   await expireVerification(person);
@@ -47,7 +47,7 @@ test("an account is not linked when the five minutes have passed at the provider
   expect(await identitiesOf(person)).toEqual([]);
 });
 
-test("an account is not linked when the five minutes pass while the link waits for a lock", async () => {
+test("an account, linked when the five minutes pass at a lock: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
   const holder = session(api.database.url);
@@ -65,21 +65,18 @@ test("an account is not linked when the five minutes pass while the link waits f
 test.each([
   ["identity", {}],
   ["verification", { returnTo: "/people" }],
-])(
-  "POST /api/v1/oidc/%s accepts an Idempotency-Key, and refuses one that is malformed or holds a secret",
-  async (path, body) => {
-    const person = await seedPerson(api, "viewer");
-    const begin = (key: string) => person.call("POST", `/api/v1/oidc/${path}`, body, { "idempotency-key": key });
-    const [first, second] = [begunBy(await begin("again")), begunBy(await begin("again"))];
-    expect(first.state).not.toBe(second.state);
-    const secret = await api.key();
-    for (const key of ["", "a b", "x".repeat(256), secret, person.cookie]) {
-      expectProblem(await begin(key), "malformed_request");
-    }
-  },
-);
+])("POST /api/v1/oidc/%s, with an Idempotency-Key: accepted; malformed or a secret: 400", async (path, body) => {
+  const person = await seedPerson(api, "viewer");
+  const begin = (key: string) => person.call("POST", `/api/v1/oidc/${path}`, body, { "idempotency-key": key });
+  const [first, second] = [begunBy(await begin("again")), begunBy(await begin("again"))];
+  expect(first.state).not.toBe(second.state);
+  const secret = await api.key();
+  for (const key of ["", "a b", "x".repeat(256), secret, person.cookie]) {
+    expectProblem(await begin(key), "malformed_request");
+  }
+});
 
-test("a linked account is shown to its person alone", async () => {
+test("a linked account, listed: shown to its person alone", async () => {
   const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
   expect(pageOf(await endAs(api, provider, await beginIdentity(person), "mine"))).toBe("/people");
   expect(await identitiesOf(person)).toMatchObject([{ issuer: provider.issuer, subject: "mine" }]);

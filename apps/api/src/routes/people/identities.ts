@@ -1,5 +1,5 @@
 /** `/api/v1/identities`: the accounts at a provider of OpenID Connect with which the caller signs in. */
-import { deleteIdentity, listIdentities } from "@realtime-avatar/db/statements/people/identities";
+import { deleteIdentity, listIdentities } from "@realtime-avatar/db/people/identities";
 import { isId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { presentIdentity } from "@realtime-avatar/domain/people/people";

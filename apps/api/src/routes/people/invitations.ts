@@ -7,8 +7,8 @@ import {
   insertInvitation,
   listInvitations,
   type StoredInvitation,
-} from "@realtime-avatar/db/statements/people/invitations";
-import { findPasskeysOf } from "@realtime-avatar/db/statements/people/passkeys";
+} from "@realtime-avatar/db/people/invitations";
+import { findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
 import { isId, newId, type UserId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import {

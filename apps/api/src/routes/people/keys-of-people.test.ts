@@ -33,7 +33,7 @@ const renew = async () => {
 };
 
 describe("keys that a person creates", () => {
-  test("are root keys that outlive the session", async () => {
+  test("a person's key, the session ended: a root key that still works", async () => {
     const { status, body } = await create({ environment: "live" });
     expect(status).toBe(201);
     const [row] = await api.database.db.client`select lineage, environment from api_keys where id = ${body.id}`;
@@ -43,7 +43,7 @@ describe("keys that a person creates", () => {
     await renew();
   });
 
-  test("are rotated, changed and revoked by a person, as are keys of the operator", async () => {
+  test("a person's key and an operator's key, changed, rotated and revoked by a person: 200", async () => {
     const root = (await api.call("GET", `${KEYS}/self`, { key: await api.key({ environment: "live", scopes: ["*"] }) }))
       .body;
     for (const { id } of [(await create({ environment: "live" })).body, root]) {
@@ -59,7 +59,7 @@ describe("keys that a person creates", () => {
     }
   });
 
-  test("ask for the passkey when they are live, rotated or widened, and not otherwise", async () => {
+  test("a person's key, live, rotated or widened: needs a recent passkey; other changes do not", async () => {
     const { id } = (await create({ environment: "live", scopes: ["avatars:read"] })).body;
     const path = `${KEYS}/${id}`;
     await age();
@@ -75,8 +75,8 @@ describe("keys that a person creates", () => {
   });
 });
 
-describe("the header selects the world", () => {
-  test("in test, live objects are not there, and nothing live is created", async () => {
+describe("the environment header", () => {
+  test("a person, in test: live objects are not found, and nothing live is created", async () => {
     const body = { displayName: "x", sourceKind: "image" };
     const [live, test] = [
       await person.call("POST", "/api/v1/avatars", body),
@@ -93,7 +93,7 @@ describe("the header selects the world", () => {
 });
 
 describe("an Idempotency-Key of a person", () => {
-  test("replays the secret in the same session alone, and counts in one world", async () => {
+  test("a secret, repeated with its Idempotency-Key: replayed in the same session and environment only", async () => {
     const headers = { "idempotency-key": "once" };
     const first = await create({ environment: "test" }, headers);
     const again = await create({ environment: "test" }, headers);
@@ -137,7 +137,7 @@ describe("an Idempotency-Key of a person", () => {
     expect([(await again()).body, (await rotate()).body]).toEqual([live.body, rotated.body]);
   });
 
-  test("of an avatar is replayed, also in another session", async () => {
+  test("an avatar, repeated with its Idempotency-Key in another session: replayed", async () => {
     const body = { displayName: "x", sourceKind: "image" };
     const headers = { "idempotency-key": "avatar" };
     const first = await person.call("POST", "/api/v1/avatars", body, headers);
@@ -148,7 +148,7 @@ describe("an Idempotency-Key of a person", () => {
 });
 
 describe("the audit trail", () => {
-  test("names the person", async () => {
+  test("the trail, after a person's write: names the person", async () => {
     const { body } = await create({ environment: "test" });
     const events = await person.call("GET", `/api/v1/audit-events?targetId=${body.id}`);
     expect(events.body.data).toMatchObject([
@@ -162,7 +162,7 @@ describe("the audit trail", () => {
     expect(inTest.text).not.toContain(owner.id);
   });
 
-  test("and no log line or row has a token", async () => {
+  test("the tokens of people, after their requests: in no log line and no row", async () => {
     const tokens = [person.cookie];
     const { url } = (
       await (
@@ -182,8 +182,8 @@ describe("the audit trail", () => {
   });
 });
 
-describe("the rate limit", () => {
-  test("counts each session by itself", async () => {
+describe("the rate limit of a person", () => {
+  test("two people, one beyond its rate: only that one is limited", async () => {
     const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
     const app = createTestApp(api.database.db, { config });
     const others = [person, await seedPerson(api, "viewer")];

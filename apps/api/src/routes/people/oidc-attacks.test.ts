@@ -66,8 +66,8 @@ const expectFailure = (answer: Awaited<ReturnType<typeof comeBack>>, code: strin
   expect(sessionOf(answer)).toBeNull();
 };
 
-describe("a callback", () => {
-  test("counts once, however many requests bring it at the same time", async () => {
+describe("the callback of the provider", () => {
+  test("a callback, sent three times at once: one session", async () => {
     const { sub } = await seedMember();
     const before = await sessions();
     const begun = await beginSignIn(api);
@@ -81,7 +81,7 @@ describe("a callback", () => {
     expect(await sessions()).toBe(before + 1);
   });
 
-  test("in another browser signs no one in, and asks the provider nothing", async () => {
+  test("a callback, in another browser: refused, and the provider is not asked", async () => {
     const { sub } = await seedMember();
     const [mine, theirs] = [await beginSignIn(api), await beginSignIn(api)];
     fake.exchanges.length = 0;
@@ -93,7 +93,7 @@ describe("a callback", () => {
     expect(setCookieOf(await comeBack(api, query, theirs.cookie), ATTEMPT_COOKIE)).toBeNull();
   });
 
-  test("with two cookies of attempts is refused: another host may have set one", async () => {
+  test("a callback, with two attempt cookies: refused", async () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
@@ -101,21 +101,21 @@ describe("a callback", () => {
     expectFailure(await comeBack(api, answerOf(fake, begun), `${begun.cookie}; ${ATTEMPT_COOKIE}=${other}`), "expired");
   });
 
-  test.each(["", "x", null])("with the state %p is refused", async (state) => {
+  test.each(["", "x", null])("a callback, with the state %p: refused", async (state) => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
     expectFailure(await comeBack(api, answerOf(fake, begun, { state }), begun.cookie), "expired");
   });
 
-  test("after ten minutes is refused", async () => {
+  test("a callback, after ten minutes: refused", async () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     clockAheadMs = 10 * 60_000 + 1;
     expectFailure(await endAs(api, fake, begun, sub), "expired");
   });
 
-  test("with a cookie that was changed, or sealed by another secret, is refused", async () => {
+  test("a callback, its cookie changed or sealed by another secret: refused", async () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
@@ -133,7 +133,7 @@ describe("a callback", () => {
     expectFailure(await comeBack(api, query, (await seedMember()).cookie), "expired");
   });
 
-  test("of an attempt for one tenant does not sign in to another, with the same account in both", async () => {
+  test("a callback, begun for one tenant: no sign-in to another with the same account", async () => {
     const tenant = await seedTenant(api.database.db);
     const { sub } = await seedMember();
     expectFailure(await endAs(api, fake, await beginSignIn(api, tenant), sub), "unknown_identity");
@@ -154,7 +154,7 @@ describe("a callback", () => {
     ["without the issuer, which this provider always names", { iss: null }],
     ["without a code", { code: null }],
     ["with an empty code", { code: "" }],
-  ])("%s is refused", async (_, changes) => {
+  ])("a callback, %s: refused", async (_, changes) => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.exchanges.length = 0;
@@ -163,7 +163,7 @@ describe("a callback", () => {
     expect(fake.exchanges).toHaveLength(0);
   });
 
-  test("may bring parameters of the provider, but none twice", async () => {
+  test("a callback, with unknown parameters: accepted; with a repeated one: refused", async () => {
     const { sub } = await seedMember();
     for (const extra of ["&code=other", "&state=x", "&iss=https%3A%2F%2Fevil.test", "&error=x&error=y", "&hd=1&hd=1"]) {
       const begun = await beginSignIn(api);
@@ -176,7 +176,7 @@ describe("a callback", () => {
     expect([pageOf(answer), sessionOf(answer) !== null]).toEqual(["/keys", true]);
   });
 
-  test("that says no, leads to the page with a code, and in no words of the provider", async () => {
+  test("a callback, the provider's error: a page with a code, not the provider's words", async () => {
     for (const [error, code] of [
       ["access_denied", "denied"],
       ["server_error", "not_accepted"],
@@ -191,7 +191,7 @@ describe("a callback", () => {
     }
   });
 
-  test("by HEAD spends nothing", async () => {
+  test("a callback, a HEAD request: the attempt stays usable", async () => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub };
@@ -202,14 +202,14 @@ describe("a callback", () => {
     expect(sessionOf(await comeBack(api, query, begun.cookie))).not.toBeNull();
   });
 
-  test("leads to no other origin, whatever Host it names", async () => {
+  test("a callback, another Host header: redirects to the configured origin", async () => {
     const begun = await beginSignIn(api);
     const headers = { cookie: `${ATTEMPT_COOKIE}=${begun.cookie}`, host: "evil.test" };
     const { headers: sent } = await fetch(`${api.url}${CALLBACK}?error=x`, { redirect: "manual", headers });
     expect(sent.get("location")).toStartWith(`${PUBLIC_URL}/dashboard/sign-in?`);
   });
 
-  test("is limited by the address", async () => {
+  test("callbacks, 70 from one address: 10 limited", async () => {
     const headers = { "x-forwarded-for": "192.0.2.99" };
     const call = callAnew(api, { config: oidcConfig(fake.issuer) });
     const answers = await Promise.all(Array.from({ length: 70 }, () => call("GET", `${CALLBACK}?code=x`, { headers })));
@@ -218,7 +218,7 @@ describe("a callback", () => {
   });
 });
 
-describe("a token", () => {
+describe("an ID token", () => {
   test.each([
     ["for another nonce", { nonce: "x" }],
     ["without a nonce", { nonce: undefined }],
@@ -234,14 +234,14 @@ describe("a token", () => {
     ["with a subject of 256 characters", { sub: "x".repeat(256) }],
     ["with a subject that is no ASCII", { sub: "ä" }],
     ["with a zero byte in its subject", { sub: "account-1\u0000" }],
-  ])("%s is refused", async (_, claims) => {
+  ])("an ID token, %s: refused", async (_, claims) => {
     const { sub } = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub, ...claims };
     expectFailure(await comeBack(api, answerOf(fake, begun), begun.cookie), "not_accepted");
   });
 
-  test("with a wrong signature, or with none, is refused", async () => {
+  test("an ID token, a wrong signature or none: refused", async () => {
     const { sub } = await seedMember();
     fake.breaksSignature = true;
     expectFailure(await endAs(api, fake, await beginSignIn(api), sub), "not_accepted");
@@ -255,7 +255,7 @@ describe("a token", () => {
     expectFailure(await comeBack(api, answerOf(fake, begun), begun.cookie), "not_accepted");
   });
 
-  test("of a code that was injected is not asked for without the verifier of the browser's own attempt", async () => {
+  test("a code, exchanged: sends the verifier of this browser's attempt", async () => {
     const begun = await beginSignIn(api);
     fake.exchanges.length = 0;
     await endAs(api, fake, begun, "x");
@@ -266,8 +266,8 @@ describe("a token", () => {
   });
 });
 
-describe("a person", () => {
-  test("who was removed does not sign in, nor by an attempt that had begun", async () => {
+describe("the person of an account", () => {
+  test("a person, removed during an attempt: no sign-in", async () => {
     const owner = await seedPerson(api, "owner");
     const { sub, call } = await seedMember();
     const { id } = (await call("GET", "/api/v1/user-sessions/current")).body.user;
@@ -276,7 +276,7 @@ describe("a person", () => {
     expectFailure(await endAs(api, fake, begun, sub), "unknown_identity");
   });
 
-  test("gets a new session each time, and takes none from the browser", async () => {
+  test("a person, signing in with an old cookie in the browser: a new session", async () => {
     const member = await seedMember();
     const begun = await beginSignIn(api);
     fake.claims = { sub: member.sub };
@@ -286,14 +286,14 @@ describe("a person", () => {
     expect(session).not.toBe(member.cookie);
   });
 
-  test("is not signed in by the address of a claim", async () => {
+  test("an unknown account, claiming a person's e-mail address: no sign-in", async () => {
     const { email } = await seedPerson(api, "owner");
     const begun = await beginSignIn(api);
     fake.claims = { email, email_verified: true, preferred_username: email };
     expectFailure(await endAs(api, fake, begun, "stranger"), "unknown_identity");
   });
 
-  test("whose session has ended links nothing and verifies nothing", async () => {
+  test("a person, the session ended during an attempt: nothing linked, nothing verified", async () => {
     const person = await seedPerson(api, "owner");
     const attempts = [await beginIdentity(person), await beginVerification(person)];
     await person.call("DELETE", "/api/v1/user-sessions/current");
@@ -302,7 +302,7 @@ describe("a person", () => {
     expect(await api.database.db.client`select 1 from user_identities where subject = 'late'`).toHaveLength(0);
   });
 
-  test("is linked to nothing by SESSION_SECRET alone: an attempt knows the token of its session", async () => {
+  test("an attempt, forged with SESSION_SECRET alone: refused without the session's token", async () => {
     const person = await seedPerson(api, "owner");
     const { id: sessionId } = (await person.call("GET", "/api/v1/user-sessions/current")).body;
     const secret = new Secret("the secret of the tests, which signs challenges");
@@ -318,7 +318,7 @@ describe("a person", () => {
     }
   });
 
-  test("links no account of another person, and no account twice", async () => {
+  test("an account, linked already: not linked to another person, nor twice", async () => {
     const { sub } = await seedMember();
     const person = await seedPerson(api, "viewer");
     expectFailure(await endAs(api, fake, await beginIdentity(person), sub), "identity_taken");
@@ -329,10 +329,10 @@ describe("a person", () => {
   });
 });
 
-describe("a start", () => {
+describe("the start of an attempt", () => {
   const body = { tenantId: "ten_01h455vb4pex5vsknk084sn02q" };
 
-  test("is the same for a tenant that does not exist, and refused for what is no tenant", async () => {
+  test("a start, for an unknown tenant: like a known one; for a malformed id: 422", async () => {
     const answer = await api.call("POST", "/api/v1/oidc/sign-in", { body });
     expectFailure(await endAs(api, fake, begunBy(answer), "x"), "unknown_identity");
     for (const tenantId of ["x", "usr_01h455vb4pex5vsknk084sn02q", "ten_"]) {
@@ -340,7 +340,7 @@ describe("a start", () => {
     }
   });
 
-  test("is no GET, and comes from no page of another origin", async () => {
+  test("a start, by GET or from another origin: refused", async () => {
     for (const name of ["sign-in", "acceptance", "identity", "verification"]) {
       expectProblem(await api.call("GET", `/api/v1/oidc/${name}`), "method_not_allowed");
     }
@@ -358,7 +358,7 @@ describe("a start", () => {
     }
   });
 
-  test("of a verification names a page of the dashboard, and no other address", async () => {
+  test("a start of a verification, returning outside the dashboard: 422", async () => {
     const person = await seedPerson(api, "viewer");
     for (const returnTo of ["https://evil.test", "//evil.test", "/keys/../..", "/keys?x", "keys", "/sign-in", ""]) {
       const answer = await person.call("POST", "/api/v1/oidc/verification", { returnTo });
@@ -366,14 +366,14 @@ describe("a start", () => {
     }
   });
 
-  test("of a link needs the passkey, or the provider, of the last five minutes", async () => {
+  test("a start of a link, the passkey used too long ago: 403", async () => {
     const person = await seedPerson(api, "owner");
     await api.database.db
       .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
     expectProblem(await person.call("POST", "/api/v1/oidc/identity"), "passkey_required");
   });
 
-  test("is limited by the address", async () => {
+  test("starts, 70 from one address: 10 limited", async () => {
     const headers = { "x-forwarded-for": "192.0.2.78" };
     const call = callAnew(api, { config: oidcConfig(fake.issuer) });
     const answers = await Promise.all(
@@ -384,7 +384,7 @@ describe("a start", () => {
   });
 });
 
-test("the cookie of an attempt is no session, and the session no attempt", async () => {
+test("the attempt cookie and the session cookie, exchanged: neither counts as the other", async () => {
   const { sub, cookie } = await seedMember();
   const begun = await beginSignIn(api);
   const answer = await api.call("GET", "/api/v1/user-sessions/current", { headers: pageHeaders(begun.cookie) });

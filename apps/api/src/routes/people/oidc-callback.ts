@@ -1,16 +1,17 @@
 /** The end of an attempt to sign in by OpenID Connect. Every outcome is a redirect to a page of the dashboard. */
+
+import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/retry-while-stale";
-import type { PersonCaller } from "@realtime-avatar/db/statements/callers";
-import { findIdentity, insertIdentity } from "@realtime-avatar/db/statements/people/identities";
-import { acceptInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { findIdentity, insertIdentity } from "@realtime-avatar/db/people/identities";
+import { acceptInvitation } from "@realtime-avatar/db/people/invitations";
 import {
   findUserSession,
   inEnvironment,
   insertUserSession,
   verifyUserSession,
-} from "@realtime-avatar/db/statements/people/user-sessions";
+} from "@realtime-avatar/db/people/user-sessions";
+import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import {
   isSessionOf,

@@ -43,7 +43,7 @@ const go = async (begun: Begun, login: string, browser = createOidcBrowser()): P
   return comeBack(api, location.slice(location.indexOf("?") + 1), begun.cookie);
 };
 
-test("a person joins by an invitation with an account at the provider, and signs in with it", async () => {
+test("a person, invited: joins with an account of the provider and signs in with it", async () => {
   const token = await inviteByOperator(api, { email: "grace@example.com", role: "developer" });
   const begun = await beginAcceptance(api, token, "Grace");
   const joined = await go(begun, "grace-1");
@@ -66,7 +66,7 @@ test("a person joins by an invitation with an account at the provider, and signs
   );
 });
 
-test("the provider is asked for a code with PKCE, a nonce and a state, and for nothing but the identity", async () => {
+test("the authorization request, of a sign-in: PKCE, nonce, state, and the scope openid alone", async () => {
   const { url, cookie } = await beginSignIn(api);
   const { code_challenge, state, nonce, ...rest } = Object.fromEntries(url.searchParams);
   expect(rest).toEqual({
@@ -84,7 +84,7 @@ test("the provider is asked for a code with PKCE, a nonce and a state, and for n
   }
 });
 
-test("the cookie of an attempt is Lax, for ten minutes, and for this host alone", async () => {
+test("the attempt cookie, set: HttpOnly, Lax, Secure, ten minutes", async () => {
   const answer = await api.call("POST", "/api/v1/oidc/sign-in", { body: { tenantId: api.tenantId } });
   const [header = ""] = answer.headers.getSetCookie();
   const [pair, ...attributes] = header.split("; ");
@@ -92,7 +92,7 @@ test("the cookie of an attempt is Lax, for ten minutes, and for this host alone"
   expect(attributes).toEqual(["Path=/", "HttpOnly", "SameSite=Lax", "Secure", "Max-Age=600"]);
 });
 
-test("a person links an account, verifies with it, and is asked by the provider again", async () => {
+test("a person, after linking an account: verifies with it, and the provider asks again", async () => {
   const person = await seedPerson(api, "owner");
   const browser = createOidcBrowser();
   expect(pageOf(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");
@@ -110,7 +110,7 @@ test("a person links an account, verifies with it, and is asked by the provider 
   expect((await invite()).status).toBe(201);
 });
 
-test("a verification as another account of the provider is refused", async () => {
+test("a verification, as another account: refused", async () => {
   const person = await seedPerson(api, "owner");
   await go(await beginIdentity(person), "mine");
   const other = await seedPerson(api, "owner");
@@ -120,7 +120,7 @@ test("a verification as another account of the provider is refused", async () =>
   }
 });
 
-test("an account with the address of a person, but without a link, does not sign in", async () => {
+test("an account without a link, its address that of a person: no sign-in", async () => {
   await inviteByOperator(api, { email: "victim@example.com", role: "owner" });
   const person = await seedPerson(api, "owner");
   const login = person.email.split("@")[0] as string;
@@ -131,7 +131,7 @@ test("an account with the address of a person, but without a link, does not sign
   expect((await api.database.db.client`select 1 from user_sessions`).length).toBe(before);
 });
 
-test("no code, token, state or secret gets into the log", async () => {
+test("the log, after a sign-in: no code, token, state or secret", async () => {
   api.log.length = 0;
   const begun = await beginSignIn(api);
   const location = await createOidcBrowser().authorize(begun.url.href, "grace-1");

@@ -1,7 +1,8 @@
 /** `/api/v1/passkeys`: the passkeys of the caller. */
+
+import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { PersonCaller } from "@realtime-avatar/db/statements/callers";
-import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import {
   deletePasskey,
   findPasskeysOf,
@@ -10,7 +11,7 @@ import {
   MAX_PASSKEYS,
   type PasskeyOutcome,
   updatePasskey,
-} from "@realtime-avatar/db/statements/people/passkeys";
+} from "@realtime-avatar/db/people/passkeys";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import {

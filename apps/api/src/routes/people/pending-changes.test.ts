@@ -194,8 +194,8 @@ const underWrites = async <Result>(flooder: Person, work: () => Promise<Result>)
   }
 };
 
-describe("a person who writes without a pause cannot put off", () => {
-  test.each(ENDS)("%s, and writes nothing after its response", async (_, prepare) => {
+describe("a change of a person who writes without a pause", () => {
+  test.each(ENDS)("%s, its person writing without a pause: 200, and no write follows", async (_, prepare) => {
     const owner = onReplica(await seedPerson(api, "owner"));
     const person = await seedPerson(api, "developer");
     const send = await prepare(person, owner);
@@ -209,7 +209,7 @@ describe("a person who writes without a pause cannot put off", () => {
     expect(await writtenBy(person)).toBe(atResponse);
   });
 
-  test("a change of role of another person, if the one who writes is an owner", async () => {
+  test("a change of another person's role, its author writing without a pause: 200", async () => {
     const subject = await seedPerson(api, "viewer");
     const [person, owner] = [await seedPerson(api, "owner"), onReplica(await seedPerson(api, "owner"))];
     const change = () => owner.call("PATCH", `/api/v1/users/${subject.id}`, { role: "developer" });
@@ -217,7 +217,7 @@ describe("a person who writes without a pause cannot put off", () => {
   });
 });
 
-test.each([...ENDS, ...OTHERS])("%s that waits for writes is announced", async (_, prepare, whose) => {
+test.each([...ENDS, ...OTHERS])("%s, waiting for writes: announced", async (_, prepare, whose) => {
   const owner = onReplica(await seedPerson(api, "owner"));
   const person = await seedPerson(api, "developer");
   const send = await prepare(person, owner);
@@ -234,7 +234,7 @@ test.each([...ENDS, ...OTHERS])("%s that waits for writes is announced", async (
   while ((await announced()).length > 0) await Bun.sleep(5);
 });
 
-test("another name locks no owner but those whom it is about", async () => {
+test("an owner's own change of name, another owner locked: not blocked", async () => {
   const [person, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
   const holder = session(api.database.url);
   await holder.client`begin`;

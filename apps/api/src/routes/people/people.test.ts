@@ -29,7 +29,7 @@ const age = (person: Person) =>
     .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
 
 describe("users", () => {
-  test("change their own name; an owner changes names and roles", async () => {
+  test("people, changing names and roles: their own name; an owner changes both", async () => {
     const [owner] = (await seedOwners(1)) as [Person];
     const viewer = await seedPerson(api, "viewer", owner.tenantId);
     const renamed = await viewer.call("PATCH", usersOf(viewer), { name: "Grace" });
@@ -50,7 +50,7 @@ describe("users", () => {
     expect((await owner.call("PATCH", usersOf(viewer), { name: "y" })).status).toBe(200);
   });
 
-  test("that are removed can do nothing from then on, and cannot sign in", async () => {
+  test("a removed person, afterwards: every request and a sign-in are refused", async () => {
     const [owner] = (await seedOwners(1)) as [Person];
     const person = await seedPerson(api, "developer", owner.tenantId);
     const key = await person.call("POST", "/api/v1/api-keys", { name: "stays", scopes: ["avatars:read"] });
@@ -66,7 +66,7 @@ describe("users", () => {
     }
   });
 
-  test("of another tenant are not there, not even for an owner", async () => {
+  test("people of another tenant, read or changed by an owner: 404", async () => {
     const [[owner], [other]] = (await Promise.all([seedOwners(1), seedOwners(1)])) as [[Person], [Person]];
     for (const [method, body] of [["GET"], ["PATCH", { role: "viewer" }], ["DELETE"]] as const) {
       expectProblem(await owner.call(method, usersOf(other), body), "not_found");
@@ -77,14 +77,14 @@ describe("users", () => {
 });
 
 describe("the last owner", () => {
-  test("is neither demoted nor removed", async () => {
+  test("the last owner, demoted or removed: 409", async () => {
     const [owner] = (await seedOwners(1)) as [Person];
     expectProblem(await owner.call("PATCH", usersOf(owner), { role: "viewer" }), "last_owner");
     expectProblem(await owner.call("DELETE", usersOf(owner)), "last_owner");
     expect((await owner.call("PATCH", usersOf(owner), { role: "owner", name: "y" })).status).toBe(200);
   });
 
-  test.each(["DELETE", "PATCH"])("stays when owners end each other at the same time (%s)", async (method) => {
+  test.each(["DELETE", "PATCH"])("three owners, each ending the next at once by %s: an owner stays", async (method) => {
     for (let round = 0; round < 5; round++) {
       const owners = await seedOwners(3);
       const body = method === "PATCH" ? { role: "viewer" } : undefined;
@@ -98,7 +98,7 @@ describe("the last owner", () => {
   });
 });
 
-test.each(["DELETE", "PATCH"])("an owner stays when all of them leave at the same time (%s)", async (method) => {
+test.each(["DELETE", "PATCH"])("two owners, both leaving at once by %s: one stays", async (method) => {
   const { client } = api.database.db;
   for (let round = 0; round < 10; round++) {
     const owners = await seedOwners(2);
@@ -109,7 +109,7 @@ test.each(["DELETE", "PATCH"])("an owner stays when all of them leave at the sam
   }
 });
 
-describe("while a write waits, nothing is written afterwards", () => {
+describe("a change of a person while a write waits", () => {
   const changes: [string, "invalid_session" | "insufficient_role", (person: Person) => string][] = [
     ["the session ends", "invalid_session", ({ sessionId }) => `delete from user_sessions where id = '${sessionId}'`],
     [
@@ -131,7 +131,7 @@ describe("while a write waits, nothing is written afterwards", () => {
     ["POST", "/api/v1/invitations", { email: "x@example.com", role: "viewer" }],
   ];
 
-  test.each(changes)("when %s", async (_, code, change) => {
+  test.each(changes)("a waiting write, its person changed: nothing written, when %s", async (_, code, change) => {
     for (const [method, path, body] of writes) {
       const role = path.includes("invitations") ? "owner" : "developer";
       const person = await seedPerson(api, role);
@@ -149,7 +149,7 @@ describe("while a write waits, nothing is written afterwards", () => {
     }
   });
 
-  test("and a change of role waits for a write that came first", async () => {
+  test("a change of role, a write holding the lock: it waits for the write", async () => {
     const [owner] = (await seedOwners(1)) as [Person];
     const person = await seedPerson(api, "developer", owner.tenantId);
     const avatar = await person.call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" });
@@ -176,7 +176,7 @@ describe("passkeys", () => {
   };
   const list = async (person: Person) => (await person.call("GET", "/api/v1/passkeys")).body.data;
 
-  test("are added, renamed and deleted, but never the last one", async () => {
+  test("passkeys, added, renamed and deleted: allowed, but the last one stays", async () => {
     const person = await seedPerson(api, "viewer");
     const [first] = await list(person);
     expectProblem(await person.call("DELETE", `/api/v1/passkeys/${first.id}`), "last_passkey");
@@ -200,7 +200,7 @@ describe("passkeys", () => {
     expect(await list(person)).toHaveLength(1);
   });
 
-  test("ask for the passkey again, and are those of the caller alone", async () => {
+  test("passkeys, changed later or by another person: 403, or 404", async () => {
     const [person, owner] = [await seedPerson(api, "developer"), await seedPerson(api, "owner")];
     const [own] = await list(person);
     for (const [method, body] of [["PATCH", { name: "x" }], ["DELETE"]] as const) {
@@ -212,7 +212,7 @@ describe("passkeys", () => {
     expectProblem(await person.call("DELETE", `/api/v1/passkeys/${own.id}`), "passkey_required");
   });
 
-  test("both of two are not deleted at the same time", async () => {
+  test("two passkeys, both deleted at once: one stays", async () => {
     for (let round = 0; round < 5; round++) {
       const person = await seedPerson(api, "viewer");
       await add(person, createAuthenticator(PUBLIC_URL));
@@ -222,7 +222,7 @@ describe("passkeys", () => {
     }
   });
 
-  test("a registration of another session, or one that was used before, adds none", async () => {
+  test("a registration, of another session or used before: refused", async () => {
     const person = await seedPerson(api, "viewer");
     const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
     const { body } = await person.call("POST", "/api/v1/passkeys/options", {});
@@ -235,7 +235,7 @@ describe("passkeys", () => {
     expectProblem(await add(person, person.authenticator), "invalid_passkey");
   });
 
-  test("a link registers one on another device, for the same person, and only while the person exists", async () => {
+  test("a link for another device, used: registers a passkey for the same person only", async () => {
     const person = await seedPerson(api, "developer");
     const link = async (): Promise<string> => {
       const answer = await person.call("POST", "/api/v1/passkeys/invitations", {});
@@ -253,7 +253,7 @@ describe("passkeys", () => {
     expectProblem(await accept(api, late, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
   });
 
-  test("a link ends with the passkey that is deleted, or with a session that another one ends, but not with a sign-out", async () => {
+  test("a link for another device, its passkey or session ended: refused; after a sign-out: valid", async () => {
     const person = await seedPerson(api, "viewer");
     const another = async () => personOf(api, await signIn(api, person.authenticator), person.authenticator);
     const linkOf = async (of: Person): Promise<string> =>
@@ -277,7 +277,7 @@ describe("passkeys", () => {
     expect((await accept(api, ofOwn, createAuthenticator(PUBLIC_URL))).status).toBe(201);
   });
 
-  test("a person has at most 20", async () => {
+  test("the 21st passkey, added: 409", async () => {
     const person = await seedPerson(api, "viewer");
     for (let count = 1; count < 20; count++) {
       expect((await add(person, createAuthenticator(PUBLIC_URL))).status).toBe(201);

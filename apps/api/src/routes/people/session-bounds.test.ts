@@ -42,8 +42,8 @@ const insertSessions = (person: Person, count: number, ago: string) => api.datab
     created_at - ${ago}::interval - make_interval(secs => at), expires_at
   from user_sessions, generate_series(1, ${count}::integer) at where id = ${person.sessionId}`;
 
-describe("a person has at most 20 valid sessions", () => {
-  test("a sign-in beyond ends the oldest, on every replica, with an audit event", async () => {
+describe("the bound of 20 sessions of a person", () => {
+  test("a sign-in, beyond 20 sessions: ends the oldest on every replica, with an audit event", async () => {
     const person = await seedPerson(api, "viewer");
     const second = await again(person);
     await insertSessions(person, 17, "1 minute");
@@ -58,7 +58,7 @@ describe("a person has at most 20 valid sessions", () => {
     for (const other of [second, newest]) expect((await other.call("GET", CURRENT)).status).toBe(200);
   });
 
-  test("sign-ins at the same time do not pass the bound", async () => {
+  test("sign-ins, eight at once near the bound: 20 sessions stay", async () => {
     // One with a counter would have to sign in order.
     const authenticator = createAuthenticator(PUBLIC_URL, { hasCounter: false });
     const token = await inviteByOperator(api, { email: "at-once@example.com", role: "viewer" });
@@ -68,7 +68,7 @@ describe("a person has at most 20 valid sessions", () => {
     expect([(await sessionsOf(person)).length, (await endedOf(person)).length]).toEqual([20, 6]);
   });
 
-  test("one that has expired or was idle for too long does not count, and ends no other", async () => {
+  test("expired and idle sessions, at a sign-in: not counted", async () => {
     const person = await seedPerson(api, "viewer");
     await insertSessions(person, 25, "31 minutes");
     await again(person);
@@ -78,14 +78,14 @@ describe("a person has at most 20 valid sessions", () => {
     expect((await sessionsOf(person)).length).toBe(20);
   });
 
-  test("those of others do not count", async () => {
+  test("sessions of other people, at a sign-in: not counted", async () => {
     const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "viewer")];
     await insertSessions(person, 19, "1 minute");
     await again(other);
     expect([(await sessionsOf(person)).length, await endedOf(person)]).toEqual([20, []]);
   });
 
-  test("a link for another device ends the oldest as well", async () => {
+  test("a link for another device, beyond 20 sessions: ends the oldest", async () => {
     const person = await seedPerson(api, "viewer");
     await insertSessions(person, 19, "1 minute");
     const link = (await person.call("POST", "/api/v1/passkeys/invitations", {})).body.url;
@@ -95,7 +95,7 @@ describe("a person has at most 20 valid sessions", () => {
   });
 });
 
-test("all sessions of a person share one budget of requests", async () => {
+test("two sessions of a person, sending requests: one budget", async () => {
   // A window may end between two requests, so there are several attempts. Apart, two sessions never refuse each other.
   for (let attempt = 1; ; attempt++) {
     const person = await seedPerson(limited, "viewer");

@@ -31,7 +31,7 @@ const post = (path: string, body: unknown, headers: Record<string, string> = {})
   api.call("POST", `/api/v1/${path}`, { body, headers });
 
 describe("an invitation", () => {
-  test("shows what it is for, registers the passkey, and signs in", async () => {
+  test("an invitation, opened and accepted: shows its purpose, registers the passkey, signs in", async () => {
     const token = await inviteByOperator(api, { email: "Ada@Example.com", role: "owner" });
     const options = await post("invitations/options", { token });
     expect(options.status).toBe(200);
@@ -58,7 +58,7 @@ describe("an invitation", () => {
     expect((await person.call("GET", "/api/v1/avatars")).status).toBe(200);
   });
 
-  test("can be used once, also by two requests at the same time", async () => {
+  test("an invitation, accepted four times at once: one person", async () => {
     const token = await inviteByOperator(api, { email: "once@example.com", role: "viewer" });
     const answers = await Promise.all(
       Array.from({ length: 4 }, () => accept(api, token, createAuthenticator(PUBLIC_URL))),
@@ -70,7 +70,7 @@ describe("an invitation", () => {
     expect(users).toHaveLength(1);
   });
 
-  test("is refused in the same words when it is malformed, unknown, changed, expired or replaced", async () => {
+  test("an invitation, malformed, unknown, changed, expired or replaced: the same 422", async () => {
     const email = "gone@example.com";
     const replaced = await inviteByOperator(api, { email, role: "viewer" });
     const expired = await inviteByOperator(api, { email, role: "viewer" });
@@ -86,7 +86,7 @@ describe("an invitation", () => {
     expect(details.size).toBe(1);
   });
 
-  test("of an owner ends with the owner's right to invite", async () => {
+  test("an invitation, its owner demoted or removed: refused", async () => {
     const [owner, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
     const invite = async (email: string): Promise<string> => {
       const { body } = await owner.call("POST", "/api/v1/invitations", { email, role: "owner" });
@@ -102,7 +102,7 @@ describe("an invitation", () => {
     expectProblem(await accept(api, removed, createAuthenticator(PUBLIC_URL)), "invalid_invitation");
   });
 
-  test("does not give a passkey of an existing person to another one", async () => {
+  test("an invitation, for an existing person's address: gives no passkey of that person", async () => {
     const [owner, victim] = [await seedPerson(api, "owner"), await seedPerson(api, "developer")];
     const body = { email: victim.email.toUpperCase(), role: "owner" };
     expectProblem(await owner.call("POST", "/api/v1/invitations", body), "already_member");
@@ -125,7 +125,7 @@ describe("a registration", () => {
     return post("invitations/acceptance", { token, name: "x", credential });
   };
 
-  test("is refused for another origin, relying party, challenge or ceremony, or without the person", async () => {
+  test("a registration, of another origin, party, challenge or ceremony: refused", async () => {
     const signInOptions = await post("user-sessions/options", {});
     const deviations: Deviation[] = [
       { origin: "https://evil.test" },
@@ -139,7 +139,7 @@ describe("a registration", () => {
     for (const deviation of deviations) expectProblem(await attempt(deviation), "invalid_passkey");
   });
 
-  test("with a certificate is refused before a revocation list is fetched", async () => {
+  test("a registration, with a certificate: refused before a revocation list is fetched", async () => {
     // A list that a certificate names, as an attacker would name an address inside the network of the service.
     let fetched = 0;
     const list = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response(`${++fetched}`) });
@@ -163,7 +163,7 @@ describe("a registration", () => {
     }
   });
 
-  test("with the signature of its own key, and no certificate, is accepted", async () => {
+  test("a registration, self-signed without a certificate: accepted", async () => {
     // Self attestation: there is nothing to fetch.
     const authenticator = createAuthenticator(PUBLIC_URL);
     const attestation: Deviation["attestation"] = (signed) => [
@@ -176,7 +176,7 @@ describe("a registration", () => {
     expect((await attempt({ attestation }, authenticator)).status).toBe(201);
   });
 
-  test("with the challenge of another invitation is refused", async () => {
+  test("a registration, with another invitation's challenge: refused", async () => {
     const [one, other] = [
       await inviteByOperator(api, { email: "one@example.com", role: "viewer" }),
       await inviteByOperator(api, { email: "other@example.com", role: "owner" }),
@@ -186,7 +186,7 @@ describe("a registration", () => {
     expectProblem(await post("invitations/acceptance", { token: other, name: "x", credential }), "invalid_passkey");
   });
 
-  test("that is malformed is refused, never a defect", async () => {
+  test("a registration, malformed: 422, not 500", async () => {
     const token = await inviteByOperator(api, { email: "malformed@example.com", role: "viewer" });
     const { body } = await post("invitations/options", { token });
     const good = createAuthenticator(PUBLIC_URL).create(body.publicKey) as Record<string, unknown>;
@@ -219,7 +219,7 @@ describe("a credential id", () => {
   test.each([
     [1023, 201],
     [1024, 422],
-  ])("of %i bytes is answered by %i", async (length, status) => {
+  ])("a credential id, of %i bytes: %i", async (length, status) => {
     const token = await inviteByOperator(api, { email: `long-${length}@example.com`, role: "viewer" });
     const authenticator = createAuthenticator(PUBLIC_URL, { idLength: length });
     expect((await accept(api, token, authenticator)).status).toBe(status);
@@ -227,7 +227,7 @@ describe("a credential id", () => {
 });
 
 describe("a sign-in", () => {
-  test("opens a session of its own each time", async () => {
+  test("a sign-in, repeated: a new session each time", async () => {
     const person = await seedPerson(api, "developer");
     const answers = [await signIn(api, person.authenticator), await signIn(api, person.authenticator)];
     for (const answer of answers) expect(answer.status).toBe(201);
@@ -235,7 +235,7 @@ describe("a sign-in", () => {
     expect(cookies.size).toBe(3);
   });
 
-  test("is refused when the response was used before, however many requests bring it at once", async () => {
+  test("a sign-in, its response sent three times at once and later: one session", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const { body } = await post("user-sessions/options", {});
     const credential = authenticator.get(body.publicKey);
@@ -245,14 +245,14 @@ describe("a sign-in", () => {
     expectProblem(await post("user-sessions", { credential }), "invalid_passkey");
   });
 
-  test("is refused when a challenge that was spent is signed anew", async () => {
+  test("a sign-in, a spent challenge signed anew: refused", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const { body } = await post("user-sessions/options", {});
     expect((await post("user-sessions", { credential: authenticator.get(body.publicKey) })).status).toBe(201);
     expectProblem(await post("user-sessions", { credential: authenticator.get(body.publicKey) }), "invalid_passkey");
   });
 
-  test("is refused when the signature counter does not move on", async () => {
+  test("a sign-in, its signature counter not greater: refused", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const attempt = async (deviation: Deviation): Promise<Answer> => {
       const { body } = await post("user-sessions/options", {});
@@ -263,7 +263,7 @@ describe("a sign-in", () => {
     expect((await attempt({ counter: 11 })).status).toBe(201);
   });
 
-  test("with the same counter counts once, also when two arrive at the same time", async () => {
+  test("two sign-ins, the same counter at once: one accepted", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const options = await Promise.all([1, 2].map(() => post("user-sessions/options", {})));
     const holder = session(api.database.url);
@@ -278,7 +278,7 @@ describe("a sign-in", () => {
     expect((await Promise.all(attempts)).map(({ status }) => status).sort()).toEqual([201, 422]);
   });
 
-  test("is refused for another origin, relying party, challenge or ceremony, or without the person", async () => {
+  test("a sign-in, of another origin, party, challenge or ceremony: refused", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const token = await inviteByOperator(api, { email: "challenge@example.com", role: "viewer" });
     const registration = (await post("invitations/options", { token })).body.publicKey;
@@ -298,7 +298,7 @@ describe("a sign-in", () => {
     }
   });
 
-  test("is refused when the authenticator names another person, or no one", async () => {
+  test("a sign-in, its user handle another person's or unknown: refused", async () => {
     const [one, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "owner")];
     const { body } = await post("user-sessions/options", {});
     const handleOf = (id: string): string =>
@@ -314,7 +314,7 @@ describe("a sign-in", () => {
     expect((await signIn(api, one.authenticator)).status).toBe(201);
   });
 
-  test("from a page of another origin is refused, so that no page signs a browser in as another person", async () => {
+  test("a sign-in, from a page of another origin: refused", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const { body } = await post("user-sessions/options", {});
     const credential = authenticator.get(body.publicKey);
@@ -330,7 +330,7 @@ describe("a sign-in", () => {
     expect((await post("user-sessions", { credential }, allowed)).status).toBe(201);
   });
 
-  test("takes no session from the request", async () => {
+  test("a sign-in, with an old session cookie: a new session", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const fixed = (await seedPerson(api, "viewer")).cookie;
     const { body } = await post("user-sessions/options", {});
@@ -340,7 +340,7 @@ describe("a sign-in", () => {
     expect(cookieOf(answer)).not.toBe(fixed);
   });
 
-  test("is limited by the address", async () => {
+  test("sign-ins, 70 from one address: 10 limited", async () => {
     const headers = { "x-forwarded-for": "192.0.2.77" };
     const call = callAnew(api);
     const path = "/api/v1/user-sessions/options";

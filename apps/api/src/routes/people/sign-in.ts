@@ -1,6 +1,6 @@
 /** What the routes that sign people in have in common. */
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { findUserSession } from "@realtime-avatar/db/statements/people/user-sessions";
+import { findUserSession } from "@realtime-avatar/db/people/user-sessions";
 import { presentCurrentSession } from "@realtime-avatar/domain/people/people";
 import { CurrentSession } from "@realtime-avatar/domain/people/schemas";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";

@@ -1,9 +1,9 @@
 /** Sessions of people: when the cookie counts, how a session ends, and what an attacker would try. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { sweepChallenges } from "@realtime-avatar/db/statements/people/passkeys";
-import { sweepPeopleSeen } from "@realtime-avatar/db/statements/people/seen";
-import { sweepUserSessions } from "@realtime-avatar/db/statements/people/user-sessions";
+import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
+import { sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
+import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
 import {
   type Answer,
   createTestApp,
@@ -31,7 +31,7 @@ const CURRENT = "/api/v1/user-sessions/current";
 const without = (headers: Record<string, string>, name: string): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).filter(([key]) => key !== name));
 
-describe("the cookie counts only for a page of the service", () => {
+describe("a cookie outside a page of the service", () => {
   const avatarCount = async () =>
     (await api.database.db.client`select count(*)::integer as count from avatars`)[0]?.["count"];
   const body = { displayName: "x", sourceKind: "image" };
@@ -58,7 +58,7 @@ describe("the cookie counts only for a page of the service", () => {
     ["with a malformed cookie", () => ({ ...good(), cookie: `${COOKIE}="${owner.cookie}"` })],
   ];
 
-  test.each(attacks)("%s it is as if no credentials had been sent", async (_, headers) => {
+  test.each(attacks)("a cookie, %s: as without credentials", async (_, headers) => {
     const before = await avatarCount();
     expectProblem(await api.call("POST", "/api/v1/avatars", { body, headers: headers() }), "missing_api_key");
     expectProblem(await api.call("GET", CURRENT, { headers: headers() }), "missing_api_key");
@@ -66,7 +66,7 @@ describe("the cookie counts only for a page of the service", () => {
     expect(await avatarCount()).toBe(before);
   });
 
-  test("a write without Origin is refused, a read is not", async () => {
+  test("a cookie, without Origin: a write is refused, a read allowed", async () => {
     const headers = without(good(), "origin");
     for (const [method, path] of [
       ["POST", "/api/v1/avatars"],
@@ -78,7 +78,7 @@ describe("the cookie counts only for a page of the service", () => {
     expect((await api.call("GET", CURRENT, { headers })).status).toBe(200);
   });
 
-  test("a form and a simple fetch of another site do nothing", async () => {
+  test("a cookie, in a form or fetch of another site: refused", async () => {
     const before = await avatarCount();
     for (const type of ["application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "text/plain"]) {
       const headers = {
@@ -93,7 +93,7 @@ describe("the cookie counts only for a page of the service", () => {
     expect(await avatarCount()).toBe(before);
   });
 
-  test("no response allows another origin to read it", async () => {
+  test("a response, to another origin: no CORS header", async () => {
     for (const method of ["GET", "OPTIONS"]) {
       const headers = { origin: "https://evil.test", "access-control-request-method": "POST" };
       const { headers: answered } = await api.call(method, CURRENT, { headers });
@@ -101,15 +101,15 @@ describe("the cookie counts only for a page of the service", () => {
     }
   });
 
-  test("the token is not a bearer key", async () => {
+  test("a session token, as a bearer key: 401", async () => {
     for (const headers of [{}, good()]) {
       expectProblem(await api.call("GET", CURRENT, { key: owner.cookie, headers }), "invalid_api_key");
     }
   });
 });
 
-describe("on localhost without https", () => {
-  test("the cookie has no prefix, and the port in its name", async () => {
+describe("localhost without https", () => {
+  test("the cookie, on localhost: no prefix, and the port in its name", async () => {
     const publicUrl = "http://localhost:3123";
     const app = createTestApp(api.database.db, { publicUrl: () => publicUrl });
     const send = async (path: string, body: unknown, headers: Record<string, string> = {}) => {
@@ -152,7 +152,7 @@ describe("on localhost without https", () => {
   });
 });
 
-describe("a session ends", () => {
+describe("the end of a session", () => {
   /** Another replica: another process would not differ, as nothing of a session is in memory. */
   const askReplica = async (person: Person): Promise<Answer> => {
     const db = connect(api.database.url);
@@ -165,7 +165,7 @@ describe("a session ends", () => {
     }
   };
 
-  test("by a sign-out: a stolen cookie is refused then, on every replica", async () => {
+  test("a session, signed out: its cookie is refused on every replica", async () => {
     const person = await seedPerson(api, "owner");
     expect((await askReplica(person)).status).toBe(200);
     const ended = await person.call("DELETE", CURRENT);
@@ -179,7 +179,7 @@ describe("a session ends", () => {
     expectProblem(await askReplica(person), "invalid_session");
   });
 
-  test("by the person in another session, and by an owner, but by no one else", async () => {
+  test("a session, ended from another session or by an owner: 200; by others: 404", async () => {
     const [person, other] = [await seedPerson(api, "viewer"), await seedPerson(api, "developer")];
     const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
     expectProblem(await other.call("DELETE", `/api/v1/user-sessions/${person.sessionId}`), "not_found");
@@ -190,7 +190,7 @@ describe("a session ends", () => {
     expectProblem(await owner.call("DELETE", `/api/v1/user-sessions/${second.sessionId}`), "not_found");
   });
 
-  test("when it expires, or was idle for 30 minutes, and is swept", async () => {
+  test("a session, expired or idle for 30 minutes: refused and swept", async () => {
     const { client } = api.database.db;
     const [expired, idle, used] = [
       await seedPerson(api, "viewer"),
@@ -214,7 +214,7 @@ describe("a session ends", () => {
     expect(await sweepChallenges(api.database.db)).toBeGreaterThan(0);
   });
 
-  test("and a token with a wrong secret, or of another tenant, opens none", async () => {
+  test("a session token, a wrong secret or tenant: refused", async () => {
     const person = await seedPerson(api, "owner");
     const flip = (text: string, at: number): string =>
       text.slice(0, at) + (text[at] === "1" ? "2" : "1") + text.slice(at + 1);
@@ -227,7 +227,7 @@ describe("a session ends", () => {
 });
 
 describe("the list of sessions", () => {
-  test("has the own ones; for an owner, those of the tenant", async () => {
+  test("the sessions, listed: a person's own; for an owner, the tenant's", async () => {
     const person = await seedPerson(api, "developer");
     const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
     const own = (await person.call("GET", "/api/v1/user-sessions")).body.data;
@@ -243,7 +243,7 @@ describe("the list of sessions", () => {
     expect([...page.data, ...next.body.data].map(({ id }: { id: string }) => id)).toEqual(all);
   });
 
-  test("shows when a session was last seen", async () => {
+  test("the sessions, after a request: show when they were last seen", async () => {
     const person = await seedPerson(api, "viewer");
     await person.call("GET", CURRENT);
     await api.seen.flush();
@@ -256,7 +256,7 @@ describe("the list of sessions", () => {
   });
 });
 
-describe("using the passkey again", () => {
+describe("the verification of a session", () => {
   const verify = async (person: Person, signer = person.authenticator): Promise<Answer> => {
     const options = await person.call("POST", `${CURRENT}/verification/options`, {});
     const credential = signer.get(options.body.publicKey);
@@ -267,7 +267,7 @@ describe("using the passkey again", () => {
       .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
   const invitation = { email: "new@example.com", role: "viewer" };
 
-  test("is asked for after five minutes, and allows what asks for it", async () => {
+  test("a verification, five minutes old: needed again, then the operation succeeds", async () => {
     const person = await seedPerson(api, "owner");
     expect((await person.call("POST", "/api/v1/invitations", invitation)).status).toBe(201);
     await age(person);
@@ -278,7 +278,7 @@ describe("using the passkey again", () => {
     expect((await person.call("POST", "/api/v1/invitations", invitation)).status).toBe(201);
   });
 
-  test("is refused with a response of another person, session or ceremony, and a second time", async () => {
+  test("a verification, of another person, session or ceremony, or repeated: refused", async () => {
     const [person, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
     await age(person);
     expectProblem(await verify(person, other.authenticator), "invalid_passkey");
@@ -296,7 +296,7 @@ describe("using the passkey again", () => {
     expectProblem(await person.call("POST", `${CURRENT}/verification`, { credential }), "invalid_passkey");
   });
 
-  test("holds for the session alone in which it was done", async () => {
+  test("a verification, in one session: does not count in another", async () => {
     const person = await seedPerson(api, "owner");
     const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
     await age(person);

@@ -1,14 +1,15 @@
 /** `/api/v1/user-sessions`: sign-in, and the sessions of people. */
+
+import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { PersonCaller } from "@realtime-avatar/db/statements/callers";
-import { findIdentitiesOf } from "@realtime-avatar/db/statements/people/identities";
-import { findPasskey, findPasskeysOf } from "@realtime-avatar/db/statements/people/passkeys";
+import { findIdentitiesOf } from "@realtime-avatar/db/people/identities";
+import { findPasskey, findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
 import {
   endUserSession,
   insertUserSession,
   listUserSessions,
   verifyUserSession,
-} from "@realtime-avatar/db/statements/people/user-sessions";
+} from "@realtime-avatar/db/people/user-sessions";
 import { isId, type TenantId, type UserId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import {

@@ -1,14 +1,9 @@
 /** `/api/v1/users` */
+
+import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { Origin } from "@realtime-avatar/db/statements/audit-events";
-import type { AnyCaller } from "@realtime-avatar/db/statements/callers";
-import {
-  deleteUser,
-  findUser,
-  listUsers,
-  type UserOutcome,
-  updateUser,
-} from "@realtime-avatar/db/statements/people/users";
+import { deleteUser, findUser, listUsers, type UserOutcome, updateUser } from "@realtime-avatar/db/people/users";
 import { isId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { presentUser, type UserRecord } from "@realtime-avatar/domain/people/people";

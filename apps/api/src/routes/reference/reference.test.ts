@@ -21,7 +21,7 @@ afterAll(() => api.close());
 /** The requests of a page, and the errors of the browser. */
 type Watched = { page: Page; requests: string[]; complaints: string[] };
 
-describe.skipIf(!BROWSER)("in Chromium", () => {
+describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   let context: BrowserContext;
   beforeAll(async () => {
     context = await (await sharedBrowser()).newContext();
@@ -46,7 +46,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     expect(requests.filter((url) => !url.startsWith(`${api.url}/`) && !url.startsWith("data:"))).toEqual([]);
   };
 
-  test("/docs shows every operation, and a trial call gets its 201", async () => {
+  test("the page /docs, in a browser: shows every operation, and a trial call gets 201", async () => {
     const watched = await open("/docs");
     const { page } = watched;
     const shown = await page
@@ -115,7 +115,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
     });
   }
 
-  test("/problems/<code> explains each of them", async () => {
+  test("the page of each problem, in a browser: explains it", async () => {
     const watched = await open("/problems/not_found");
     for (const [code, { title, status }] of Object.entries(PROBLEMS)) {
       // Parsed by the browser, but not loaded as a page: to load them all takes ten times as long.
@@ -134,7 +134,7 @@ describe.skipIf(!BROWSER)("in Chromium", () => {
 });
 
 describe("the pages", () => {
-  test("have a policy that forbids requests to other origins and framing", async () => {
+  test("a page, its policy: no other origins, no framing", async () => {
     for (const path of ["/docs", "/problems/not_found"]) {
       const { status, headers, text } = await api.call("GET", path, { headers: { accept: "text/html" } });
       expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
@@ -151,7 +151,7 @@ describe("the pages", () => {
     }
   });
 
-  test("are not served at another path or for another method", async () => {
+  test("a page, at another path or method: 404, or 405", async () => {
     expect((await api.call("GET", "/docs/render.ts")).status).toBe(404);
     expect((await api.call("GET", "/docs/..%2fpackage.json")).status).toBe(404);
     expect((await api.call("POST", "/docs")).headers.get("allow")).toBe("GET, HEAD");
@@ -159,7 +159,7 @@ describe("the pages", () => {
 });
 
 describe("/problems/<code>", () => {
-  test("tells a program the same as a person", async () => {
+  test("a problem, requested by a program: the same facts as the page", async () => {
     for (const [code, { title, status, meaning, remedy }] of Object.entries(PROBLEMS)) {
       for (const accept of ["*/*", "application/json", "application/problem+json, text/html;q=0.1"]) {
         const { body, headers } = await api.call("GET", `/problems/${code}`, { headers: { accept } });
@@ -169,7 +169,7 @@ describe("/problems/<code>", () => {
     }
   });
 
-  test("knows nothing of what is no code", async () => {
+  test("a problem, an unknown code: 404", async () => {
     for (const code of ["none", "__proto__", "constructor", "<script>"]) {
       const { body, status } = await api.call("GET", `/problems/${code}`, { headers: { accept: "text/html" } });
       expect([status, body.code]).toEqual([404, "not_found"]);

@@ -1,5 +1,5 @@
 /** Compares what the lanes of `credits.ts` were answered with the tables, and runs the queries of the invariants. */
-import { findCreditDrift, listKeysAboveCap } from "@realtime-avatar/db/statements/credits/invariants";
+import { findCreditDrift, listKeysAboveCap } from "@realtime-avatar/db/credits/invariants";
 import { session as connection, type TestDb } from "@realtime-avatar/testing/database";
 import type { CreditLoad, TriedSession } from "./credits.ts";
 

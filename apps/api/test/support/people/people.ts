@@ -1,5 +1,5 @@
 /** People for tests: they register and sign in through the API, with an authenticator in software. */
-import { insertInvitation } from "@realtime-avatar/db/statements/people/invitations";
+import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { newInvitation } from "@realtime-avatar/domain/people/people";

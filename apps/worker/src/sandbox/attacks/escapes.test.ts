@@ -46,8 +46,8 @@ const attempt = async (way: string, argument: string, namespaces = true) => {
 /** Another process of the user: the worker, or another child. */
 const startOther = () => startProcess([...ORDINARY_USER, "sleep", "1000"]);
 
-describe.skipIf(!canRun)("a child", () => {
-  test("cannot kill another process of its user by the owner of a pipe", async () => {
+describe.skipIf(!canRun)("a child in the sandbox", () => {
+  test("a child, owning a pipe of another process: cannot kill it", async () => {
     const other = startOther();
     await Bun.sleep(200);
     await attempt("owner", String(other.pid), false);
@@ -56,7 +56,7 @@ describe.skipIf(!canRun)("a child", () => {
     expect(ended).toBe("runs");
   });
 
-  test("cannot make another process the owner of its standard error", async () => {
+  test("a child, naming another process as a socket's owner: refused", async () => {
     const other = startOther();
     await Bun.sleep(200);
     const { said } = await attempt("owner of a socket", String(other.pid), false);
@@ -64,7 +64,7 @@ describe.skipIf(!canRun)("a child", () => {
     expect(said).toBe(-1);
   });
 
-  test("cannot slow another process of its user down", async () => {
+  test("a child, changing another process's priority: refused", async () => {
     const other = startOther();
     await Bun.sleep(200);
     const { said } = await attempt("priority", String(other.pid), false);
@@ -72,7 +72,7 @@ describe.skipIf(!canRun)("a child", () => {
     expect(said).toBe(-1);
   });
 
-  test("sends nothing to a socket of the machine", async () => {
+  test("a child, sending to a socket of the machine: refused", async () => {
     const { symbols: libc } = dlopen("libc.so.6", {
       socket: { args: ["int", "int", "int"], returns: "int" },
       bind: { args: ["int", "ptr", "u32"], returns: "int" },
@@ -89,7 +89,7 @@ describe.skipIf(!canRun)("a child", () => {
     expect(said).toBe("refused");
   });
 
-  test("has no memory that its limits do not count", async () => {
+  test("a child, asking for uncounted memory: refused", async () => {
     const { said } = await attempt("memory", "");
     expect(["refused", "out_of_memory"]).toContain(String(said));
   });

@@ -88,8 +88,8 @@ const attempts = async (mayHaveNamespaces: boolean): Promise<Outcomes> => {
   return JSON.parse(outcome.stderr) as Outcomes;
 };
 
-describe.skipIf(!canRun)("a child", () => {
-  test("does all of that without its confinement", async () => {
+describe.skipIf(!canRun)("a child and the files of its user", () => {
+  test("a child, without its confinement: every attempt succeeds", async () => {
     const folder = join(base, "own");
     await mkdir(folder);
     await give(folder);
@@ -100,7 +100,7 @@ describe.skipIf(!canRun)("a child", () => {
     expect(Object.entries({ ...refused, ...allowed }).filter(([, said]) => said !== "done")).toEqual([]);
   });
 
-  test.each([true, false])("opens its own files alone (namespaces: %p)", async (mayHaveNamespaces) => {
+  test.each([true, false])("a child, opening files: its own alone (namespaces: %p)", async (mayHaveNamespaces) => {
     const { refused, allowed } = await attempts(mayHaveNamespaces);
     expect(Object.keys(refused).length).toBeGreaterThan(20);
     expect(Object.entries(refused).filter(([, said]) => !/^(EACCES|EPERM|EXDEV|Error: refused)$/.test(said))).toEqual(
@@ -144,7 +144,7 @@ describe.skipIf(!canRun)("the program that decodes a video", () => {
     ["moves a file", "mv outside/to-move outside/moved"],
     ["links a file", "ln outside/session-secret outside/linked"],
     ["opens a file for others", "chmod 0644 outside/to-open"],
-  ])("never %s", async (_, command) => {
+  ])("the program, taken over: never %s", async (_, command) => {
     const text = command.replaceAll("outside", places.outside).replace("realtime-avatar-sandbox-other", places.sibling);
     const program = await script(`exec ${text.replace("PID", String(places.pid))} 2>&1`);
     for (const mayHaveNamespaces of [true, false]) {
@@ -156,7 +156,7 @@ describe.skipIf(!canRun)("the program that decodes a video", () => {
     expect((await runToEnd([...AS_USER, program])).code).toBe(0);
   });
 
-  test("has memory that no other child opens", async () => {
+  test("the program, its memory: no other child opens it", async () => {
     // Its first output is its own number, which stays that of the program that it becomes.
     const program = await script("echo $$; exec sleep 1000");
     const stop = new AbortController();

@@ -34,9 +34,9 @@ const asChild = async (program: string): Promise<string> => {
   return outcome.kind === "failed" ? outcome.stderr : outcome.kind;
 };
 
-describe.skipIf(!canRun)("a child", () => {
+describe.skipIf(!canRun)("a child and its user", () => {
   // The password of the embedded PostgreSQL, its cluster, `session-secret` and the files of other tenants are such files.
-  test.each(["r", "r+"])("opens no file of its user by its path (%s)", async (flags) => {
+  test.each(["r", "r+"])("a child, opening a file of its user by path (%s): refused", async (flags) => {
     const path = join(folder, `private-${flags}`, "session-secret");
     await mkdir(join(path, ".."), { mode: 0o700 });
     await writeFile(path, "a secret", { mode: 0o600 });

@@ -67,7 +67,7 @@ const openAll = async (files: readonly HostileFile[]): Promise<[HostileFile, San
   return results;
 };
 
-test(`valid files of every type are accepted (${isFull ? "all" : "one of each; LONG=1 for all"})`, async () => {
+test(`valid files, of every type: accepted (${isFull ? "all" : "one of each; LONG=1 for all"})`, async () => {
   const valid = Object.entries(await validFiles());
   const types = valid.map(([, bytes]) => contentTypeOf(bytes)?.contentType);
   const files = valid
@@ -78,7 +78,7 @@ test(`valid files of every type are accepted (${isFull ? "all" : "one of each; L
   expect(results).toHaveLength(files.length);
 });
 
-test(`hostile files end as refused or by a limit (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
+test(`hostile files, opened: refused or ended by a limit (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
   const files = await hostileFiles(isFull);
   expect(files.length).toBeGreaterThanOrEqual(isFull ? 200 : 20);
   expect(new Set(files.map(({ name }) => name)).size).toBe(files.length);

@@ -67,15 +67,15 @@ const grey = (width: number, height: number, valueAt: (x: number, y: number) => 
 });
 
 describe("the pose", () => {
-  test.each([-40, -25, -10, 0, 10, 25, 40])("yaw of %d°, for any roll", (yaw) => {
+  test.each([-40, -25, -10, 0, 10, 25, 40])("the yaw, of %d° at any roll: measured", (yaw) => {
     for (const roll of [-60, 0, 30, 90]) expect(yawOf(face({ yaw, roll }))).toBeCloseTo(yaw, 3);
   });
 
-  test.each([-30, -20, 0, 20, 30])("pitch of %d°, for any roll", (pitch) => {
+  test.each([-30, -20, 0, 20, 30])("the pitch, of %d° at any roll: measured", (pitch) => {
     for (const roll of [-60, 0, 30, 90]) expect(pitchOf(face({ pitch, roll }))).toBeCloseTo(pitch, 3);
   });
 
-  test("one does not disturb the other by more than a few degrees", () => {
+  test("yaw and pitch, together: within a few degrees", () => {
     const both = face({ yaw: 25, pitch: 15 });
     expect(Math.abs(yawOf(both) - 25)).toBeLessThan(3);
     expect(Math.abs(pitchOf(both) - 15)).toBeLessThan(3);
@@ -85,12 +85,12 @@ describe("the pose", () => {
 describe("the place of a face", () => {
   const picture = { width: 1000, height: 1000 };
 
-  test("its height in percent of the picture", () => {
+  test("the size of a face, in pictures of two heights: in percent of the height", () => {
     expect(sizeOf(face(), picture)).toBeCloseTo(40, 0);
     expect(sizeOf(face(), { width: 1000, height: 2000 })).toBeCloseTo(20, 0);
   });
 
-  test("its distance from each edge in percent of its height", () => {
+  test("the distance from an edge, at each edge: in percent of the face's height", () => {
     expect(edgeDistanceOf(face(), picture)).toBeCloseTo(75, 0);
     for (const at of [{ x: 200 }, { x: 800 }]) expect(edgeDistanceOf(face(at), picture)).toBeCloseTo(10, 0);
     for (const at of [{ y: 240 }, { y: 760 }]) expect(edgeDistanceOf(face(at), picture)).toBeCloseTo(10, 0);
@@ -98,34 +98,34 @@ describe("the place of a face", () => {
   });
 });
 
-describe("faces that count", () => {
+describe("the count of faces", () => {
   const count = (...faces: Face[]): number => countedFaces(faces).length;
 
-  test("two sure faces beside each other", () => {
+  test("the count, two sure faces beside each other: two", () => {
     expect(count()).toBe(0);
     expect(count(face())).toBe(1);
     expect(count(face({ x: 300 }), face({ x: 700 }))).toBe(2);
   });
 
-  test("not a second one that the detector is not sure of, or that is a part of the first", () => {
+  test("the count, a second face that is unsure or inside the first: one", () => {
     expect(count(face({ x: 300 }), face({ x: 700, confidence: 0.45 }))).toBe(1);
     expect(count(face(), face({ x: 540, y: 450, height: 200 }))).toBe(1);
   });
 
-  test("the surest alone, however unsure it is, and it comes first", () => {
+  test("the count, one unsure face: one, and the surest comes first", () => {
     expect(count(face({ confidence: 0.35 }))).toBe(1);
     const [first] = countedFaces([face({ x: 300, confidence: 0.6 }), face({ x: 700, confidence: 0.8 })]);
     expect(first?.detectorConfidence).toBe(0.8);
   });
 
-  test("a box of no size, and one without points, are no fault", () => {
+  test("a face, without size or points: no error", () => {
     expect(count(face({ height: 0 }), face({ height: 0 }))).toBe(1);
     expect(faceBox(face({ height: 0 }))).toEqual({ left: 500, top: 500, right: 501, bottom: 501 });
   });
 });
 
 describe("the light", () => {
-  test("brightness is the luma that a tenth of the ellipse exceeds, whatever the corners are", () => {
+  test("brightness, of a face's ellipse: the luma that a tenth exceeds, not the corners", () => {
     expect(brightnessOf(grey(90, 100, () => 51))).toBeCloseTo(20, 5);
     // White corners outside of the ellipse.
     expect(
@@ -139,7 +139,7 @@ describe("the light", () => {
   const height = SHARPNESS_HEIGHT;
   const wave = (at: number, period: number): number => Math.sin((2 * Math.PI * at) / period);
 
-  test("sharpness falls with each blur, and does not depend on contrast and light", () => {
+  test("sharpness, with blur, contrast and light changed: falls only with blur", () => {
     const waves = (period: number, contrast: number, light: number) =>
       sharpnessOf(grey(100, height, (x, y) => light + 0.5 * contrast * (wave(x, period) + wave(y, period))));
     const [fine, medium, coarse] = [waves(4, 80, 128), waves(10, 80, 128), waves(40, 80, 128)];
@@ -149,7 +149,7 @@ describe("the light", () => {
     expect(sharpnessOf(grey(100, height, () => 128))).toBe(0);
   });
 
-  test("sharpness is that of the least sharp direction, as when a camera moves", () => {
+  test("sharpness, blurred in one direction: that of the least sharp one", () => {
     const inDirections = [
       (x: number, _y: number) => x,
       (_x: number, y: number) => y,
@@ -159,7 +159,7 @@ describe("the light", () => {
     for (const sharpness of inDirections) expect(sharpness).toBeLessThan(1);
   });
 
-  test("pictures that are too small have no values, and no errors", () => {
+  test("a picture, one or two pixels wide: 0, no error", () => {
     for (const size of [1, 2]) {
       expect([brightnessOf(grey(size, size, () => 9)), sharpnessOf(grey(size, size, () => 9))]).toEqual([0, 0]);
     }

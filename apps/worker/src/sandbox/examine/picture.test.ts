@@ -38,7 +38,7 @@ const measure = async (image: Sharp | Buffer) => (await find(await decode(image)
 const photo = () => sharp(portrait);
 
 describe("a portrait", () => {
-  test("has one face, which looks at the camera", () => {
+  test("a portrait, measured: one face, looking at the camera", () => {
     const { faces, face } = asItIs.measures;
     expect(faces).toBe(1);
     expect(face?.confidence).toBeGreaterThan(70);
@@ -47,13 +47,13 @@ describe("a portrait", () => {
     expect(face?.edgeDistance).toBeGreaterThan(0);
   });
 
-  test("in the mirror looks to the other side", async () => {
+  test("a portrait, mirrored: looks to the other side", async () => {
     const [one, other] = [asItIs.measures, await measure(photo().flop())];
     expect(Math.abs((one.face?.yaw ?? 0) + (other.face?.yaw ?? 90))).toBeLessThan(6);
     expect(Math.abs((one.face?.pitch ?? 0) - (other.face?.pitch ?? 90))).toBeLessThan(6);
   });
 
-  test("turned on its side by its EXIF data is the same", async () => {
+  test("a portrait, turned by its EXIF data: the same size and one face", async () => {
     const wide = await png(photo().extend({ right: 200, background: "#888" }));
     const lying = await sharp(wide).rotate(-90).withMetadata({ orientation: 6 }).jpeg({ quality: 95 }).toBuffer();
     const [one, other] = [await decode(wide), await decode(lying)];
@@ -61,7 +61,7 @@ describe("a portrait", () => {
     expect((await find(other)).measures.faces).toBe(1);
   });
 
-  test("twice beside each other has two faces, and none that is measured", async () => {
+  test("two portraits, beside each other: two faces, none measured", async () => {
     const half = await photo().resize(500, 500).toBuffer();
     const twice = sharp({ create: { width: 1000, height: 500, channels: 3, background: "#888" } }).composite([
       { input: half, left: 0, top: 0 },
@@ -70,7 +70,7 @@ describe("a portrait", () => {
     expect(await measure(twice)).toEqual({ faces: 2, face: null });
   });
 
-  test("is found where it is in a wide and in a high picture", async () => {
+  test("a portrait, in a wide and a high picture: found where it is", async () => {
     const { box } = asItIs;
     for (const [x, y] of [
       [600, 0],
@@ -87,7 +87,7 @@ describe("a portrait", () => {
     }
   });
 
-  test("with much around it is smaller; dark, darker; blurred, less sharp; cut, nearer to the edge", async () => {
+  test("a portrait, farther, darker, blurred or cut: the measure follows", async () => {
     const { measures, box } = asItIs;
     const good = measures.face;
     const change = async (image: Sharp) => (await measure(image)).face;
@@ -106,7 +106,7 @@ test.each([
   ["a landscape", () => readFile(landscapePath())],
   ["a pattern", () => png(pattern(700, 700))],
   ["nothing but grey", () => png(sharp({ create: { width: 600, height: 600, channels: 3, background: "#777" } }))],
-] as const)("%s has no face", async (_, image) => {
+] as const)("a picture of %s, measured: no face", async (_, image) => {
   expect(await measure(await image())).toEqual({ faces: 0, face: null });
 });
 
@@ -119,13 +119,13 @@ test.each([
   ["with a palette", () => small().png({ palette: true }).toBuffer()],
   ["with transparency", () => png(small().ensureAlpha(0.9))],
   ["as WebP", () => small().webp().toBuffer()],
-] as const)("a portrait %s is decoded to three channels, and its face is found", async (_, image) => {
+] as const)("a portrait, %s: three channels, and its face is found", async (_, image) => {
   const picture = await decode(await image());
   expect(picture.data.length).toBe(picture.width * picture.height * 3);
   expect((await find(picture)).measures.faces).toBe(1);
 });
 
-describe("the files", () => {
+describe("the files of a portrait", () => {
   const files = async (image: Sharp | Buffer) => {
     const picture = await decode(image);
     const { box } = await find(picture);
@@ -133,7 +133,7 @@ describe("the files", () => {
     return encodeFiles(sharp, picture, box);
   };
 
-  test("are WebP of their sizes, without metadata, and equal for equal pictures", async () => {
+  test("the files, of equal pictures: equal, WebP, their sizes, no metadata", async () => {
     const large = await photo()
       .resize(1200)
       .withExif({ IFD0: { Make: "Secret Camera" } })
@@ -151,7 +151,7 @@ describe("the files", () => {
     expect([again.normalized.equals(normalized), again.thumb.equals(thumb)]).toEqual([true, true]);
   });
 
-  test("are not enlarged, and the thumbnail shows the face", async () => {
+  test("the files, of a small picture: not enlarged, and the thumbnail shows the face", async () => {
     const small = photo().resize(600, 600).extend({ right: 200, background: "#345" });
     const { normalized, thumb } = await files(small);
     expect(await sharp(normalized).metadata()).toMatchObject({ width: 800, height: 600 });
@@ -160,16 +160,16 @@ describe("the files", () => {
   });
 });
 
-test("a picture is at most as large as what is measured", async () => {
+test("a picture, larger than measured: scaled down", async () => {
   const { width, height } = await decode(await sharp(portrait).resize(2400, 1800).jpeg().toBuffer());
   expect([width, height]).toEqual([PICTURE_SIDE, (PICTURE_SIDE * 3) / 4]);
 });
 
-describe("an image", () => {
+describe("an examined image", () => {
   const examine = (bytes: Buffer) =>
     examinePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg" });
 
-  test("of few pixels is measured, and fails by its resolution", async () => {
+  test("an image, of few pixels: measured, and fails by its resolution", async () => {
     const { report } = await examine(await photo().resize(400).jpeg().toBuffer());
     if (report.kind !== "accepted") throw new Error(report.detail);
     expect(report).toMatchObject({ width: 400, height: 400, faces: 1 });
@@ -177,13 +177,13 @@ describe("an image", () => {
     expect(failures.map(({ code }) => code)).toEqual(["resolution"]);
   });
 
-  test("that is damaged after its header is refused, without files", async () => {
+  test("an image, damaged after its header: refused, without files", async () => {
     const { report, files } = await examine(portrait.subarray(0, 20_000));
     expect([report, files]).toMatchObject([{ kind: "refused", code: "not_decodable" }, null]);
   });
 });
 
-test("what is damaged is refused, and files that are not the library's are not there", async () => {
+test("a picture, damaged: refused; a network address: not reachable", async () => {
   await expect(decode(portrait.subarray(0, portrait.length / 2))).rejects.toThrow();
   await expect(fetch("https://www.example.com/")).rejects.toThrow("There is no network");
 });

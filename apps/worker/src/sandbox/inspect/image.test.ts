@@ -28,12 +28,12 @@ test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
   120_000,
 );
 
-describe("inspectImage accepts", () => {
+describe("an accepted image", () => {
   test.each([
     ["image/jpeg", images.jpeg],
     ["image/png", images.png],
     ["image/webp", images.webp],
-  ] as const)("%s", async (contentType, image) => {
+  ] as const)("an image, of type %s: accepted, with a public WebP", async (contentType, image) => {
     const { report, publicImage } = await inspect(await image(), contentType);
     const publicBytes = publicImage?.length ?? 0;
     expect(report).toEqual({
@@ -57,13 +57,13 @@ describe("inspectImage accepts", () => {
     ["with transparency", () => images.picture(96, 64, 4).png().toBuffer(), "image/png"],
     ["lossless", () => images.picture().webp({ lossless: true }).toBuffer(), "image/webp"],
     ["of one bit", async () => images.rawPng({ width: 96, height: 64, bits: 1 }), "image/png"],
-  ] as const)("an image %s, as sRGB with 8 bits", async (_, image, contentType) => {
+  ] as const)("an image, %s: accepted, public as sRGB with 8 bits", async (_, image, contentType) => {
     const { report, publicImage } = await inspect(await image(), contentType);
     expect(report).toMatchObject({ kind: "accepted", width: 96, height: 64 });
     expect(await sharp(publicImage ?? Buffer.alloc(0)).metadata()).toMatchObject({ space: "srgb", depth: "uchar" });
   });
 
-  test("the largest image, scaled down to the public size", async () => {
+  test("an image, of the largest size: scaled down for the public", async () => {
     const [width, height] = [8000, maxPixels / 8000];
     const { report } = await inspect(images.rawPng({ width, height }), "image/png");
     expect(report).toMatchObject({
@@ -72,7 +72,7 @@ describe("inspectImage accepts", () => {
     });
   });
 
-  test("a file that is another format as well, of which the public image has nothing", async () => {
+  test("an image, also valid as another format: the public one has none of it", async () => {
     const page = Buffer.from("<script>alert(1)</script>PK\x03\x04%PDF-1.7");
     const { report, publicImage } = await inspect(Buffer.concat([await images.png(), page]), "image/png");
     expect(report.kind).toBe("accepted");
@@ -80,7 +80,7 @@ describe("inspectImage accepts", () => {
   });
 });
 
-test("the public image is turned, and has no EXIF data, place, profile or XMP", async () => {
+test("the public image, of a tagged photo: turned, without EXIF, place, profile or XMP", async () => {
   const source = await images.tagged();
   expect(source.includes(images.CAMERA)).toBe(true);
   expect((await sharp(source).metadata()).exif?.length).toBeGreaterThan(100);
@@ -92,7 +92,7 @@ test("the public image is turned, and has no EXIF data, place, profile or XMP", 
   expect(publicImage?.includes(images.CAMERA)).toBe(false);
 });
 
-describe("inspectImage refuses", () => {
+describe("a refused image", () => {
   test.each([
     ["nothing", async () => Buffer.alloc(0), "image/png", "not_decodable"],
     ["text", async () => Buffer.from("<svg xmlns='http://www.w3.org/2000/svg'/>"), "image/png", "not_decodable"],
@@ -109,12 +109,12 @@ describe("inspectImage refuses", () => {
     ["half a WebP", async () => (await images.webp()).subarray(0, 500), "image/webp", "not_decodable"],
     ["an animated WebP", images.animatedWebp, "image/webp", "too_many_frames"],
     ["an animated PNG", async () => images.apng(), "image/png", "too_many_frames"],
-  ] as const)("%s", async (_, image, contentType, code) => {
+  ] as const)("bytes, %s: refused as an image", async (_, image, contentType, code) => {
     const { report, publicImage } = await inspect(await image(), contentType);
     expect([report, publicImage]).toMatchObject([{ kind: "refused", code }, null]);
   });
 
-  test("too many pixels by the header, and names the limit and what was measured", async () => {
+  test("an image, too many pixels by its header: refused, with limit and measure", async () => {
     const { report } = await inspect(images.rawPng({ width: 8000, height: 5001, data: Buffer.alloc(9) }), "image/png");
     expect(report).toEqual({
       kind: "refused",

@@ -10,7 +10,7 @@ const inspect = (file: Buffer, magic: Magic | null = contentTypeOf(file)) => {
   return inspectMedia(new BufferSource(file), magic);
 };
 
-describe("inspectMedia accepts", () => {
+describe("accepted video and audio", () => {
   test.each([
     [{ container: "mp4" }, { width: 640, height: 360, seconds: 2, framesPerSecond: 25, codec: "avc" }],
     [{ container: "mov" }, { codec: "avc" }],
@@ -27,7 +27,7 @@ describe("inspectMedia accepts", () => {
     [{ seconds: 1 }, { seconds: 1 }],
     [{ seconds: 120 }, { seconds: 120 }],
     [{ framesPerSecond: 60 }, { framesPerSecond: 60 }],
-  ] as const)("a video %j", async (options, facts) => {
+  ] as const)("a video, with %j: accepted", async (options, facts) => {
     expect(await inspect(await media.video(options))).toMatchObject({ kind: "accepted", ...facts });
   });
 
@@ -38,14 +38,14 @@ describe("inspectMedia accepts", () => {
     ["mp3", async () => media.mp3(), "mp3", 44_100],
     ["adts", async () => media.adts(), "aac", 44_100],
     ["flac", async () => media.flac(), "flac", 44_100],
-  ] as const)("audio: %s", async (_, file, codec, sampleRate) => {
+  ] as const)("audio, as %s: accepted", async (_, file, codec, sampleRate) => {
     const report = await inspect(await file());
     expect(report).toMatchObject({ kind: "accepted", codec, sampleRate });
     if (report.kind === "accepted") expect(report.seconds).toBeWithin(0.5, 1.5);
   });
 });
 
-describe("inspectMedia refuses", () => {
+describe("refused video and audio", () => {
   test.each([
     [{ codec: "av1" }, "codec_not_allowed", "The codec is av1; allowed are avc and vp9."],
     [{ codec: "vp8", container: "webm" }, "codec_not_allowed", "The codec is vp8; allowed are avc and vp9."],
@@ -67,18 +67,18 @@ describe("inspectMedia refuses", () => {
     [{ seconds: 0.96 }, "too_short", "The video lasts 0.96 s; the minimum is 1 s."],
     [{ seconds: 120.04 }, "too_long", "The video lasts 120.04 s; the maximum is 120 s."],
     [{ framesPerSecond: 61 }, "frame_rate_too_high", "The video has 61 frames per second; the maximum is 60."],
-  ] as const)("a video %j", async (options, code, detail) => {
+  ] as const)("a video, with %j: refused", async (options, code, detail) => {
     expect(await inspect(await media.video(options))).toMatchObject({ kind: "refused", code, detail });
   });
 
-  test("a video without a video track, and audio with one", async () => {
+  test("a video without a video track, and audio with one: refused", async () => {
     expect(await inspect(await media.aac())).toMatchObject({ kind: "refused", code: "no_video_track" });
     const file = await media.video();
     file.write("M4A ", 8, "latin1");
     expect(await inspect(file)).toMatchObject({ kind: "refused", code: "no_audio_track" });
   });
 
-  test("a file of another container than its first bytes say", async () => {
+  test("a file, of another container than its first bytes: refused", async () => {
     const [mp4, webm] = [await media.video(), await media.video({ container: "webm" })];
     const asMp4 = { kind: "video", contentType: "video/mp4" } as const;
     const asWebm = { kind: "video", contentType: "video/webm" } as const;
@@ -91,7 +91,7 @@ describe("inspectMedia refuses", () => {
     }
   });
 
-  test("a video without its end", async () => {
+  test("a video, cut at its end: refused", async () => {
     const file = await media.video();
     for (const length of [0, 16, 100, 600, file.length - 1000, file.length - 1]) {
       const report = await inspect(file.subarray(0, length), { kind: "video", contentType: "video/mp4" });
@@ -99,7 +99,7 @@ describe("inspectMedia refuses", () => {
     }
   });
 
-  test("audio without samples", async () => {
+  test("audio, without samples: refused", async () => {
     expect((await inspect(media.wav(0))).kind).toBe("refused");
     expect((await inspect(media.flac(0))).kind).toBe("refused");
   });

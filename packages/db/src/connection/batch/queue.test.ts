@@ -13,7 +13,7 @@ const take = (queue: BatchQueue<string>, size: number, accept = (_: string) => t
   return batch;
 };
 
-test("owners take turns, and keep their turn from batch to batch", () => {
+test("owners, in a queue: take turns, from batch to batch", () => {
   const queue = queueOf("a1", "a2", "a3", "a4", "b1", "c1", "c2");
   expect(take(queue, 4)).toEqual(["a1", "b1", "c1", "a2"]);
   expect(queue.count).toBe(3);
@@ -21,13 +21,13 @@ test("owners take turns, and keep their turn from batch to batch", () => {
   expect(queue.count).toBe(0);
 });
 
-test("items that the batch already has count towards its size", () => {
+test("items, in the batch already: count towards its size", () => {
   const batch = ["x"];
   queueOf("a1", "b1", "c1").moveInto(batch, 3, () => true);
   expect(batch).toEqual(["x", "a1", "b1"]);
 });
 
-test("a refused item stays, is offered once, and does not delay the other items of its owner", () => {
+test("an item, refused by the batch: stays, offered once, does not delay its owner's others", () => {
   const queue = queueOf("a1", "a2", "a3", "b1");
   const offered: string[] = [];
   const accept = (item: string): boolean => {
@@ -40,7 +40,7 @@ test("a refused item stays, is offered once, and does not delay the other items 
   expect(take(queue, 10).toSorted()).toEqual(["a1", "b1"]);
 });
 
-test("remove removes an item once, and ignores an unknown one", () => {
+test("an item, removed twice or unknown: removed once", () => {
   const queue = queueOf("a1", "b1");
   queue.remove("a", "a1");
   queue.remove("a", "a1");
@@ -55,7 +55,7 @@ test.each([
   ["nothing when the owner would have as many as the one with most", ["a1", "b1", "b2"], "a", null],
   ["nothing of the owner itself", ["a1", "a2", "b1"], "a", null],
   ["nothing when the queue is empty", [], "a", null],
-])("evictFor removes %s", (_, items, owner, evicted) => {
+])("a full queue, evicting for an owner: removes %s", (_, items, owner, evicted) => {
   const queue = queueOf(...items);
   expect(queue.evictFor(owner)).toBe(evicted);
   expect(queue.count).toBe(items.length - (evicted === null ? 0 : 1));

@@ -105,7 +105,7 @@ const query = async (url: string, text: string): Promise<Record<string, unknown>
 };
 
 describe("a process that uses the server", () => {
-  test.each(["source", "bundle", "compiled"] as const)("from %s: its server stops when it is killed", async (kind) => {
+  test.each(["source", "bundle", "compiled"] as const)("a process, from %s, killed: its server stops", async (kind) => {
     const data = await preparedDataDirectory(join(folder, kind));
     const user = await startUser(data, programs[kind]);
     expect((await processesOf(data)).length).toBeGreaterThan(0);
@@ -121,7 +121,7 @@ describe("a process that uses the server", () => {
   });
 
   test.each(["SIGHUP", "SIGTERM", "SIGINT"] as const)(
-    "ended by %s without closing: its server stops",
+    "a process, ended by %s without closing: its server stops",
     async (signal) => {
       const data = await preparedDataDirectory(join(folder, signal));
       await (await startUser(data)).end(signal);
@@ -129,7 +129,7 @@ describe("a process that uses the server", () => {
     },
   );
 
-  test("killed: the server runs on for the others, and stops with the last one", async () => {
+  test("several processes, killed one by one: the server stops with the last", async () => {
     const data = await preparedDataDirectory(join(folder, "several"));
     const [first, second] = [await startUser(data), await startUser(data)];
     const own = await openEmbedded(data, fast);
@@ -146,7 +146,7 @@ describe("a process that uses the server", () => {
     await untilNone(data);
   });
 
-  test("that starts together with others shares one server; the other attempts leave nothing", async () => {
+  test("processes, starting together: share one server, and leave nothing else", async () => {
     const data = join(folder, "crowd");
     // In the first round each prepares a cluster of its own, of which one is kept.
     for (const count of isLong ? [5, 5, 5] : [3, 5]) {
@@ -157,7 +157,7 @@ describe("a process that uses the server", () => {
     }
   });
 
-  test("killed while it starts the server, at three moments (LONG=1 for ten): leaves nothing", async () => {
+  test("a process, killed while it starts the server at three moments (LONG=1 for ten): leaves nothing", async () => {
     const data = await preparedDataDirectory(join(folder, "early"));
     for (let moment = 0; moment < 300; moment += isLong ? 30 : 100) {
       const user = launch(data);
@@ -171,7 +171,7 @@ describe("a process that uses the server", () => {
     await next.close();
   });
 
-  test("that starts while the server stops, at three moments (LONG=1 for five), waits, and starts it again", async () => {
+  test("a process, starting while the server stops at three moments (LONG=1 for five): starts it again", async () => {
     const data = await preparedDataDirectory(join(folder, "between"));
     for (let moment = 0; moment <= 40; moment += isLong ? 10 : 20) {
       const user = await startUser(data);
@@ -185,7 +185,7 @@ describe("a process that uses the server", () => {
   });
 });
 
-describe("a supervisor that was killed", () => {
+describe("a killed supervisor", () => {
   const killSupervisor = async (data: string): Promise<void> => {
     for (const { pid, command } of await processesOf(data)) {
       if (command.includes("realtime-avatar-supervisor")) process.kill(pid, "SIGKILL");
@@ -193,7 +193,7 @@ describe("a supervisor that was killed", () => {
     while ((await processesOf(data)).some(({ command }) => command.includes("-supervisor"))) await Bun.sleep(5);
   };
 
-  test("leaves the server running for its users; the last one stops it", async () => {
+  test("a supervisor, killed with users left: the server runs on, the last one stops it", async () => {
     const data = await preparedDataDirectory(join(folder, "orphan"));
     const first = await openEmbedded(data, fast);
     const pid = await serverPid(data);
@@ -206,7 +206,7 @@ describe("a supervisor that was killed", () => {
     await untilNone(data);
   });
 
-  test("is replaced together with its server when the server is unused", async () => {
+  test("a supervisor, killed with no users left: replaced with its server", async () => {
     const data = await preparedDataDirectory(join(folder, "unused"));
     const user = await startUser(data);
     const pid = await serverPid(data);
@@ -242,7 +242,7 @@ describe("a server of the version that listened by TCP", () => {
     return { pid: await serverPid(data), url: `postgres://postgres:${password}@127.0.0.1:${port}/postgres` };
   };
 
-  test("is replaced by one with a socket, and keeps its rows", async () => {
+  test("an older server, unused: replaced by one with a socket, its rows kept", async () => {
     const data = await preparedDataDirectory(join(folder, "earlier"));
     const { pid } = await startEarlier(data);
     const embedded = await openEmbedded(data, fast);
@@ -253,7 +253,7 @@ describe("a server of the version that listened by TCP", () => {
     await untilNone(data);
   });
 
-  test("is shared while others use it, and left running for them", async () => {
+  test("an older server, in use: shared, and left running", async () => {
     const data = await preparedDataDirectory(join(folder, "earlier-used"));
     const { pid, url } = await startEarlier(data);
     const other = clientOf(url);
@@ -271,7 +271,7 @@ describe("a server of the version that listened by TCP", () => {
 });
 
 describe("the environment of the server", () => {
-  test("has only the variables for programs, locale and time zone", () => {
+  test("the environment, computed: variables for programs, locale and time zone only", () => {
     const before = { ...process.env };
     try {
       Object.assign(process.env, {
@@ -291,21 +291,24 @@ describe("the environment of the server", () => {
     }
   });
 
-  test.skipIf(process.platform !== "linux")("is what its processes have", async () => {
-    const data = await preparedDataDirectory(join(folder, "environment"));
-    const user = await startUser(data);
-    const processes = await processesOf(data);
-    expect(processes.length).toBeGreaterThan(1);
-    for (const { pid } of processes) {
-      const variables = (await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")).split("\0");
-      expect(variables.filter((variable) => variable.includes("hunter2"))).toEqual([]);
-    }
-    await user.end("SIGKILL");
-    await untilNone(data);
-  });
+  test.skipIf(process.platform !== "linux")(
+    "the environment, of the running processes: without the service's secrets",
+    async () => {
+      const data = await preparedDataDirectory(join(folder, "environment"));
+      const user = await startUser(data);
+      const processes = await processesOf(data);
+      expect(processes.length).toBeGreaterThan(1);
+      for (const { pid } of processes) {
+        const variables = (await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "")).split("\0");
+        expect(variables.filter((variable) => variable.includes("hunter2"))).toEqual([]);
+      }
+      await user.end("SIGKILL");
+      await untilNone(data);
+    },
+  );
 });
 
-test("committed data survive when the process is killed at work", async () => {
+test("a process, killed at work: committed data survive", async () => {
   const data = await preparedDataDirectory(join(folder, "whole"));
   const user = await startUser(data);
   await query(user.url, "create table kept as select generate_series(1, 1000) as number");

@@ -18,8 +18,8 @@ const slot = (busySince: number | null, respondedAt = 0): Slot => ({
   busySince,
 });
 
-describe("hang detection", () => {
-  test("counts connections that have run one statement for longer than a second; idle ones never hang", () => {
+describe("the detection of hanging connections", () => {
+  test("connections, one statement for over a second: counted as hanging; idle ones never", () => {
     const slots = [slot(null), slot(NOW), slot(NOW - HANG_AFTER_MS), slot(NOW - HANG_AFTER_MS - 1), slot(1)];
     expect(countHanging(slots, NOW)).toBe(2);
   });
@@ -29,18 +29,18 @@ describe("hang detection", () => {
     [10, 3, 13],
     [10, 10, 20],
     [10, 15, 20],
-  ])("of %d connections with %d hanging, %d may be open", (maximum, hanging, expected) => {
+  ])("a pool, %d connections, %d hanging: %d may be open", (maximum, hanging, expected) => {
     expect(maxOpen(maximum, hanging)).toBe(expected);
   });
 
-  test("trusts an idle connection that has responded within a second", () => {
+  test("an idle connection, a response within the last second: trusted", () => {
     expect(hasRespondedLately(slot(null, NOW - HANG_AFTER_MS), NOW)).toBe(true);
     expect(hasRespondedLately(slot(null, NOW - HANG_AFTER_MS - 1), NOW)).toBe(false);
   });
 });
 
-describe("connections that hang", () => {
-  test("are replaced by as many others, and no more; afterwards there are as many as before", async () => {
+describe("hanging connections", () => {
+  test("hanging connections, replaced: by as many others, and afterwards as many as before", async () => {
     await withPool({ connections: 2, deadlineMs: 60_000 }, async (db) => {
       const hanging = [0, 1].map(() => failureOf(forLong(db)));
       await sleepers(2);
@@ -64,8 +64,8 @@ describe("connections that hang", () => {
   });
 });
 
-describe("a network that drops the packets of existing connections", () => {
-  test("fails the statements under way; the next ones succeed, though the idle connections are lost as well", async () => {
+describe("a network that drops existing connections", () => {
+  test("the network, dropping packets: running statements fail, the next ones succeed", async () => {
     let isLost = false;
     const proxy = await startProxy((socket, upstream) => {
       const born = isLost;

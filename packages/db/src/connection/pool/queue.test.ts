@@ -18,7 +18,7 @@ const job = (text: string, isAborted?: () => boolean) => {
 };
 const codes = (errors: unknown[]) => errors.map((error) => (error instanceof DatabaseError ? error.code : error));
 
-test("jobs are taken in order", () => {
+test("jobs, queued: taken in order", () => {
   const queue = new StatementQueue(10);
   for (const text of ["a", "b", "c"]) queue.add(job(text));
   expect(queue.size).toBe(3);
@@ -26,7 +26,7 @@ test("jobs are taken in order", () => {
   expect(queue.size).toBe(0);
 });
 
-test("the room is bounded, and a removed job leaves its place", () => {
+test("a queue, full: no room; a removed job leaves its place", () => {
   const queue = new StatementQueue(1);
   const waiting = job("a");
   queue.add(waiting);
@@ -35,7 +35,7 @@ test("the room is bounded, and a removed job leaves its place", () => {
   expect([queue.hasRoom(), queue.size]).toEqual([true, 0]);
 });
 
-test("jobs of aborted requests are rejected when their turn comes", () => {
+test("a job, its request aborted: rejected at its turn", () => {
   const queue = new StatementQueue(10);
   const [aborted, other] = [job("a", () => true), job("b", () => false)];
   queue.add(aborted);
@@ -45,7 +45,7 @@ test("jobs of aborted requests are rejected when their turn comes", () => {
   expect(other.errors).toEqual([]);
 });
 
-test("rejectAll rejects every job, as not executed", () => {
+test("jobs, all rejected: as not executed", () => {
   const queue = new StatementQueue(10);
   const jobs = [job("a"), job("b")];
   for (const each of jobs) queue.add(each);

@@ -4,7 +4,7 @@ import { createServer, connect as dial, type Socket } from "node:net";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { sql } from "drizzle-orm";
 import type postgres from "postgres";
-import { prepared } from "../../statements/query/statement.ts";
+import { prepared } from "../../query/statement.ts";
 import { DatabaseError } from "../errors.ts";
 import { connect, type Db, type PoolOptions } from "../pool.ts";
 

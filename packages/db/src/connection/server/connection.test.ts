@@ -96,18 +96,18 @@ describe("a server that asks for a password", () => {
     ["md5", "WEAK_AUTH_REFUSED"],
     ["scram", "of_scram"],
     ["trust", "of_trust"],
-  ])("by %s, in its pg_hba.conf: %s, by TCP and by a socket", async (method, outcome) => {
+  ])("a server, asking by %s: %s, by TCP and by a socket", async (method, outcome) => {
     expect(await whoIs(byTcp(`of_${method}`))).toBe(outcome);
     expect(await whoIs(bySocket(`of_${method}`))).toBe(outcome);
     expect(await whoIs(byTcp(`of_${method}`), true)).toBe(`of_${method}`);
     expect(await whoIs(bySocket(`of_${method}`), true)).toBe(`of_${method}`);
   });
 
-  test("or knows the user of the other process (peer) is accepted", async () => {
+  test("a server, knowing the process's user (peer): accepted", async () => {
     expect(await whoIs(bySocket("of_peer"))).toBe("of_peer");
   });
 
-  test("in clear or hashed with MD5 is refused by every part that connects; the start says what to do", async () => {
+  test("a server, asking in clear or by MD5: refused everywhere, and the start says what to do", async () => {
     const url = byTcp("of_password");
     const refused = expect.objectContaining({ code: "WEAK_AUTH_REFUSED" });
     await expect(findPrimary(url)).rejects.toEqual(refused);
@@ -124,7 +124,7 @@ describe("a server that asks for a password", () => {
   test.each([
     ["in clear", [3]],
     ["hashed with MD5", [5, 1, 2, 3, 4]],
-  ])("%s is told nothing of it", async (_, [kind = 0, ...salt]) => {
+  ])("an impostor, asking %s: hears no password", async (_, [kind = 0, ...salt]) => {
     const heard: Buffer[] = [];
     const sockets = new Set<Socket>();
     const impostor = createServer((socket) => {
@@ -166,19 +166,19 @@ describe.skipIf(openssl === null)("a server with TLS", () => {
     return (await new Response(child.stdout).text()).trim();
   };
 
-  test("may ask for it in clear when its certificate and name are verified", async () => {
+  test("a server, verified by certificate and name: may ask in clear", async () => {
     expect(await connectedUser(byTcp("of_password", "localhost", "?sslmode=verify-full"), true)).toBe("of_password");
     expect(await connectedUser(byTcp("of_md5", "localhost", "?sslmode=verify-full"), true)).toBe("of_md5");
   });
 
-  test("is not verified by sslmode=require when the authority or the name differs", async () => {
+  test("a server, with sslmode=require and another authority or name: not verified", async () => {
     expect(await connectedUser(byTcp("of_password", "localhost", "?sslmode=require"), false)).toBe("WEAK_AUTH_REFUSED");
     expect(await connectedUser(byTcp("of_password", "127.0.0.1", "?sslmode=require"), true)).toBe("WEAK_AUTH_REFUSED");
     expect(await connectedUser(byTcp("of_password", "127.0.0.1", "?sslmode=prefer"), true)).toBe("WEAK_AUTH_REFUSED");
     expect(await connectedUser(byTcp("of_scram", "127.0.0.1", "?sslmode=require"), false)).toBe("of_scram");
   });
 
-  test("is refused by sslmode=verify-full before it can ask", async () => {
+  test("a server, with sslmode=verify-full and another authority or name: refused", async () => {
     const name = await connectedUser(byTcp("of_password", "127.0.0.1", "?sslmode=verify-full"), true);
     const authority = await connectedUser(byTcp("of_password", "localhost", "?sslmode=verify-full"), false);
     expect([name, authority]).toEqual(["ERR_TLS_CERT_ALTNAME_INVALID", "UNABLE_TO_VERIFY_LEAF_SIGNATURE"]);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { hostsOf, socketPath, withoutHosts } from "./hosts.ts";
 
-describe("hostsOf", () => {
+describe("the hosts of a URL", () => {
   test.each([
     ["postgres://h/d", [{ host: "h", port: 5432 }]],
     ["postgresql://u:p%40@h:1/d?sslmode=require", [{ host: "h", port: 1 }]],
@@ -15,23 +15,26 @@ describe("hostsOf", () => {
     ],
     ["postgres://u@[::1]:7/d", [{ host: "::1", port: 7 }]],
     ["postgres://u@%2Fvar%2Frun%2Fpostgresql/d", [{ host: "/var/run/postgresql", port: 5432 }]],
-  ])("%s", (url, hosts) => {
+  ])("a URL, %s: its hosts", (url, hosts) => {
     expect(hostsOf(url)).toEqual(hosts);
   });
 
-  test.each(["", "mysql://h/d", "postgres://", "postgres:///d", "postgres://h:99999/d"])("refuses %j", (url) => {
-    expect(() => hostsOf(url)).toThrow(TypeError);
-  });
+  test.each(["", "mysql://h/d", "postgres://", "postgres:///d", "postgres://h:99999/d"])(
+    "a URL, %j: refused",
+    (url) => {
+      expect(() => hostsOf(url)).toThrow(TypeError);
+    },
+  );
 });
 
-test("withoutHosts keeps the rest of the URL", () => {
+test("a URL, without its hosts: the rest is unchanged", () => {
   expect(withoutHosts("postgres://u:p%40@a:1,b:2/d?sslmode=require")).toBe(
     "postgres://u:p%40@localhost/d?sslmode=require",
   );
   expect(withoutHosts("postgresql://h")).toBe("postgresql://localhost");
 });
 
-test("socketPath is a path in a folder, and null for a name or an address", () => {
+test("a socket's path, of a folder: in it; of a name or address: null", () => {
   expect(socketPath({ host: "/var/run/postgresql", port: 5433 })).toBe("/var/run/postgresql/.s.PGSQL.5433");
   expect(socketPath({ host: "::1", port: 5432 })).toBeNull();
 });

@@ -14,7 +14,7 @@ const database = poolTests();
 const { withPool, sleepers, startProxy } = database;
 
 describe("several hosts", () => {
-  test("the one that takes writes is found, at any position", async () => {
+  test("the host that takes writes, at any position: found", async () => {
     const { host } = new URL(database.url);
     for (const hosts of [`127.0.0.1:1,${host}`, `${host},127.0.0.1:1`, `${host},${host}`]) {
       await withPool({ url: database.url.replace(host, hosts), connections: 2 }, async (db) => {
@@ -23,7 +23,7 @@ describe("several hosts", () => {
     }
   });
 
-  test("one without an address is skipped, at any position", async () => {
+  test("a host, without an address at any position: skipped", async () => {
     const { host } = new URL(database.url);
     const nowhere = "no-such-host.invalid:5432";
     for (const hosts of [`${nowhere},${host}`, `${host},${nowhere}`, `${nowhere},127.0.0.1:1,${host}`]) {
@@ -36,7 +36,7 @@ describe("several hosts", () => {
     });
   });
 
-  test("one that delays the first connection, like a name server that is down, delays no other", async () => {
+  test("a host, delaying the first connection: delays no other", async () => {
     let dialled = 0;
     const silent = await startProxy((_, upstream) => {
       dialled++;
@@ -56,8 +56,8 @@ describe("several hosts", () => {
   });
 });
 
-describe("a server that is read-only", () => {
-  test("is not a primary, like a standby: another host is found, and without one nothing is executed", async () => {
+describe("a read-only server", () => {
+  test("a read-only host, beside another: the other is used; alone: nothing is executed", async () => {
     const folder = await temporaryFolder();
     const settings = { fsync: "off", default_transaction_read_only: "on" };
     const other = await openByTcp(join(folder, "data"), { settings });

@@ -5,9 +5,9 @@ import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../../statements/callers.ts";
-import { findCreditDrift } from "../../statements/credits/invariants.ts";
-import { releaseSession, reportUsage, sweepSessions } from "../../statements/usage-sessions.ts";
+import type { Caller } from "../../api-keys/callers.ts";
+import { findCreditDrift } from "../../credits/invariants.ts";
+import { releaseSession, reportUsage, sweepSessions } from "../../credits/usage-sessions.ts";
 import { functionsSchema } from "../schema.ts";
 import beforeConcurrency from "./before_concurrency.sql" with { type: "text" };
 

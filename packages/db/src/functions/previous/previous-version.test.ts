@@ -18,12 +18,12 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import { insertAsset } from "../../statements/assets.ts";
-import { auditEvent } from "../../statements/audit-events.ts";
-import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "../../statements/avatars.ts";
-import type { Caller, PersonCaller } from "../../statements/callers.ts";
-import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../../statements/jobs.ts";
-import { finishPreparation, startPreparation } from "../../statements/preparations.ts";
+import type { Caller, PersonCaller } from "../../api-keys/callers.ts";
+import { insertAsset } from "../../assets/assets.ts";
+import { auditEvent } from "../../audit/audit-events.ts";
+import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "../../avatars/avatars.ts";
+import { finishPreparation, startPreparation } from "../../avatars/preparations.ts";
+import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../../jobs/jobs.ts";
 import { functionsSchema } from "../schema.ts";
 import beforePreparations from "./before_preparations.sql" with { type: "text" };
 
@@ -133,7 +133,7 @@ const claimed = async (lease: string): Promise<ClaimedJob> => {
   return job;
 };
 
-test("two workers of different versions, side by side: each job is done once, and a preparation only by the new one", async () => {
+test("two workers, of different versions: each job once, preparations by the new one only", async () => {
   const callers = [caller, await seedCaller(db), await seedCaller(db)];
   const avatars: [Caller, AvatarRecord][] = [];
   for (const by of callers) {
@@ -180,7 +180,7 @@ test("two workers of different versions, side by side: each job is done once, an
   expect(await db.client`select from job_slots where lease is not null`).toHaveLength(0);
 });
 
-test("an avatar that an old replica creates is a draft, which can be prepared", async () => {
+test("an avatar, created by an old replica: a draft that can be prepared", async () => {
   const asset = await seedAsset(db, caller.tenantId);
   const avatar: AvatarRecord = { ...avatarOf(caller), sourceAssetId: asset.id };
   await old.create(avatar);
@@ -191,7 +191,7 @@ test("an avatar that an old replica creates is a draft, which can be prepared", 
   expect(await finishPreparation(db, await claimed("b"), readyResult(1), operatorOrigin())).toBe("finished");
 });
 
-test("a change by an old replica keeps what it does not know", async () => {
+test("an avatar, changed by an old replica: keeps what that does not know", async () => {
   const [first, second] = [await seedAsset(db, caller.tenantId), await seedAsset(db, caller.tenantId)];
   const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: first.id });
   await updateAvatar(db, avatar.id, { sourceAssetId: second.id }, inStatus("ready"), caller, originOf(caller));
@@ -203,7 +203,7 @@ test("a change by an old replica keeps what it does not know", async () => {
   expect(await find(avatar)).toMatchObject({ status: "disabled", sourceAssetId: second.id, cacheVersion: 2 });
 });
 
-test("an avatar that an old replica deletes is not revived, and its job ends", async () => {
+test("an avatar, deleted by an old replica: not revived, and its job ends", async () => {
   const asset = await seedAsset(db, caller.tenantId);
   const avatar = await seedAvatar(db, caller, { sourceAssetId: asset.id });
   await old.update(avatar, { status: "deleted" });
@@ -214,7 +214,7 @@ test("an avatar that an old replica deletes is not revived, and its job ends", a
   expect([await find(avatar), await claim("e")]).toEqual([deleted, null]);
 });
 
-test("a pending source that an old replica deletes does not exist for the preparation", async () => {
+test("a pending source, deleted by an old replica: does not exist for the preparation", async () => {
   const [first, second] = [await seedAsset(db, caller.tenantId), await seedAsset(db, caller.tenantId)];
   const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: first.id });
   await updateAvatar(db, avatar.id, { sourceAssetId: second.id }, inStatus("ready"), caller, originOf(caller));
@@ -222,7 +222,7 @@ test("a pending source that an old replica deletes does not exist for the prepar
   expect(await startPreparation(db, await claimed("f"))).toMatchObject({ kind: "started", asset: null });
 });
 
-test("an old worker that is left alone finds its jobs once preparations of many tenants are put off", async () => {
+test("an old worker, alone with many preparations: puts them off, and finds its jobs", async () => {
   for (let count = 0; count < 33; count++) {
     const by = await seedCaller(db);
     await seedAvatar(db, by, { sourceAssetId: (await seedAsset(db, by.tenantId)).id });
@@ -241,7 +241,7 @@ test("an old worker that is left alone finds its jobs once preparations of many 
   expect(await claim("j")).toMatchObject({ kind: "prepare_avatar" });
 });
 
-test("an old replica, which knows no people, changes what a person has created, and a person what it has created", async () => {
+test("an old replica and a person, each changing the other's objects: written", async () => {
   const { tenantId } = caller;
   const [id, sessionId, userAgent] = [newId("usr", new Date(), random), newId("uss", new Date(), random), null];
   await db.client`insert into users values (${tenantId}, ${id}, 'ada@example.com', 'Ada', 'owner', 1, now())`;

@@ -1,0 +1,1529 @@
+/** Generated from the catalog by `bun run functions`. Do not edit. */
+
+import { composite, databaseFunction, list } from "../src/functions/call.ts";
+
+export type ApiKey = {
+  tenantId: string | null;
+  id: string | null;
+  keyId: string | null;
+  environment: string | null;
+  name: string | null;
+  scopes: readonly string[] | null;
+  spendLimitCreditMicros: number | null;
+  maxConcurrentSessions: number | null;
+  expiresAt: Date | null;
+  lineage: readonly string[] | null;
+  version: number | null;
+  createdAt: Date | null;
+};
+const apiKey = composite<ApiKey>(
+  "tenantId",
+  "id",
+  "keyId",
+  "environment",
+  "name",
+  "scopes",
+  "spendLimitCreditMicros",
+  "maxConcurrentSessions",
+  "expiresAt",
+  "lineage",
+  "version",
+  "createdAt",
+);
+
+export type Assertion = {
+  tenantId: string | null;
+  passkeyId: string | null;
+  userId: string | null;
+  counter: number | null;
+  isBackedUp: boolean | null;
+  usedAt: Date | null;
+};
+const assertion = composite<Assertion>("tenantId", "passkeyId", "userId", "counter", "isBackedUp", "usedAt");
+
+export type Asset = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  status: string | null;
+  contentType: string | null;
+  sizeBytes: number | null;
+  sha256: string | null;
+  publicToken: string | null;
+  publicType: string | null;
+  remoteUrl: string | null;
+  reservedBytes: number | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+  originalFilename: string | null;
+  metadata: Record<string, unknown> | string | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+const asset = composite<Asset>(
+  "tenantId",
+  "id",
+  "environment",
+  "kind",
+  "status",
+  "contentType",
+  "sizeBytes",
+  "sha256",
+  "publicToken",
+  "publicType",
+  "remoteUrl",
+  "reservedBytes",
+  "errorCode",
+  "errorDetail",
+  "originalFilename",
+  "metadata",
+  "version",
+  "createdAt",
+  "updatedAt",
+);
+
+export type AssetResult = {
+  status: string | null;
+  contentType: string | null;
+  sizeBytes: number | null;
+  sha256: string | null;
+  publicType: string | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+};
+const assetResult = composite<AssetResult>(
+  "status",
+  "contentType",
+  "sizeBytes",
+  "sha256",
+  "publicType",
+  "errorCode",
+  "errorDetail",
+);
+
+export type AuditEvent = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  actorId: string | null;
+  actorKeyId: string | null;
+  action: string | null;
+  targetId: string | null;
+  changedFields: readonly string[] | null;
+  requestId: string | null;
+  createdAt: Date | null;
+};
+const auditEvent = composite<AuditEvent>(
+  "tenantId",
+  "id",
+  "environment",
+  "actorId",
+  "actorKeyId",
+  "action",
+  "targetId",
+  "changedFields",
+  "requestId",
+  "createdAt",
+);
+
+export type Avatar = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  displayName: string | null;
+  sourceKind: string | null;
+  modelId: string | null;
+  status: string | null;
+  sourceAssetId: string | null;
+  pendingSourceAssetId: string | null;
+  defaultVoiceId: string | null;
+  generation: number | null;
+  error: string | null;
+  checks: Record<string, unknown> | string | null;
+  previewToken: string | null;
+  previewFile: string | null;
+  cacheManifestId: string | null;
+  cacheVersion: number | null;
+  settings: Record<string, unknown> | string | null;
+  metadata: Record<string, unknown> | string | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+const avatar = composite<Avatar>(
+  "tenantId",
+  "id",
+  "environment",
+  "displayName",
+  "sourceKind",
+  "modelId",
+  "status",
+  "sourceAssetId",
+  "pendingSourceAssetId",
+  "defaultVoiceId",
+  "generation",
+  "error",
+  "checks",
+  "previewToken",
+  "previewFile",
+  "cacheManifestId",
+  "cacheVersion",
+  "settings",
+  "metadata",
+  "version",
+  "createdAt",
+  "updatedAt",
+);
+
+export type AvatarChange = {
+  fields: readonly string[] | null;
+  displayName: string | null;
+  modelId: string | null;
+  sourceAssetId: string | null;
+  defaultVoiceId: string | null;
+  settings: Record<string, unknown> | string | null;
+  metadata: Record<string, unknown> | string | null;
+  status: string | null;
+};
+const avatarChange = composite<AvatarChange>(
+  "fields",
+  "displayName",
+  "modelId",
+  "sourceAssetId",
+  "defaultVoiceId",
+  "settings",
+  "metadata",
+  "status",
+);
+
+export type Caller = {
+  tenantId: string | null;
+  id: string | null;
+  version: number | null;
+  credentialKeyId: string | null;
+  lineage: readonly string[] | null;
+  sessionId: string | null;
+  needsPasskey: boolean | null;
+};
+const caller = composite<Caller>(
+  "tenantId",
+  "id",
+  "version",
+  "credentialKeyId",
+  "lineage",
+  "sessionId",
+  "needsPasskey",
+);
+
+export type Challenge = {
+  nonce: Uint8Array | null;
+  expiresAt: Date | null;
+};
+const challenge = composite<Challenge>("nonce", "expiresAt");
+
+export type Claim = {
+  request: string | null;
+  idempotencyKey: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+const claim = composite<Claim>(
+  "request",
+  "idempotencyKey",
+  "bodyHash",
+  "status",
+  "location",
+  "etag",
+  "answer",
+  "sealedFor",
+);
+
+export type CreditEntry = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  amount: number | null;
+  sessionId: string | null;
+  reference: string | null;
+  requestId: string | null;
+  createdAt: Date | null;
+};
+const creditEntry = composite<CreditEntry>(
+  "tenantId",
+  "id",
+  "environment",
+  "kind",
+  "amount",
+  "sessionId",
+  "reference",
+  "requestId",
+  "createdAt",
+);
+
+export type Identity = {
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  issuer: string | null;
+  subject: string | null;
+  createdAt: Date | null;
+  lastUsedAt: Date | null;
+};
+const identity = composite<Identity>("tenantId", "id", "userId", "issuer", "subject", "createdAt", "lastUsedAt");
+
+export type IdentityUse = {
+  tenantId: string | null;
+  identityId: string | null;
+  userId: string | null;
+  usedAt: Date | null;
+};
+const identityUse = composite<IdentityUse>("tenantId", "identityId", "userId", "usedAt");
+
+export type Invitation = {
+  tenantId: string | null;
+  id: string | null;
+  digest: Uint8Array | null;
+  email: string | null;
+  role: string | null;
+  userId: string | null;
+  createdBy: string | null;
+  createdAt: Date | null;
+  expiresAt: Date | null;
+};
+const invitation = composite<Invitation>(
+  "tenantId",
+  "id",
+  "digest",
+  "email",
+  "role",
+  "userId",
+  "createdBy",
+  "createdAt",
+  "expiresAt",
+);
+
+export type Job = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  targetId: string | null;
+  generation: number | null;
+  runAt: Date | null;
+};
+const job = composite<Job>("tenantId", "id", "environment", "kind", "targetId", "generation", "runAt");
+
+export type Member = {
+  tenantId: string | null;
+  id: string | null;
+  email: string | null;
+  name: string | null;
+  role: string | null;
+  version: number | null;
+  createdAt: Date | null;
+};
+const member = composite<Member>("tenantId", "id", "email", "name", "role", "version", "createdAt");
+
+export type Passkey = {
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  credentialId: Uint8Array | null;
+  publicKey: Uint8Array | null;
+  counter: number | null;
+  transports: readonly string[] | null;
+  isBackedUp: boolean | null;
+  name: string | null;
+  version: number | null;
+  createdAt: Date | null;
+  lastUsedAt: Date | null;
+};
+const passkey = composite<Passkey>(
+  "tenantId",
+  "id",
+  "userId",
+  "credentialId",
+  "publicKey",
+  "counter",
+  "transports",
+  "isBackedUp",
+  "name",
+  "version",
+  "createdAt",
+  "lastUsedAt",
+);
+
+export type PreparationResult = {
+  status: string | null;
+  error: string | null;
+  checks: Record<string, unknown> | string | null;
+  cacheManifestId: string | null;
+  previewToken: string | null;
+  previewFile: string | null;
+};
+const preparationResult = composite<PreparationResult>(
+  "status",
+  "error",
+  "checks",
+  "cacheManifestId",
+  "previewToken",
+  "previewFile",
+);
+
+export type PreparationRules = {
+  onSource: readonly string[] | null;
+  onModel: readonly string[] | null;
+  inBackground: readonly string[] | null;
+};
+const preparationRules = composite<PreparationRules>("onSource", "onModel", "inBackground");
+
+export type SessionRequest = {
+  id: string | null;
+  environment: string | null;
+  avatarId: string | null;
+  maxSeconds: number | null;
+  minSeconds: number | null;
+  price: number | null;
+  startSeconds: number | null;
+  metadata: Record<string, unknown> | string | null;
+  entryId: string | null;
+  requestId: string | null;
+  createdAt: Date | null;
+};
+const sessionRequest = composite<SessionRequest>(
+  "id",
+  "environment",
+  "avatarId",
+  "maxSeconds",
+  "minSeconds",
+  "price",
+  "startSeconds",
+  "metadata",
+  "entryId",
+  "requestId",
+  "createdAt",
+);
+
+export type Target = {
+  tenantId: string | null;
+  id: string | null;
+  version: number | null;
+};
+const target = composite<Target>("tenantId", "id", "version");
+
+export type UserSession = {
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  passkeyId: string | null;
+  digest: Uint8Array | null;
+  userAgent: string | null;
+  version: number | null;
+  verifiedUntil: Date | null;
+  createdAt: Date | null;
+  expiresAt: Date | null;
+  identityId: string | null;
+};
+const userSession = composite<UserSession>(
+  "tenantId",
+  "id",
+  "userId",
+  "passkeyId",
+  "digest",
+  "userAgent",
+  "version",
+  "verifiedUntil",
+  "createdAt",
+  "expiresAt",
+  "identityId",
+);
+
+export type AcceptInvitationInput = {
+  invitation: Invitation | null;
+  user: Member | null;
+  passkey: Passkey | null;
+  identity: Identity | null;
+  session: UserSession | null;
+  challenge: Challenge | null;
+  maxPasskeys: number | null;
+  maxIdentities: number | null;
+  maxSessions: number | null;
+  idleSeconds: number | null;
+  auditEvents: readonly (AuditEvent | null)[] | null;
+  endedEvent: AuditEvent | null;
+};
+export type AcceptInvitationRow = {
+  result: string | null;
+};
+export const acceptInvitation = databaseFunction<AcceptInvitationInput, AcceptInvitationRow>(
+  "accept_invitation",
+  {
+    invitation: invitation,
+    user: member,
+    passkey: passkey,
+    identity: identity,
+    session: userSession,
+    challenge: challenge,
+    maxPasskeys: null,
+    maxIdentities: null,
+    maxSessions: null,
+    idleSeconds: null,
+    auditEvents: list(auditEvent),
+    endedEvent: auditEvent,
+  },
+  'accept_invitation as "result"',
+);
+
+export type ChangeSessionLimitInput = {
+  tenantId: string | null;
+  environment: string | null;
+  sessionLimit: number | null;
+  auditEvent: AuditEvent | null;
+};
+export type ChangeSessionLimitRow = {
+  result: boolean | null;
+};
+export const changeSessionLimit = databaseFunction<ChangeSessionLimitInput, ChangeSessionLimitRow>(
+  "change_session_limit",
+  { tenantId: null, environment: null, sessionLimit: null, auditEvent: auditEvent },
+  'change_session_limit as "result"',
+);
+
+export type ClaimJobInput = {
+  lease: string | null;
+  leaseSeconds: number | null;
+  slots: number | null;
+  kinds: readonly string[] | null;
+  isIdle: boolean | null;
+};
+export type ClaimJobRow = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  targetId: string | null;
+  generation: number | null;
+  runAt: Date | null;
+  attempts: number | null;
+  runsAlone: boolean | null;
+};
+export const claimJob = databaseFunction<ClaimJobInput, ClaimJobRow>(
+  "claim_job",
+  { lease: null, leaseSeconds: null, slots: null, kinds: null, isIdle: null },
+  '(job).tenant_id as "tenantId", (job).id as "id", (job).environment as "environment", (job).kind as "kind", (job).target_id as "targetId", (job).generation as "generation", (job).run_at as "runAt", attempts as "attempts", runs_alone as "runsAlone"',
+);
+
+export type CompleteAssetInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  contentType: string | null;
+  sizeBytes: number | null;
+  job: Job | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type CompleteAssetRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  status: string | null;
+  contentType: string | null;
+  sizeBytes: string | null;
+  sha256: string | null;
+  publicToken: string | null;
+  publicType: string | null;
+  remoteUrl: string | null;
+  reservedBytes: string | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+  originalFilename: string | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetRow>(
+  "complete_asset",
+  {
+    caller: caller,
+    environment: null,
+    id: null,
+    contentType: null,
+    sizeBytes: null,
+    job: job,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
+  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type CreateApiKeysInput = {
+  callers: readonly (Caller | null)[] | null;
+  callerAt: readonly number[] | null;
+  apiKeys: readonly (ApiKey | null)[] | null;
+  digests: readonly Uint8Array[] | null;
+  auditEvents: readonly (AuditEvent | null)[] | null;
+  claims: readonly (Claim | null)[] | null;
+  maxActiveKeys: number | null;
+  wait: boolean | null;
+};
+export type CreateApiKeysRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createApiKeys = databaseFunction<CreateApiKeysInput, CreateApiKeysRow>(
+  "create_api_keys",
+  {
+    callers: list(caller),
+    callerAt: list(),
+    apiKeys: list(apiKey),
+    digests: list(),
+    auditEvents: list(auditEvent),
+    claims: list(claim),
+    maxActiveKeys: null,
+    wait: null,
+  },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type CreateAssetInput = {
+  caller: Caller | null;
+  asset: Asset | null;
+  job: Job | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+  maxAssets: number | null;
+  maxBytes: number | null;
+};
+export type CreateAssetRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createAsset = databaseFunction<CreateAssetInput, CreateAssetRow>(
+  "create_asset",
+  { caller: caller, asset: asset, job: job, auditEvent: auditEvent, claim: claim, maxAssets: null, maxBytes: null },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type CreateAvatarsInput = {
+  callers: readonly (Caller | null)[] | null;
+  callerAt: readonly number[] | null;
+  avatars: readonly (Avatar | null)[] | null;
+  jobs: readonly (Job | null)[] | null;
+  auditEvents: readonly (AuditEvent | null)[] | null;
+  claims: readonly (Claim | null)[] | null;
+  wait: boolean | null;
+};
+export type CreateAvatarsRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createAvatars = databaseFunction<CreateAvatarsInput, CreateAvatarsRow>(
+  "create_avatars",
+  {
+    callers: list(caller),
+    callerAt: list(),
+    avatars: list(avatar),
+    jobs: list(job),
+    auditEvents: list(auditEvent),
+    claims: list(claim),
+    wait: null,
+  },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type CreateFirstApiKeyInput = {
+  tenantId: string | null;
+  name: string | null;
+  createdAt: Date | null;
+  grants: readonly (CreditEntry | null)[] | null;
+  apiKey: ApiKey | null;
+  digest: Uint8Array | null;
+  auditEvent: AuditEvent | null;
+};
+export type CreateFirstApiKeyRow = {
+  result: boolean | null;
+};
+export const createFirstApiKey = databaseFunction<CreateFirstApiKeyInput, CreateFirstApiKeyRow>(
+  "create_first_api_key",
+  {
+    tenantId: null,
+    name: null,
+    createdAt: null,
+    grants: list(creditEntry),
+    apiKey: apiKey,
+    digest: null,
+    auditEvent: auditEvent,
+  },
+  'create_first_api_key as "result"',
+);
+
+export type CreateIdentityInput = {
+  caller: Caller | null;
+  identity: Identity | null;
+  attempt: Challenge | null;
+  maxIdentities: number | null;
+  auditEvent: AuditEvent | null;
+};
+export type CreateIdentityRow = {
+  result: string | null;
+};
+export const createIdentity = databaseFunction<CreateIdentityInput, CreateIdentityRow>(
+  "create_identity",
+  { caller: caller, identity: identity, attempt: challenge, maxIdentities: null, auditEvent: auditEvent },
+  'create_identity as "result"',
+);
+
+export type CreateInvitationInput = {
+  caller: Caller | null;
+  invitation: Invitation | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type CreateInvitationRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createInvitation = databaseFunction<CreateInvitationInput, CreateInvitationRow>(
+  "create_invitation",
+  { caller: caller, invitation: invitation, auditEvent: auditEvent, claim: claim },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type CreatePasskeyInput = {
+  caller: Caller | null;
+  passkey: Passkey | null;
+  challenge: Challenge | null;
+  maxPasskeys: number | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type CreatePasskeyRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const createPasskey = databaseFunction<CreatePasskeyInput, CreatePasskeyRow>(
+  "create_passkey",
+  { caller: caller, passkey: passkey, challenge: challenge, maxPasskeys: null, auditEvent: auditEvent, claim: claim },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type CreateRootApiKeyInput = {
+  apiKey: ApiKey | null;
+  digest: Uint8Array | null;
+  auditEvent: AuditEvent | null;
+};
+export type CreateRootApiKeyRow = {
+  result: boolean | null;
+};
+export const createRootApiKey = databaseFunction<CreateRootApiKeyInput, CreateRootApiKeyRow>(
+  "create_root_api_key",
+  { apiKey: apiKey, digest: null, auditEvent: auditEvent },
+  'create_root_api_key as "result"',
+);
+
+export type CreateTenantInput = {
+  tenantId: string | null;
+  name: string | null;
+  createdAt: Date | null;
+  isFirst: boolean | null;
+  grants: readonly (CreditEntry | null)[] | null;
+};
+export type CreateTenantRow = {
+  result: boolean | null;
+};
+export const createTenant = databaseFunction<CreateTenantInput, CreateTenantRow>(
+  "create_tenant",
+  { tenantId: null, name: null, createdAt: null, isFirst: null, grants: list(creditEntry) },
+  'create_tenant as "result"',
+);
+
+export type CreateUserSessionInput = {
+  session: UserSession | null;
+  assertion: Assertion | null;
+  identityUse: IdentityUse | null;
+  challenge: Challenge | null;
+  maxSessions: number | null;
+  idleSeconds: number | null;
+  auditEvent: AuditEvent | null;
+  endedEvent: AuditEvent | null;
+};
+export type CreateUserSessionRow = {
+  result: boolean | null;
+};
+export const createUserSession = databaseFunction<CreateUserSessionInput, CreateUserSessionRow>(
+  "create_user_session",
+  {
+    session: userSession,
+    assertion: assertion,
+    identityUse: identityUse,
+    challenge: challenge,
+    maxSessions: null,
+    idleSeconds: null,
+    auditEvent: auditEvent,
+    endedEvent: auditEvent,
+  },
+  'create_user_session as "result"',
+);
+
+export type DeleteAssetInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteAssetRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  status: string | null;
+  contentType: string | null;
+  sizeBytes: string | null;
+  sha256: string | null;
+  publicToken: string | null;
+  publicType: string | null;
+  remoteUrl: string | null;
+  reservedBytes: string | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+  originalFilename: string | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const deleteAsset = databaseFunction<DeleteAssetInput, DeleteAssetRow>(
+  "delete_asset",
+  { caller: caller, environment: null, id: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt"',
+);
+
+export type DeleteIdentityInput = {
+  caller: Caller | null;
+  id: string | null;
+  issuer: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteIdentityRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  issuer: string | null;
+  subject: string | null;
+  createdAt: Date | null;
+  lastUsedAt: Date | null;
+};
+export const deleteIdentity = databaseFunction<DeleteIdentityInput, DeleteIdentityRow>(
+  "delete_identity",
+  { caller: caller, id: null, issuer: null, auditEvent: auditEvent },
+  'outcome as "outcome", (identity).tenant_id as "tenantId", (identity).id as "id", (identity).user_id as "userId", (identity).issuer as "issuer", (identity).subject as "subject", (identity).created_at as "createdAt", (identity).last_used_at as "lastUsedAt"',
+);
+
+export type DeleteInvitationInput = {
+  caller: Caller | null;
+  id: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteInvitationRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  digest: Uint8Array | null;
+  email: string | null;
+  role: string | null;
+  userId: string | null;
+  createdBy: string | null;
+  createdAt: Date | null;
+  expiresAt: Date | null;
+};
+export const deleteInvitation = databaseFunction<DeleteInvitationInput, DeleteInvitationRow>(
+  "delete_invitation",
+  { caller: caller, id: null, auditEvent: auditEvent },
+  'outcome as "outcome", (invitation).tenant_id as "tenantId", (invitation).id as "id", (invitation).digest as "digest", (invitation).email as "email", (invitation).role as "role", (invitation).user_id as "userId", (invitation).created_by as "createdBy", (invitation).created_at as "createdAt", (invitation).expires_at as "expiresAt"',
+);
+
+export type DeletePasskeyInput = {
+  caller: Caller | null;
+  id: string | null;
+  versions: readonly string[] | null;
+  issuer: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeletePasskeyRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  credentialId: Uint8Array | null;
+  publicKey: Uint8Array | null;
+  counter: string | null;
+  transports: string[] | null;
+  isBackedUp: boolean | null;
+  name: string | null;
+  version: number | null;
+  createdAt: Date | null;
+  lastUsedAt: Date | null;
+};
+export const deletePasskey = databaseFunction<DeletePasskeyInput, DeletePasskeyRow>(
+  "delete_passkey",
+  { caller: caller, id: null, versions: null, issuer: null, auditEvent: auditEvent },
+  'outcome as "outcome", (passkey).tenant_id as "tenantId", (passkey).id as "id", (passkey).user_id as "userId", (passkey).credential_id as "credentialId", (passkey).public_key as "publicKey", (passkey).counter as "counter", (passkey).transports as "transports", (passkey).is_backed_up as "isBackedUp", (passkey).name as "name", (passkey).version as "version", (passkey).created_at as "createdAt", (passkey).last_used_at as "lastUsedAt"',
+);
+
+export type DeleteUserInput = {
+  caller: Caller | null;
+  tenantId: string | null;
+  id: string | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type DeleteUserRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  email: string | null;
+  name: string | null;
+  role: string | null;
+  version: number | null;
+  createdAt: Date | null;
+};
+export const deleteUser = databaseFunction<DeleteUserInput, DeleteUserRow>(
+  "delete_user",
+  { caller: caller, tenantId: null, id: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", (member).tenant_id as "tenantId", (member).id as "id", (member).email as "email", (member).name as "name", (member).role as "role", (member).version as "version", (member).created_at as "createdAt"',
+);
+
+export type EndUserSessionInput = {
+  caller: Caller | null;
+  id: string | null;
+  ofOthers: boolean | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type EndUserSessionRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  passkeyId: string | null;
+  digest: Uint8Array | null;
+  userAgent: string | null;
+  version: number | null;
+  verifiedUntil: Date | null;
+  createdAt: Date | null;
+  expiresAt: Date | null;
+  identityId: string | null;
+};
+export const endUserSession = databaseFunction<EndUserSessionInput, EndUserSessionRow>(
+  "end_user_session",
+  { caller: caller, id: null, ofOthers: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", (user_session).tenant_id as "tenantId", (user_session).id as "id", (user_session).user_id as "userId", (user_session).passkey_id as "passkeyId", (user_session).digest as "digest", (user_session).user_agent as "userAgent", (user_session).version as "version", (user_session).verified_until as "verifiedUntil", (user_session).created_at as "createdAt", (user_session).expires_at as "expiresAt", (user_session).identity_id as "identityId"',
+);
+
+export type FailAbandonedUploadsInput = {
+  eventIds: readonly string[] | null;
+  requestId: string | null;
+  createdAt: Date | null;
+  detail: string | null;
+};
+export type FailAbandonedUploadsRow = {
+  result: number | null;
+};
+export const failAbandonedUploads = databaseFunction<FailAbandonedUploadsInput, FailAbandonedUploadsRow>(
+  "fail_abandoned_uploads",
+  { eventIds: null, requestId: null, createdAt: null, detail: null },
+  'fail_abandoned_uploads as "result"',
+);
+
+export type FinishAssetInput = {
+  job: Job | null;
+  lease: string | null;
+  result: AssetResult | null;
+  auditEvent: AuditEvent | null;
+};
+export type FinishAssetRow = {
+  result: boolean | null;
+};
+export const finishAsset = databaseFunction<FinishAssetInput, FinishAssetRow>(
+  "finish_asset",
+  { job: job, lease: null, result: assetResult, auditEvent: auditEvent },
+  'finish_asset as "result"',
+);
+
+export type FinishPreparationInput = {
+  job: Job | null;
+  lease: string | null;
+  result: PreparationResult | null;
+  auditEvent: AuditEvent | null;
+};
+export type FinishPreparationRow = {
+  result: boolean | null;
+};
+export const finishPreparation = databaseFunction<FinishPreparationInput, FinishPreparationRow>(
+  "finish_preparation",
+  { job: job, lease: null, result: preparationResult, auditEvent: auditEvent },
+  'finish_preparation as "result"',
+);
+
+export type MoveCreditsInput = {
+  entry: CreditEntry | null;
+  auditEvent: AuditEvent | null;
+};
+export type MoveCreditsRow = {
+  result: string | null;
+};
+export const moveCredits = databaseFunction<MoveCreditsInput, MoveCreditsRow>(
+  "move_credits",
+  { entry: creditEntry, auditEvent: auditEvent },
+  'move_credits as "result"',
+);
+
+export type OpenUsageSessionsInput = {
+  callers: readonly (Caller | null)[] | null;
+  callerAt: readonly number[] | null;
+  requests: readonly (SessionRequest | null)[] | null;
+  claims: readonly (Claim | null)[] | null;
+  wait: boolean | null;
+};
+export type OpenUsageSessionsRow = {
+  kind: string | null;
+  limitedBy: string | null;
+  sessionLimit: string | null;
+  reserved: string | null;
+  expiresAt: Date | null;
+  avatarName: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+  figures: object | null;
+};
+export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
+  "open_usage_sessions",
+  { callers: list(caller), callerAt: list(), requests: list(sessionRequest), claims: list(claim), wait: null },
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor", figures as "figures"',
+);
+
+export type PrepareAvatarInput = {
+  caller: Caller | null;
+  tenantId: string | null;
+  environment: string | null;
+  id: string | null;
+  version: number | null;
+  statuses: readonly string[] | null;
+  inBackground: readonly string[] | null;
+  jobId: string | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type PrepareAvatarRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  displayName: string | null;
+  sourceKind: string | null;
+  modelId: string | null;
+  status: string | null;
+  sourceAssetId: string | null;
+  pendingSourceAssetId: string | null;
+  defaultVoiceId: string | null;
+  generation: number | null;
+  error: string | null;
+  checks: object | null;
+  previewToken: string | null;
+  previewFile: string | null;
+  cacheManifestId: string | null;
+  cacheVersion: string | null;
+  settings: object | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+  bodyHash: Uint8Array | null;
+  responseStatus: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const prepareAvatar = databaseFunction<PrepareAvatarInput, PrepareAvatarRow>(
+  "prepare_avatar",
+  {
+    caller: caller,
+    tenantId: null,
+    environment: null,
+    id: null,
+    version: null,
+    statuses: null,
+    inBackground: null,
+    jobId: null,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
+  'outcome as "outcome", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type ReleaseSessionInput = {
+  caller: Caller | null;
+  environment: string | null;
+  sessionId: string | null;
+  isEngine: boolean | null;
+  used: number | null;
+  reason: string | null;
+  settleEntryId: string | null;
+  restEntryId: string | null;
+  requestId: string | null;
+  claim: Claim | null;
+};
+export type ReleaseSessionRow = {
+  kind: string | null;
+  hasEnded: boolean | null;
+  id: string | null;
+  environment: string | null;
+  apiKeyId: string | null;
+  avatarId: string | null;
+  avatarName: string | null;
+  status: string | null;
+  reserved: string | null;
+  used: string | null;
+  price: string | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  expiresAt: Date | null;
+  mustEnd: boolean | null;
+  reportedBy: string | null;
+  closedBy: string | null;
+  bodyHash: Uint8Array | null;
+  etag: string | null;
+  figures: object | null;
+};
+export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessionRow>(
+  "release_session",
+  {
+    caller: caller,
+    environment: null,
+    sessionId: null,
+    isEngine: null,
+    used: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    claim: claim,
+  },
+  'kind as "kind", has_ended as "hasEnded", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", figures as "figures"',
+);
+
+export type RenewJobInput = {
+  job: Job | null;
+  lease: string | null;
+  leaseSeconds: number | null;
+};
+export type RenewJobRow = {
+  result: boolean | null;
+};
+export const renewJob = databaseFunction<RenewJobInput, RenewJobRow>(
+  "renew_job",
+  { job: job, lease: null, leaseSeconds: null },
+  'renew_job as "result"',
+);
+
+export type ReportUsageInput = {
+  caller: Caller | null;
+  environment: string | null;
+  sessionId: string | null;
+  used: number | null;
+  leaseSeconds: number | null;
+  claim: Claim | null;
+};
+export type ReportUsageRow = {
+  kind: string | null;
+  id: string | null;
+  environment: string | null;
+  apiKeyId: string | null;
+  avatarId: string | null;
+  avatarName: string | null;
+  status: string | null;
+  reserved: string | null;
+  used: string | null;
+  price: string | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  expiresAt: Date | null;
+  mustEnd: boolean | null;
+  reportedBy: string | null;
+  closedBy: string | null;
+  bodyHash: Uint8Array | null;
+  etag: string | null;
+  figures: object | null;
+};
+export const reportUsage = databaseFunction<ReportUsageInput, ReportUsageRow>(
+  "report_usage",
+  { caller: caller, environment: null, sessionId: null, used: null, leaseSeconds: null, claim: claim },
+  'kind as "kind", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", figures as "figures"',
+);
+
+export type RetryJobInput = {
+  job: Job | null;
+  lease: string | null;
+  error: string | null;
+  delayMs: number | null;
+  maxAttempts: number | null;
+  detail: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type RetryJobRow = {
+  result: string | null;
+};
+export const retryJob = databaseFunction<RetryJobInput, RetryJobRow>(
+  "retry_job",
+  { job: job, lease: null, error: null, delayMs: null, maxAttempts: null, detail: null, auditEvent: auditEvent },
+  'retry_job as "result"',
+);
+
+export type RevokeApiKeyInput = {
+  caller: Caller | null;
+  reporterKeyId: string | null;
+  target: Target | null;
+  auditEvent: AuditEvent | null;
+};
+export type RevokeApiKeyRow = {
+  tenantId: string | null;
+  id: string | null;
+  keyId: string | null;
+  environment: string | null;
+  name: string | null;
+  scopes: string[] | null;
+  spendLimitCreditMicros: string | null;
+  maxConcurrentSessions: string | null;
+  expiresAt: Date | null;
+  lineage: string[] | null;
+  version: number | null;
+  createdAt: Date | null;
+};
+export const revokeApiKey = databaseFunction<RevokeApiKeyInput, RevokeApiKeyRow>(
+  "revoke_api_key",
+  { caller: caller, reporterKeyId: null, target: target, auditEvent: auditEvent },
+  'tenant_id as "tenantId", id as "id", key_id as "keyId", environment as "environment", name as "name", scopes as "scopes", spend_limit_credit_micros as "spendLimitCreditMicros", max_concurrent_sessions as "maxConcurrentSessions", expires_at as "expiresAt", lineage as "lineage", version as "version", created_at as "createdAt"',
+);
+
+export type RotateApiKeyInput = {
+  caller: Caller | null;
+  target: Target | null;
+  keyId: string | null;
+  digest: Uint8Array | null;
+  overlapSeconds: number | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type RotateApiKeyRow = {
+  kind: string | null;
+  waitSeconds: number | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const rotateApiKey = databaseFunction<RotateApiKeyInput, RotateApiKeyRow>(
+  "rotate_api_key",
+  {
+    caller: caller,
+    target: target,
+    keyId: null,
+    digest: null,
+    overlapSeconds: null,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
+  'kind as "kind", wait_seconds as "waitSeconds", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);
+
+export type StartAssetInput = {
+  job: Job | null;
+  lease: string | null;
+};
+export type StartAssetRow = {
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  kind: string | null;
+  status: string | null;
+  contentType: string | null;
+  sizeBytes: string | null;
+  sha256: string | null;
+  publicToken: string | null;
+  publicType: string | null;
+  remoteUrl: string | null;
+  reservedBytes: string | null;
+  errorCode: string | null;
+  errorDetail: string | null;
+  originalFilename: string | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const startAsset = databaseFunction<StartAssetInput, StartAssetRow>(
+  "start_asset",
+  { job: job, lease: null },
+  'tenant_id as "tenantId", id as "id", environment as "environment", kind as "kind", status as "status", content_type as "contentType", size_bytes as "sizeBytes", sha256 as "sha256", public_token as "publicToken", public_type as "publicType", remote_url as "remoteUrl", reserved_bytes as "reservedBytes", error_code as "errorCode", error_detail as "errorDetail", original_filename as "originalFilename", metadata as "metadata", version as "version", created_at as "createdAt", updated_at as "updatedAt"',
+);
+
+export type StartPreparationInput = {
+  job: Job | null;
+  lease: string | null;
+};
+export type StartPreparationRow = {
+  outcome: string | null;
+  detail: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  displayName: string | null;
+  sourceKind: string | null;
+  modelId: string | null;
+  status: string | null;
+  sourceAssetId: string | null;
+  pendingSourceAssetId: string | null;
+  defaultVoiceId: string | null;
+  generation: number | null;
+  error: string | null;
+  checks: object | null;
+  previewToken: string | null;
+  previewFile: string | null;
+  cacheManifestId: string | null;
+  cacheVersion: string | null;
+  settings: object | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const startPreparation = databaseFunction<StartPreparationInput, StartPreparationRow>(
+  "start_preparation",
+  { job: job, lease: null },
+  'outcome as "outcome", detail as "detail", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt"',
+);
+
+export type SweepSessionsInput = {
+  tenantId: string | null;
+  entryIds: readonly string[] | null;
+  requestId: string | null;
+};
+export type SweepSessionsRow = {
+  result: number | null;
+};
+export const sweepSessions = databaseFunction<SweepSessionsInput, SweepSessionsRow>(
+  "sweep_sessions",
+  { tenantId: null, entryIds: null, requestId: null },
+  'sweep_sessions as "result"',
+);
+
+export type UpdateApiKeyInput = {
+  caller: Caller | null;
+  target: Target | null;
+  apiKey: ApiKey | null;
+  auditEvent: AuditEvent | null;
+};
+export type UpdateApiKeyRow = {
+  result: boolean | null;
+};
+export const updateApiKey = databaseFunction<UpdateApiKeyInput, UpdateApiKeyRow>(
+  "update_api_key",
+  { caller: caller, target: target, apiKey: apiKey, auditEvent: auditEvent },
+  'update_api_key as "result"',
+);
+
+export type UpdateAvatarInput = {
+  caller: Caller | null;
+  environment: string | null;
+  id: string | null;
+  change: AvatarChange | null;
+  versions: readonly string[] | null;
+  statuses: readonly string[] | null;
+  rules: PreparationRules | null;
+  jobId: string | null;
+  auditEvent: AuditEvent | null;
+};
+export type UpdateAvatarRow = {
+  kind: string | null;
+  tenantId: string | null;
+  id: string | null;
+  environment: string | null;
+  displayName: string | null;
+  sourceKind: string | null;
+  modelId: string | null;
+  status: string | null;
+  sourceAssetId: string | null;
+  pendingSourceAssetId: string | null;
+  defaultVoiceId: string | null;
+  generation: number | null;
+  error: string | null;
+  checks: object | null;
+  previewToken: string | null;
+  previewFile: string | null;
+  cacheManifestId: string | null;
+  cacheVersion: string | null;
+  settings: object | null;
+  metadata: object | null;
+  version: number | null;
+  createdAt: Date | null;
+  updatedAt: Date | null;
+};
+export const updateAvatar = databaseFunction<UpdateAvatarInput, UpdateAvatarRow>(
+  "update_avatar",
+  {
+    caller: caller,
+    environment: null,
+    id: null,
+    change: avatarChange,
+    versions: null,
+    statuses: null,
+    rules: preparationRules,
+    jobId: null,
+    auditEvent: auditEvent,
+  },
+  'kind as "kind", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt"',
+);
+
+export type UpdatePasskeyInput = {
+  caller: Caller | null;
+  id: string | null;
+  name: string | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type UpdatePasskeyRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  userId: string | null;
+  credentialId: Uint8Array | null;
+  publicKey: Uint8Array | null;
+  counter: string | null;
+  transports: string[] | null;
+  isBackedUp: boolean | null;
+  name: string | null;
+  version: number | null;
+  createdAt: Date | null;
+  lastUsedAt: Date | null;
+};
+export const updatePasskey = databaseFunction<UpdatePasskeyInput, UpdatePasskeyRow>(
+  "update_passkey",
+  { caller: caller, id: null, name: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", (passkey).tenant_id as "tenantId", (passkey).id as "id", (passkey).user_id as "userId", (passkey).credential_id as "credentialId", (passkey).public_key as "publicKey", (passkey).counter as "counter", (passkey).transports as "transports", (passkey).is_backed_up as "isBackedUp", (passkey).name as "name", (passkey).version as "version", (passkey).created_at as "createdAt", (passkey).last_used_at as "lastUsedAt"',
+);
+
+export type UpdateUserInput = {
+  caller: Caller | null;
+  id: string | null;
+  name: string | null;
+  role: string | null;
+  versions: readonly string[] | null;
+  auditEvent: AuditEvent | null;
+};
+export type UpdateUserRow = {
+  outcome: string | null;
+  tenantId: string | null;
+  id: string | null;
+  email: string | null;
+  name: string | null;
+  role: string | null;
+  version: number | null;
+  createdAt: Date | null;
+};
+export const updateUser = databaseFunction<UpdateUserInput, UpdateUserRow>(
+  "update_user",
+  { caller: caller, id: null, name: null, role: null, versions: null, auditEvent: auditEvent },
+  'outcome as "outcome", (member).tenant_id as "tenantId", (member).id as "id", (member).email as "email", (member).name as "name", (member).role as "role", (member).version as "version", (member).created_at as "createdAt"',
+);
+
+export type VerifyUserSessionInput = {
+  caller: Caller | null;
+  version: number | null;
+  assertion: Assertion | null;
+  identityUse: IdentityUse | null;
+  challenge: Challenge | null;
+  verifiedUntil: Date | null;
+  auditEvent: AuditEvent | null;
+  claim: Claim | null;
+};
+export type VerifyUserSessionRow = {
+  kind: string | null;
+  bodyHash: Uint8Array | null;
+  status: number | null;
+  location: string | null;
+  etag: string | null;
+  answer: Uint8Array | null;
+  sealedFor: string | null;
+};
+export const verifyUserSession = databaseFunction<VerifyUserSessionInput, VerifyUserSessionRow>(
+  "verify_user_session",
+  {
+    caller: caller,
+    version: null,
+    assertion: assertion,
+    identityUse: identityUse,
+    challenge: challenge,
+    verifiedUntil: null,
+    auditEvent: auditEvent,
+    claim: claim,
+  },
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+);

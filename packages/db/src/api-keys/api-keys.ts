@@ -1,0 +1,246 @@
+/** API keys: a record says what a key may do, a credential holds the digest of its secret. */
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { type ApiKeySecret, digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import type { AuditAction } from "@realtime-avatar/domain/audit";
+import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import type { TenantRecord } from "@realtime-avatar/domain/tenant";
+import { sql } from "drizzle-orm";
+import {
+  revokeApiKey as callRevoke,
+  rotateApiKey as callRotate,
+  updateApiKey as callUpdate,
+  createApiKeys,
+  createFirstApiKey,
+  createRootApiKey,
+  type RotateApiKeyRow,
+} from "../../generated/functions.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Db } from "../connection/pool.ts";
+import type { CreditMovement } from "../credits/credits.ts";
+import { type Claim, outcomeOf, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { batchedCreate, type Create, type CreateOutcome } from "../query/batched-write.ts";
+import { statement } from "../query/statement.ts";
+import type { AnyCaller } from "./callers.ts";
+import { markEndedKeys } from "./ended-keys.ts";
+import { announceWhileWaiting } from "./pending-changes.ts";
+import { LINEAGE, METER, RECORD, type RecordRow, toRecord } from "./record.ts";
+import { apiKeys } from "./tables.ts";
+
+type KeyCreate = Create & { apiKey: ApiKeyRecord; digest: Uint8Array; maxActiveKeys: number };
+
+const createBatched = batchedCreate<KeyCreate, "over_quota">(
+  "create_api_key",
+  ["over_quota"],
+  (db, creates, parameters) =>
+    createApiKeys(db, {
+      ...parameters,
+      apiKeys: creates.map(({ apiKey }) => apiKey),
+      digests: creates.map(({ digest }) => digest),
+      // A process has one quota.
+      maxActiveKeys: Math.min(...creates.map(({ maxActiveKeys }) => maxActiveKeys)),
+    }),
+);
+
+/**
+ * Writes a new key of `caller` with its first credential, its audit event and, with a claim, the response. Stale when the
+ * caller has changed since its look-up or the new key's expiry has passed; over quota when the tenant has `maxActiveKeys`
+ * active keys. One statement; another one when the first is stale (see `batchedCreate`); and more where the quota is
+ * reached.
+ */
+export const insertApiKey = async (
+  db: Db,
+  { record, secret, maxActiveKeys }: { record: ApiKeyRecord; secret: ApiKeySecret; maxActiveKeys: number },
+  caller: AnyCaller,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<CreateOutcome<"over_quota">> => {
+  const audit = auditEvent("api_key.created", record, origin);
+  const create = { apiKey: record, digest: digestApiKey(secret), maxActiveKeys, caller, audit, claim };
+  for (;;) {
+    const outcome = await createBatched(db, create);
+    if (outcome.kind !== "over_quota") return outcome;
+    // Keys that have ended count until they are marked. Each round marks some, until the create succeeds or none is left.
+    if (!(await markEndedKeys(db, caller.tenantId))) return outcome;
+  }
+};
+
+/** Writes a root key for the operator; `false`, with nothing written, when there is no such tenant. One statement. */
+export const insertRootApiKey = async (
+  db: Db,
+  record: ApiKeyRecord,
+  secret: ApiKeySecret,
+  origin: Origin,
+): Promise<boolean> => {
+  const [row] = await createRootApiKey(db, {
+    apiKey: record,
+    digest: digestApiKey(secret),
+    auditEvent: auditEvent("api_key.created", record, origin),
+  });
+  return row?.result === true;
+};
+
+/**
+ * Writes a tenant with its grants and a key, if there is no tenant yet; `false`, with nothing written, otherwise. Of several
+ * processes that do so at once, one writes. One statement.
+ */
+export const insertFirstApiKey = async (
+  db: Db,
+  tenant: TenantRecord,
+  grants: readonly CreditMovement[],
+  record: ApiKeyRecord,
+  secret: ApiKeySecret,
+  origin: Origin,
+): Promise<boolean> => {
+  const [row] = await createFirstApiKey(db, {
+    ...tenant,
+    grants,
+    apiKey: record,
+    digest: digestApiKey(secret),
+    auditEvent: auditEvent("api_key.created", record, origin),
+  });
+  return row?.result === true;
+};
+
+const select = statement<RecordRow>(
+  "find_api_key",
+  sql`
+  select ${RECORD} from ${apiKeys} ${LINEAGE} ${METER}
+  where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")} and ${apiKeys.id} = ${sql.placeholder("id")}`,
+);
+
+/** The key, in whatever state it is; `null` when the tenant has none of this id. One statement. */
+export const findApiKey = async (db: Db, tenantId: TenantId, id: ApiKeyId): Promise<ApiKeyRecord | null> => {
+  const [row] = await select(db, { tenantId, id });
+  return row ? toRecord(row) : null;
+};
+
+/**
+ * Changes `target` to `record`, and writes the audit event. Stale when the caller or the target has changed since its
+ * look-up, or the new expiry has passed. One statement.
+ */
+export const updateApiKey = async (
+  db: Db,
+  { target, record, changedFields }: { target: ApiKeyRecord; record: ApiKeyRecord; changedFields: readonly string[] },
+  caller: AnyCaller,
+  origin: Origin,
+): Promise<{ kind: "written" } | { kind: "stale" }> =>
+  announceWhileWaiting(db, target, async () => {
+    const [row] = await callUpdate(db, {
+      caller,
+      target,
+      apiKey: record,
+      auditEvent: auditEvent("api_key.updated", target, origin, changedFields),
+    });
+    return { kind: row?.result === true ? "written" : "stale" };
+  });
+
+/** The outcome of a rotation. */
+export type RotateOutcome =
+  | WriteOutcome
+  /** Nothing was written: an overlap that was promised lasts this many more seconds. */
+  | { kind: "in_progress"; waitSeconds: number };
+
+/**
+ * Adds the credential of `record` to `target`, retires its others now or after an overlap, and writes the audit event and, with a
+ * claim, the response. `caller` is null for the operator. Stale when the caller or the target has changed since its
+ * look-up. One statement.
+ */
+export const rotateApiKey = async (
+  db: Db,
+  {
+    target,
+    record,
+    secret,
+    overlapSeconds,
+  }: { target: ApiKeyRecord; record: ApiKeyRecord; secret: ApiKeySecret; overlapSeconds: number },
+  caller: AnyCaller | null,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<RotateOutcome> =>
+  announceWhileWaiting(db, target, async () => {
+    const [row] = await callRotate(db, {
+      caller,
+      target,
+      keyId: record.keyId,
+      digest: digestApiKey(secret),
+      overlapSeconds,
+      auditEvent: auditEvent("api_key.rotated", target, origin, ["keyId", "redactedKey"]),
+      claim,
+    });
+    const { waitSeconds, ...outcome } = row as RotateApiKeyRow;
+    return waitSeconds === null ? outcomeOf(outcome) : { kind: "in_progress", waitSeconds };
+  });
+
+/**
+ * Writes a revoked key again, unchanged. Like each write, it waits until its commit is durable, on a synchronous replica
+ * too. A revocation that was cancelled while it waited for that replica can be read, but a failover can undo it.
+ */
+const confirmRevocation = statement(
+  "confirm_revocation",
+  sql`
+  update ${apiKeys} set revoked_at = ${apiKeys.revokedAt}
+  where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")} and ${apiKeys.id} = (
+    select ${apiKeys.id} from ${apiKeys}
+    where ${apiKeys.tenantId} = ${sql.placeholder("tenantId")}
+      and ${apiKeys.id} = any(${sql.placeholder("line")}::text[] collate "C") and ${apiKeys.revokedAt} is not null
+    order by ${apiKeys.id} limit 1
+  )`,
+);
+
+/** Who revokes a key: a caller, the holder of one of its secrets, or null for the operator. */
+type Revoker = AnyCaller | { credentialKeyId: string } | null;
+
+/** The columns of `api_keys`, as a revocation returns them. A change of a key does not change what it inherits. */
+type ChangedRow = Omit<RecordRow, "status" | "lastUsedAt" | keyof typeof UNCHANGED>;
+/** Placeholders for what `revokeApiKey` takes from the target. */
+const UNCHANGED = {
+  inheritedSpendLimitCreditMicros: null,
+  inheritedMaxConcurrentSessions: null,
+  inheritedExpiresAt: null,
+  spentCreditMicros: "0",
+  reservedCreditMicros: "0",
+};
+
+/** The outcome of a revocation, with the key as it is then. */
+export type RevokeOutcome =
+  | { kind: "written"; key: ApiKeyRecord }
+  /** The key was already revoked or expired, and stays as it is. */
+  | { kind: "ended"; key: ApiKeyRecord }
+  /** Nothing was written. */
+  | { kind: "stale" };
+
+/**
+ * Revokes `target`, and with it, by their lineage, all its descendants, and writes the audit event. Stale when the caller or
+ * the target has changed since its look-up, or the presented secret may not report the key. `expected.version` null
+ * accepts every version: otherwise a key that is changed without a pause could not be revoked. One statement.
+ *
+ * A target that has ended already stays as it is. That it is revoked is confirmed by a write: see `confirmRevocation`.
+ */
+export const revokeApiKey = async (
+  db: Db,
+  target: ApiKeyRecord,
+  expected: { version: number | null },
+  changer: Revoker,
+  origin: Origin,
+  action: AuditAction = "api_key.revoked",
+): Promise<RevokeOutcome> => {
+  if (target.status === "revoked") {
+    await confirmRevocation(db, { tenantId: target.tenantId, line: [...target.lineage, target.id] });
+  }
+  if (target.status !== "active") return { kind: "ended", key: target };
+  const [row] = await announceWhileWaiting(db, target, () =>
+    callRevoke(db, {
+      caller: changer !== null && "id" in changer ? changer : null,
+      reporterKeyId: changer !== null && !("id" in changer) ? changer.credentialKeyId : null,
+      target: { ...target, version: expected.version },
+      auditEvent: auditEvent(action, target, origin, ["status"]),
+    }),
+  );
+  if (!row) return { kind: "stale" };
+  const { status, lastUsedAt, inheritedLimits, spentCreditMicros, reservedCreditMicros } = target;
+  const changed = toRecord({ ...(row as ChangedRow), ...UNCHANGED, status, lastUsedAt });
+  return {
+    kind: "written",
+    key: { ...changed, inheritedLimits, spentCreditMicros, reservedCreditMicros, status: "revoked" },
+  };
+};

@@ -1,0 +1,28 @@
+-- Who makes a write, as its look-up found it: a key, or a person.
+create type rta.caller as (
+  tenant_id text collate "C",
+  id text collate "C",    -- of the key, or of the user
+  version integer,
+  credential_key_id text, -- the credential that was presented; null for a person
+  lineage text[],         -- the ids of the key's ancestors; empty for a person
+  session_id text,        -- the session of a person; null for a key
+  needs_passkey boolean   -- of a person: the passkey must have been used within the last minutes (verified_until)
+);
+
+-- The key that a change is about. `version` null: the change accepts every version.
+create type rta.target as (tenant_id text, id text, version integer);
+
+create type rta.api_key as (
+  tenant_id text,
+  id text,
+  key_id text,
+  environment text,
+  name text,
+  scopes text[],
+  spend_limit_credit_micros bigint,
+  max_concurrent_sessions bigint,
+  expires_at timestamptz,
+  lineage text[],
+  version integer,
+  created_at timestamptz
+);

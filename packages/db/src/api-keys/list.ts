@@ -1,0 +1,135 @@
+/** Lists of API keys. */
+import type { API_KEY_LIST, ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import type { ApiKeyStatus } from "@realtime-avatar/domain/api-keys/status";
+import { ENVIRONMENTS, type Environment } from "@realtime-avatar/domain/environment";
+import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { type SQL, sql } from "drizzle-orm";
+import type { BatchKind } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { inputColumn, newestOf } from "../query/statement.ts";
+import { LINEAGE, METER, STATUS } from "./record.ts";
+import { apiKeys, apiKeyUsage } from "./tables.ts";
+
+/** A key as the API shows it, to be selected from `api_keys`, `LINEAGE` and `METER`. */
+const ITEM = objectJson<ApiKey>({
+  id: plainJson(apiKeys.id),
+  keyId: plainJson(apiKeys.keyId),
+  tenantId: plainJson(apiKeys.tenantId),
+  // The eldest ancestor is the first, so the last one created the key.
+  parentId: nullable(plainJson(sql`${apiKeys.lineage}[cardinality(${apiKeys.lineage})]`)),
+  name: textJson(apiKeys.name),
+  environment: plainJson(apiKeys.environment),
+  redactedKey: plainJson(sql`'rta_' || ${apiKeys.environment} || '_' || ${apiKeys.keyId} || '_****'`),
+  scopes: listJson(apiKeys.scopes),
+  status: plainJson(STATUS),
+  spendLimitCreditMicros: nullable(rawJson(apiKeys.spendLimitCreditMicros)),
+  // `least` skips NULLs.
+  effectiveSpendLimitCreditMicros: nullable(
+    rawJson(sql`least(${apiKeys.spendLimitCreditMicros}, ancestry.spend_limit_credit_micros)`),
+  ),
+  spentCreditMicros: rawJson(sql`meter.settled`),
+  reservedCreditMicros: rawJson(sql`meter.reserved`),
+  maxConcurrentSessions: nullable(rawJson(apiKeys.maxConcurrentSessions)),
+  effectiveMaxConcurrentSessions: nullable(
+    rawJson(sql`least(${apiKeys.maxConcurrentSessions}, ancestry.max_concurrent_sessions)`),
+  ),
+  expiresAt: nullable(timeJson(apiKeys.expiresAt)),
+  effectiveExpiresAt: nullable(timeJson(sql`least(${apiKeys.expiresAt}, ancestry.expires_at)`)),
+  lastUsedAt: nullable(
+    timeJson(sql`(
+      select ${apiKeyUsage.lastUsedAt} from ${apiKeyUsage}
+      where ${apiKeyUsage.tenantId} = ${apiKeys.tenantId} and ${apiKeyUsage.apiKeyId} = ${apiKeys.id}
+    )`),
+  ),
+  createdAt: timeJson(apiKeys.createdAt),
+});
+
+/** How many keys a page with a status reads at most. Each costs some 6 us, as its whole lineage is read. */
+const MAX_ROWS_READ = 1000;
+
+/** A tenant that has no revoked key has none below it, and likewise with expired ones: then no key is read. */
+const MAY_HAVE: Record<ApiKeyStatus, SQL> = {
+  active: sql`true`,
+  revoked: sql`exists (
+    select from ${apiKeys} revoked where revoked.tenant_id = ${inputColumn("tenantId")} and revoked.revoked_at is not null
+  )`,
+  expired: sql`exists (
+    select from ${apiKeys} expired where expired.tenant_id = ${inputColumn("tenantId")} and expired.expires_at <= now()
+  )`,
+};
+
+type PageQuery = {
+  tenantId: TenantId;
+  /** Null for all. */
+  environment: Environment | null;
+  status: ApiKeyStatus | null;
+  before: ApiKeyId | null;
+  limit: number;
+  maxRead: number;
+};
+
+/**
+ * All keys are read in the order of the primary key, those of one environment in that of `api_keys_environment_index`. A
+ * status follows from the whole lineage, and no index has it: the newest keys are read one by one, up to
+ * `MAX_ROWS_READ` for one page.
+ */
+const selectPage = ({ environment, status }: PageQuery): SQL => {
+  const tenant = [apiKeys.tenantId, inputColumn("tenantId")] as const;
+  const { where, orderBy } = newestOf(
+    environment === null ? [tenant] : [[apiKeys.environment, inputColumn("environment")], tenant],
+    apiKeys.id,
+    sql`coalesce(${inputColumn("before")}, 'key~')`,
+  );
+  if (status === null) {
+    const found = sql`(select * from ${apiKeys} where ${where} order by ${orderBy} limit ${LIMIT} + 1) api_keys`;
+    return pageOf(sql`${found} ${LINEAGE} ${METER}`, apiKeys.id, ITEM, orderBy);
+  }
+  const inOrder = sql`from ${apiKeys} where ${where} and ${MAY_HAVE[status]} order by ${orderBy}`;
+  return pageOf(
+    sql`(
+      select api_keys.* from (select * ${inOrder} limit ${MAX_READ}) api_keys ${LINEAGE}
+      where ${STATUS} = ${inputColumn("status")}
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) api_keys ${LINEAGE} ${METER}`,
+    apiKeys.id,
+    ITEM,
+    orderBy,
+    sql`(select ${apiKeys.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
+  );
+};
+
+const QUERY_FIELDS = ["tenantId", "environment", "status", "before", "limit", "maxRead"] as const;
+/** A statement for each status, in one environment and in all. */
+const pages = new Map<string, BatchKind<PageQuery, WrittenPage>>();
+
+/**
+ * The tenant's newest keys in `environments` that `page` asks for. One statement, which requests for the same page share.
+ * With a status, a page can have fewer keys than `limit`, even none, and yet a next page.
+ */
+export const listApiKeys = async (
+  db: Db,
+  tenantId: TenantId,
+  environments: readonly Environment[],
+  { filters, before, limit }: PageRequest<typeof API_KEY_LIST>,
+): Promise<WrittenPage> => {
+  const listed = environments.filter((known) => (filters.environment ?? known) === known);
+  const [environment] = listed;
+  if (environment === undefined) return { items: "", next: null };
+  const isAll = listed.length === ENVIRONMENTS.length;
+  const { status = null } = filters;
+  const query: PageQuery = {
+    tenantId,
+    environment: isAll ? null : environment,
+    status,
+    before,
+    limit,
+    maxRead: MAX_ROWS_READ,
+  };
+  const name = `${isAll} ${status}`;
+  const reader = pages.get(name) ?? pageReader("list_api_keys", selectPage(query), QUERY_FIELDS);
+  pages.set(name, reader);
+  return db.batch(reader, query, tenantId);
+};

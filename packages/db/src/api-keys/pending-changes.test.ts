@@ -1,0 +1,197 @@
+/** Changes of keys and people that wait are announced, and delay look-ups. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { sql } from "drizzle-orm";
+import { userSessions } from "../people/tables.ts";
+import { prepared } from "../query/statement.ts";
+import {
+  announceWhileWaiting,
+  delayWhilePending,
+  HAS_PENDING_CHANGE,
+  HAS_PENDING_CHANGE_OF_PERSON,
+  sweepPendingChanges,
+} from "./pending-changes.ts";
+import { apiKeys } from "./tables.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: TestDb;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+
+let tenantId: TenantId;
+beforeAll(async () => {
+  tenantId = await seedTenant(db);
+});
+
+const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`
+  insert into api_key_pending_changes values (${tenantId}, ${id}, now() - ${ago}::interval)
+  on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`;
+/** Waits until the announcement of a change has been withdrawn, which the change itself does not wait for. */
+const untilWithdrawn = async (record: ApiKeyRecord): Promise<void> => {
+  while ((await rowsOf(record)).length > 0) await Bun.sleep(5);
+};
+const rowsOf = ({ id }: ApiKeyRecord) => db.client`select from api_key_pending_changes where api_key_id = ${id}`;
+
+test("a pending change, of a key: counts for it and its descendants for one second", async () => {
+  const { record: parent } = await seedKey(db, tenantId);
+  const { record: child } = await seedKey(db, tenantId, {}, parent);
+  const { record: grandchild } = await seedKey(db, tenantId, {}, child);
+  const select = prepared<{ isPending: boolean }>(
+    "test",
+    sql`select ${HAS_PENDING_CHANGE} as "isPending" from ${apiKeys} where ${apiKeys.id} = ${sql.placeholder("id")}`,
+  );
+  const pending = () =>
+    Promise.all([parent, child, grandchild].map(async ({ id }) => (await select(db, { id }))[0]?.isPending));
+  expect(await pending()).toEqual([false, false, false]);
+  await insertRow(child, "0 seconds");
+  expect(await pending()).toEqual([false, true, true]);
+  // A row that a process has left behind.
+  await insertRow(child, "1.1 seconds");
+  expect(await pending()).toEqual([false, false, false]);
+});
+
+test("a pending change, of people: counts for the session, its user and the tenant's people", async () => {
+  const of = (name: string) => ({
+    user: `usr_${name.padStart(26, "0")}`,
+    session: `uss_${name.padStart(26, "0")}`,
+  });
+  const [ada, bob] = [of("a"), of("b")];
+  for (const { user, session } of [ada, bob]) {
+    await db.client`insert into users values (${tenantId}, ${user}, ${user}, 'x', 'owner', 1, now())`;
+    await db.client`
+      insert into user_sessions values
+        (${tenantId}, ${session}, ${user}, 'psk_', ${Buffer.alloc(32)}, null, 1, now(), now(), now())`;
+  }
+  const select = prepared<{ isPending: boolean }>(
+    "test_of_person",
+    sql`select ${HAS_PENDING_CHANGE_OF_PERSON} as "isPending" from ${userSessions} order by ${userSessions.id}`,
+  );
+  const pending = async () => (await select(db, {})).map(({ isPending }) => isPending);
+  const cases: [string, boolean[]][] = [
+    [ada.session, [true, false]],
+    [bob.user, [false, true]],
+    [tenantId, [true, true]],
+  ];
+  for (const [id, expected] of cases) {
+    expect(await pending()).toEqual([false, false]);
+    await db.client`insert into api_key_pending_changes values (${tenantId}, ${id}, now())`;
+    expect(await pending()).toEqual(expected);
+    await db.client`update api_key_pending_changes set announced_at = now() - interval '1.1 seconds'`;
+    expect(await pending()).toEqual([false, false]);
+    await db.client`delete from api_key_pending_changes`;
+  }
+});
+
+describe("delayWhilePending", () => {
+  test("a look-up, a change pending: repeated until none is", async () => {
+    let lookUps = 0;
+    expect(
+      await delayWhilePending(
+        async () => ++lookUps,
+        (found) => found < 4,
+      ),
+    ).toBe(4);
+    expect(lookUps).toBe(4);
+  });
+
+  test("a look-up, a change always pending: given up after a bounded number", async () => {
+    let lookUps = 0;
+    expect(
+      await delayWhilePending(
+        async () => ++lookUps,
+        () => true,
+      ),
+    ).toBe(51);
+  });
+});
+
+describe("announceWhileWaiting", () => {
+  test("a change, waiting: announced, and withdrawn at its end", async () => {
+    const { record } = await seedKey(db, tenantId);
+    const change = async (): Promise<string> => {
+      while ((await rowsOf(record)).length === 0) await Bun.sleep(5);
+      return "done";
+    };
+    expect(await announceWhileWaiting(db, record, change)).toBe("done");
+    await untilWithdrawn(record);
+  });
+
+  test("a change, failing while announced: withdrawn, its error thrown", async () => {
+    const { record } = await seedKey(db, tenantId);
+    const change = async (): Promise<never> => {
+      while ((await rowsOf(record)).length === 0) await Bun.sleep(5);
+      throw new Error("the change failed");
+    };
+    await expect(announceWhileWaiting(db, record, change)).rejects.toThrow("the change failed");
+    await untilWithdrawn(record);
+  });
+
+  test("a change, not waiting: not announced", async () => {
+    const { record } = await seedKey(db, tenantId);
+    let statements = 0;
+    const counting = {
+      ...db,
+      run: () => {
+        statements++;
+        return Promise.resolve([]);
+      },
+    };
+    await announceWhileWaiting(counting, record, async () => {});
+    expect(statements).toBe(0);
+  });
+
+  test("a change, its withdrawal never returning: completed", async () => {
+    const { record } = await seedKey(db, tenantId);
+    const sent: string[] = [];
+    const stuck: TestDb = {
+      ...db,
+      run: (_text, _parameters, name = "") => {
+        sent.push(name);
+        return name.startsWith("withdraw") ? new Promise(() => {}) : Promise.resolve([]);
+      },
+      within: () => stuck,
+    };
+    const change = async (): Promise<string> => {
+      while (sent.length === 0) await Bun.sleep(5);
+      return "done";
+    };
+    expect(await announceWhileWaiting(stuck, record, change)).toBe("done");
+    while (sent.at(-1) !== "withdraw_pending_change") await Bun.sleep(5);
+  });
+
+  test("a change, its announcements failing: completed", async () => {
+    const { record } = await seedKey(db, tenantId);
+    let failures = 0;
+    const failing = {
+      ...db,
+      run: () => {
+        failures++;
+        return Promise.reject(new Error("no connection"));
+      },
+    };
+    const change = async (): Promise<string> => {
+      while (failures === 0) await Bun.sleep(5);
+      return "done";
+    };
+    expect(await announceWhileWaiting(failing, record, change)).toBe("done");
+  });
+});
+
+test("sweepPendingChanges, with rows of several ages: deletes those of a minute or more", async () => {
+  const { record: old } = await seedKey(db, tenantId);
+  const { record: recent } = await seedKey(db, tenantId);
+  await insertRow(old, "61 seconds");
+  await insertRow(recent, "50 seconds");
+  expect(await sweepPendingChanges(db)).toBe(1);
+  expect([(await rowsOf(old)).length, (await rowsOf(recent)).length]).toEqual([0, 1]);
+});

@@ -1,0 +1,102 @@
+/**
+ * Pending changes of keys and people. PostgreSQL grants new `for share` locks while a change waits for older ones. So a key
+ * that writes without a pause, itself or by its descendants, could never be changed, rotated or revoked while its commits
+ * overlap; and no session of a person who does so could be ended. A change that waits therefore inserts a row here, which no
+ * write locks, and look-ups of what it changes are delayed. Only time depends on these rows, never correctness.
+ */
+import type { ApiKeyId, TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
+import type { Db } from "../connection/pool.ts";
+import { userSessions } from "../people/tables.ts";
+import { statement, sweepOf } from "../query/statement.ts";
+import { apiKeyPendingChanges, apiKeys } from "./tables.ts";
+
+/** A change that has waited this long is announced, and again each time this long has passed. */
+const ANNOUNCE_MS = 200;
+/** A look-up is delayed by at most this much. A row of `HAS_PENDING_CHANGE` counts for as long. */
+const MAX_DELAY_MS = 1000;
+/** How often a delayed look-up is repeated. */
+const REPEAT_MS = 20;
+/** The time limit for deleting the row of a change. It is deleted even when the request has been aborted. */
+const WITHDRAW_MS = 1000;
+
+/** Whether a change is pending of the key of a row of `api_keys`, or of one of its ancestors. */
+export const HAS_PENDING_CHANGE = sql`exists (
+  select from ${apiKeyPendingChanges}
+  where ${apiKeyPendingChanges.tenantId} = ${apiKeys.tenantId}
+    and ${apiKeyPendingChanges.apiKeyId} = any((${apiKeys.lineage} || ${apiKeys.id}::text) collate "C")
+    and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
+)`;
+
+/**
+ * Whether a change is pending of the session of a row of `user_sessions`, of its user, or of the people of its tenant. By the
+ * primary key.
+ */
+export const HAS_PENDING_CHANGE_OF_PERSON = sql`exists (
+  select from ${apiKeyPendingChanges}
+  where ${apiKeyPendingChanges.tenantId} = ${userSessions.tenantId}
+    and ${apiKeyPendingChanges.apiKeyId} = any(
+      array[${userSessions.id}, ${userSessions.userId}, ${userSessions.tenantId}] collate "C"
+    )
+    and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
+)`;
+
+/** Repeats a look-up while a change is pending of what it finds. Returns what it found last. */
+export const delayWhilePending = async <Found>(
+  lookUp: () => Promise<Found>,
+  hasPendingChange: (found: Found) => boolean,
+): Promise<Found> => {
+  let found = await lookUp();
+  for (let delayed = 0; hasPendingChange(found) && delayed < MAX_DELAY_MS; delayed += REPEAT_MS) {
+    await new Promise((resolve) => setTimeout(resolve, REPEAT_MS));
+    found = await lookUp();
+  }
+  return found;
+};
+
+const announce = statement(
+  "announce_pending_change",
+  sql`
+    insert into ${apiKeyPendingChanges} (tenant_id, api_key_id, announced_at)
+    values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
+    on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`,
+);
+
+const withdraw = statement(
+  "withdraw_pending_change",
+  sql`
+    delete from ${apiKeyPendingChanges}
+    where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
+      and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`,
+);
+
+/** Deletes rows that a process has left behind; returns their number. */
+export const sweepPendingChanges = sweepOf(
+  "sweep_pending_changes",
+  apiKeyPendingChanges,
+  sql`${apiKeyPendingChanges.announcedAt} <= now() - interval '1 minute'`,
+  apiKeyPendingChanges.announcedAt,
+);
+
+/** What a change may wait for: writes of a key, of a user, of a session, or of the people of a tenant. */
+type Pending = { tenantId: TenantId; id: ApiKeyId | UserId | UserSessionId | TenantId };
+
+/** Runs `change`, a change of the target, and announces it as pending if it has to wait. */
+export const announceWhileWaiting = async <Result>(
+  db: Db,
+  { tenantId, id }: Pending,
+  change: () => Promise<Result>,
+): Promise<Result> => {
+  let announced: Promise<unknown> | undefined;
+  const timer = setInterval(() => {
+    // The next tick repeats a failed announcement. A failure costs only time.
+    announced = announce(db, { tenantId, id }).catch(() => {});
+  }, ANNOUNCE_MS);
+  try {
+    return await change();
+  } finally {
+    clearInterval(timer);
+    // Not awaited: the request may have no time left. A row that stays behind stops counting after a second.
+    void announced?.then(() => withdraw(db.within(WITHDRAW_MS), { tenantId, id })).catch(() => {});
+  }
+};

@@ -1,0 +1,33 @@
+create type rta.asset as (
+  tenant_id text,
+  id text,
+  environment text,
+  kind text,
+  status text,
+  content_type text,
+  size_bytes bigint,
+  sha256 text,
+  public_token text,
+  public_type text,
+  remote_url text,
+  reserved_bytes bigint,
+  error_code text,
+  error_detail text,
+  original_filename text,
+  metadata json,
+  version integer,
+  created_at timestamptz,
+  updated_at timestamptz
+);
+
+-- What processing an asset has shown. `status`: 'ready' or 'failed'. The error is null when it is ready, the rest when it
+-- has failed; `public_type` is also null when there is no public file.
+create type rta.asset_result as (
+  status text,
+  content_type text,
+  size_bytes bigint,
+  sha256 text,
+  public_type text,
+  error_code text,
+  error_detail text
+);

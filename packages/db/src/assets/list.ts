@@ -1,0 +1,102 @@
+/** The list of assets. */
+import { PUBLIC_PATH } from "@realtime-avatar/domain/assets/asset";
+import { ASSET_KINDS, type AssetKind } from "@realtime-avatar/domain/assets/limits";
+import type { ASSET_LIST, Asset } from "@realtime-avatar/domain/assets/schemas";
+import { type AssetStatus, listedAssetStatuses } from "@realtime-avatar/domain/assets/status";
+import type { AssetId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { sql } from "drizzle-orm";
+import type { Db } from "../connection/pool.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, pageOf, pageReader } from "../query/list.ts";
+import { inputColumn, newestOf } from "../query/statement.ts";
+import type { AssetOwner } from "./assets.ts";
+import { assets } from "./tables.ts";
+
+/** An asset as the API shows it. A token needs no escape; the origin may. */
+const ITEM = objectJson<Asset>({
+  id: plainJson(assets.id),
+  tenantId: plainJson(assets.tenantId),
+  environment: plainJson(assets.environment),
+  kind: plainJson(assets.kind),
+  status: plainJson(assets.status),
+  contentType: nullable(textJson(assets.contentType)),
+  sizeBytes: nullable(rawJson(assets.sizeBytes)),
+  sha256: nullable(plainJson(assets.sha256)),
+  publicUrl: textJson(
+    sql`${inputColumn("origin")} || ${sql.raw(`'${PUBLIC_PATH}/'`)} || ${assets.publicToken} collate "C"`,
+  ),
+  error: nullable(
+    rawJson(
+      sql`('{"code":' || to_json(${assets.errorCode})::text || ',"detail":' || to_json(${assets.errorDetail})::text || '}')`,
+    ),
+  ),
+  originalFilename: nullable(textJson(assets.originalFilename)),
+  metadata: rawJson(assets.metadata),
+  createdAt: timeJson(assets.createdAt),
+  updatedAt: timeJson(assets.updatedAt),
+});
+
+const BEFORE = sql`coalesce(${inputColumn("before")}, 'ast~')`;
+const OWNER = [
+  [assets.environment, inputColumn("environment")],
+  [assets.tenantId, inputColumn("tenantId")],
+] as const;
+
+type All = AssetOwner & { origin: string; before: AssetId | null; limit: number };
+/** Without filters: `assets_newest_index`, which leaves deleted assets out, read from its newest end. */
+const newest = newestOf(OWNER, assets.id, BEFORE);
+const ALL = pageReader<All>(
+  "list_assets",
+  pageOf(
+    sql`(
+      select * from ${assets} where ${newest.where} and ${assets.status} <> 'deleted'
+      order by ${newest.orderBy} limit ${LIMIT} + 1
+    ) assets`,
+    assets.id,
+    ITEM,
+    newest.orderBy,
+  ),
+  ["tenantId", "environment", "origin", "before", "limit"],
+);
+
+/** Each status and kind is a range of `assets_list_index`, read from its newest end; the page has the newest of them all. */
+const range = newestOf(
+  [...OWNER, [assets.status, sql`listed_status`], [assets.kind, sql`listed_kind`]],
+  assets.id,
+  BEFORE,
+);
+const FILTERED = pageReader<All & { statuses: AssetStatus[]; kinds: AssetKind[] }>(
+  "list_assets",
+  pageOf(
+    sql`(
+      select assets.*
+      from unnest(${inputColumn("statuses")}::text[]) listed_status
+      cross join unnest(${inputColumn("kinds")}::text[]) listed_kind
+      cross join lateral (
+        select * from ${assets} where ${range.where} order by ${range.orderBy} limit ${LIMIT} + 1
+      ) assets
+      order by ${assets.id} desc limit ${LIMIT} + 1
+    ) assets`,
+    assets.id,
+    ITEM,
+    sql`${assets.id} desc`,
+  ),
+  ["tenantId", "environment", "origin", "statuses", "kinds", "before", "limit"],
+);
+
+/**
+ * The owner's newest assets that `page` asks for. `origin`: scheme, host and port of public URLs. One statement, which
+ * requests for the same page share.
+ */
+export const listAssets = (
+  db: Db,
+  { tenantId, environment }: AssetOwner,
+  { filters: { kind, status }, before, limit }: PageRequest<typeof ASSET_LIST>,
+  origin: string,
+): Promise<WrittenPage> => {
+  const page = { tenantId, environment, origin, before, limit };
+  if (kind === undefined && status === undefined) return db.batch(ALL, page, tenantId);
+  const kinds = kind === undefined ? [...ASSET_KINDS] : [kind];
+  return db.batch(FILTERED, { ...page, statuses: listedAssetStatuses(status), kinds }, tenantId);
+};

@@ -1,0 +1,305 @@
+/** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { newId } from "@realtime-avatar/domain/id";
+import { inOneBatch } from "@realtime-avatar/testing/batching";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import {
+  assetOf,
+  avatarOf,
+  claimOf,
+  inStatus,
+  jobOf,
+  newJobId,
+  operatorOrigin,
+  originOf,
+  preparationOf,
+  seedAsset,
+  seedCaller,
+} from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAvatar, prepareAvatar, updateAvatar } from "../avatars/avatars.ts";
+import { findPreview, finishPreparation, knownPreparations, startPreparation } from "../avatars/preparations.ts";
+import {
+  type ClaimedJob,
+  claimJob,
+  failAbandonedUploads,
+  finishAsset,
+  jobStats,
+  renewJob,
+  retryJob,
+  startAsset,
+} from "../jobs/jobs.ts";
+import {
+  completeAsset,
+  deleteAsset,
+  existingAssets,
+  findAsset,
+  findPublicAsset,
+  hasAssetRoom,
+  insertAsset,
+} from "./assets.ts";
+import { listAssets } from "./list.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const ROWS = 3000;
+const id = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
+let database: TestDatabase;
+let caller: Caller;
+/** One connection, whose plans are printed. */
+let db: TestDb;
+const plans: string[] = [];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  caller = await seedCaller(database.db);
+  const { tenantId } = caller;
+  const onnotice = ({ message = "" }: { message?: string }): void => {
+    const [, text = "", plan] = /plan:\nQuery Text: (.*?)\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
+    // The checks of foreign keys are the server's own statements.
+    if (plan && !text.includes("FROM ONLY")) plans.push(`${text}\n${plan}`);
+  };
+  db = session(database.url, { onnotice });
+  const asset = (status: string) => `
+    insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_type, public_token,
+      reserved_bytes, metadata, version, created_at, updated_at)
+    select '${tenantId}', ${id(`ast`)}, 'live', 'image', '${status}', 'image/png', 1, repeat('0', 64), 'image/webp',
+      lpad(i::text, 43, '0'), 1, '{}', 1, now() - interval '2 days' * (i % 2), now()`;
+  await database.db.client.unsafe(`
+    insert into tenants (tenant_id, name, created_at) select ${id("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
+    insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
+      select '${tenantId}', ${id("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', '{}', 1, now() from generate_series(1, ${ROWS}) i;
+    insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
+      select lpad(i::text, 16, '0'), '${tenantId}', ${id("key")}, sha256('x'), false, now() from generate_series(1, ${ROWS}) i;
+    ${asset("ready")} from generate_series(1, ${ROWS}) i;
+    ${asset("pending_upload")} from generate_series(${ROWS + 1}, ${2 * ROWS}) i;
+    insert into asset_meters select ${id("ten")}, 'live', 1, 1 from generate_series(1, ${ROWS}) i;
+    insert into asset_meters values ('${tenantId}', 'live', 100000, 100000);
+    insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+      select ${id("ten")}, ${id("job")}, 'live', 'process_asset', ${id("ast")}, 1, now(), now()
+      from generate_series(1, ${ROWS}) i;
+    insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+      select '${tenantId}', ${id("job")}, 'live', 'process_asset', ${id("ast")}, 1, now() - interval '1 hour', now()
+      from generate_series(1, ${ROWS}) i;
+    insert into job_slots select ${id("ten")}, slot, null, null, null, now() - interval '1 hour'
+      from generate_series(1, ${ROWS}) i, generate_series(1, 2) slot;
+    insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id,
+      pending_source_asset_id, preview_token, preview_file, cache_version, settings, metadata, version, created_at, updated_at)
+      select '${tenantId}', ${id("ava")}, 'live', 'n', 'image', 'm', 'draft', ${id("ast")}, ${id("ast")}, lpad(i::text, 43, '0'),
+      '1/0af-webp', 0, '{}', '{}', 1, now(), now()
+      from generate_series(1, ${ROWS}) i;
+    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+      select '${tenantId}', '${caller.id}', 'POST /api/v1/avatars', i::text, ${id("aud")}, sha256('x'), 201, '1', 'x', now()
+      from generate_series(1, ${ROWS}) i;
+    analyze`);
+  await db.client.unsafe(`
+    load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+    set plan_cache_mode = force_generic_plan; set client_min_messages = log`);
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+/** The plans of what `work` runs, whose writes are kept. */
+const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {
+  plans.length = 0;
+  await work();
+  return plans;
+};
+const QUOTA = { maxAssets: 1e9, maxBytes: 1e12 };
+const insert = async (asset: AssetRecord = assetOf(caller), isClaimed = false) => {
+  const claim = isClaimed ? claimOf(asset.id) : null;
+  await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller), claim);
+  return asset;
+};
+const seeded = () => seedAsset(database.db, caller.tenantId);
+const claim = async (): Promise<ClaimedJob> => {
+  const job = await claimJob(db, {
+    lease: newId("job", new Date(), random),
+    leaseSeconds: 60,
+    slots: 2,
+    kinds: ["process_asset"],
+  });
+  if (!job) throw new Error("no job");
+  return job;
+};
+const READY = {
+  kind: "ready",
+  contentType: "image/png",
+  sizeBytes: 1,
+  sha256: "0".repeat(64),
+  publicType: null,
+} as const;
+const createAvatars = async (count: number, isClaimed: boolean) => {
+  const sources = await Promise.all(Array.from({ length: count }, seeded));
+  const to = count === 1 ? db : inOneBatch(db);
+  const outcomes = await Promise.all(
+    sources.map((source) => {
+      const avatar = avatarOf(caller, { sourceAssetId: source.id });
+      return insertAvatar(
+        to,
+        avatar,
+        preparationOf(avatar),
+        caller,
+        originOf(caller),
+        isClaimed ? claimOf(avatar.id) : null,
+      );
+    }),
+  );
+  expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(["written"]));
+};
+const changeAvatar = async () => {
+  const changes = { sourceAssetId: (await seeded()).id };
+  await updateAvatar(
+    db,
+    `ava_01h455vb4p${"1".padStart(16, "0")}`,
+    changes,
+    inStatus("draft"),
+    caller,
+    originOf(caller),
+  );
+};
+
+/** An avatar that is served, whose preparation a worker holds. */
+const prepared = async () => {
+  const avatar = await seedAvatarIn(db, caller, "ready", { sourceAssetId: (await seeded()).id });
+  await updateAvatar(db, avatar.id, { modelId: "y" }, inStatus("ready"), caller, originOf(caller));
+  return { avatar, job: await holdPreparation(db, avatar, "x") };
+};
+
+/** Indexes that are not entered by the tenant: those by which a credential, a public file, and work of all tenants is found. */
+const OF_ALL_TENANTS = [
+  "api_key_credentials_pkey",
+  "assets_public_token_index",
+  "avatars_preview_token_index",
+  "assets_pending_upload_index",
+  "jobs_available_index",
+  "job_slots_started_at_index",
+];
+
+const cases: [string, () => Promise<unknown>, string[]][] = [
+  ["creating an asset", () => insert(), ["asset_meters_tenant_id_environment_pk"]],
+  ["creating an asset with a claim", () => insert(assetOf(caller), true), []],
+  [
+    "completing an upload",
+    async () => {
+      const asset = await seedAsset(database.db, caller.tenantId, "live", "image", "pending_upload");
+      const file = { contentType: "image/png", sizeBytes: 1, job: jobOf(asset) };
+      expect(await completeAsset(db, asset.id, file, caller, originOf(caller), claimOf(asset.id))).toMatchObject({
+        kind: "written",
+      });
+    },
+    ["assets_tenant_id_id_pk"],
+  ],
+  [
+    "deleting an asset",
+    async () => deleteAsset(db, (await insert()).id, { versions: null }, caller, originOf(caller)),
+    ["assets_tenant_id_id_pk", "avatars_source_asset_index", "avatars_pending_source_asset_index", "jobs_target_index"],
+  ],
+  ["reading an asset", async () => findAsset(db, caller, (await seeded()).id), ["assets_tenant_id_id_pk"]],
+  ["reading a public file", async () => findPublicAsset(db, "0".repeat(43)), ["assets_public_token_index"]],
+  ["asking for room", () => hasAssetRoom(db, caller, QUOTA, 1), ["asset_meters_tenant_id_environment_pk"]],
+  [
+    "finding which files are kept",
+    async () => existingAssets(db, [await seeded(), await seeded()]),
+    ["assets_tenant_id_id_pk"],
+  ],
+  ...([{}, { status: "ready" }, { kind: "video" }, { status: "failed", kind: "image" }] as const).map(
+    (filters): [string, () => Promise<unknown>, string[]] => [
+      `listing assets by ${Object.keys(filters)}`,
+      () => listAssets(db, caller, { filters, before: null, limit: 50 }, "https://example.com"),
+      [Object.keys(filters).length === 0 ? "assets_newest_index" : "assets_list_index"],
+    ],
+  ),
+  ["creating an avatar with a source", () => createAvatars(1, false), ["assets_tenant_id_id_pk"]],
+  ["creating a batch of avatars with sources", () => createAvatars(8, true), ["assets_tenant_id_id_pk"]],
+  ["giving an avatar a source", changeAvatar, ["assets_tenant_id_id_pk", "avatars_tenant_id_id_pk"]],
+  ["claiming a job", claim, ["jobs_available_index", "jobs_tenant_available_index", "job_slots_tenant_id_slot_pk"]],
+  ["renewing a job", async () => expect(await renewJob(db, await claim(), 60)).toBe(true), ["jobs_tenant_id_id_pk"]],
+  ["beginning a job", async () => startAsset(db, await claim()), ["jobs_tenant_id_id_pk", "assets_tenant_id_id_pk"]],
+  [
+    "finishing a job",
+    async () => {
+      const asset = await insert();
+      await database.db.client`update jobs set run_at = '2000-01-01' where target_id = ${asset.id}`;
+      await database.db.client`delete from job_slots where started_at > now() - interval '10 minutes'`;
+      const job = { ...jobOf(asset), attempts: 1, runsAlone: false, lease: "x" };
+      await database.db.client`
+        update jobs set lease = 'x', leased_until = now() + interval '1 minute', id = ${job.id} where target_id = ${asset.id}`;
+      expect(await finishAsset(db, job, READY, operatorOrigin())).toBe("finished");
+    },
+    ["jobs_tenant_id_id_pk", "assets_tenant_id_id_pk", "asset_meters_tenant_id_environment_pk"],
+  ],
+  [
+    "retrying a job",
+    async () => retryJob(db, await claim(), { error: "x", delaySeconds: 0, maxAttempts: 5 }, operatorOrigin()),
+    ["jobs_tenant_id_id_pk"],
+  ],
+  [
+    "preparing an avatar again",
+    async () => {
+      const { avatar } = await prepared();
+      const { kind } = await prepareAvatar(db, avatar.id, 3, newJobId(), caller, originOf(caller), claimOf(avatar.id));
+      expect(kind).toBe("written");
+    },
+    ["avatars_tenant_id_id_pk", "jobs_target_index"],
+  ],
+  [
+    "beginning a preparation",
+    async () => expect((await startPreparation(db, (await prepared()).job)).kind).toBe("started"),
+    ["jobs_tenant_id_id_pk", "avatars_tenant_id_id_pk", "assets_tenant_id_id_pk"],
+  ],
+  [
+    "finishing a preparation",
+    async () => {
+      const { job } = await prepared();
+      expect(await finishPreparation(db, job, readyResult(2), operatorOrigin())).toBe("finished");
+    },
+    ["jobs_tenant_id_id_pk", "avatars_tenant_id_id_pk"],
+  ],
+  [
+    "retrying a preparation for the last time",
+    async () => {
+      const failure = { error: "x", delaySeconds: 0, maxAttempts: 1 };
+      expect(await retryJob(db, (await prepared()).job, failure, operatorOrigin())).toBe("exhausted");
+    },
+    ["jobs_tenant_id_id_pk", "avatars_tenant_id_id_pk"],
+  ],
+  ["reading a preview", async () => findPreview(db, "0".repeat(43)), ["avatars_preview_token_index"]],
+  [
+    "finding which prepared files are needed",
+    async () => knownPreparations(db, [(await prepared()).avatar, (await prepared()).avatar]),
+    ["avatars_tenant_id_id_pk", "jobs_target_index"],
+  ],
+  ["counting jobs", () => jobStats(db), ["jobs_available_index"]],
+  [
+    "failing abandoned uploads",
+    async () => expect(await failAbandonedUploads(db, 10, operatorOrigin())).toBe(10),
+    ["assets_pending_upload_index"],
+  ],
+];
+
+test.each(cases)("the statement for %s, explained: reads no whole table", async (_, work, indexes) => {
+  const all = await plansOf(work);
+  expect(all.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
+  const plan = all.join("\n\n");
+  for (const index of indexes) expect([index, plan.includes(index)]).toEqual([index, true]);
+  for (const [, index = "", condition] of plan.matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
+    if (!OF_ALL_TENANTS.includes(index)) expect(condition).toContain("tenant_id");
+  }
+});
+
+test("a page of assets, explained: the order of its index, no sort", async () => {
+  for (const filters of [{}, { status: "ready" }] as const) {
+    const [plan = ""] = await plansOf(() =>
+      listAssets(db, caller, { filters, before: null, limit: 50 }, "https://example.com"),
+    );
+    expect(plan).toContain("Limit");
+    if (!("status" in filters)) expect(plan).not.toContain("Sort");
+  }
+});

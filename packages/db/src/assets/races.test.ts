@@ -1,0 +1,245 @@
+/** Assets and jobs under many writers at once: nothing is lost, doubled, revived or left over. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import {
+  assetOf,
+  avatarOf,
+  inStatus,
+  jobOf,
+  operatorOrigin,
+  originOf,
+  preparationOf,
+  seedAsset,
+  seedAvatar,
+  seedCaller,
+} from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import { type ClaimedJob, claimJob, finishAsset, renewJob, retryJob, startAsset } from "../jobs/jobs.ts";
+import { deleteAsset, insertAsset } from "./assets.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(300_000);
+
+const SLOTS = 3;
+const WORKERS = 8;
+let database: TestDatabase;
+let db: TestDb;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+// A claim may serve any tenant.
+beforeEach(async () => {
+  await db.client`delete from jobs`;
+  await db.client`delete from job_slots`;
+});
+
+const READY = {
+  kind: "ready",
+  contentType: "image/png",
+  sizeBytes: 1,
+  sha256: "0".repeat(64),
+  publicType: null,
+} as const;
+const QUOTA = { maxAssets: 10_000, maxBytes: 1e12 };
+
+/** A repeatable sequence of numbers from 0 to 1 (mulberry32). */
+const numbers = (seed: number) => {
+  let state = seed;
+  return (): number => {
+    state = (state + 0x6d2b79f5) | 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+};
+
+/** Writes `count` assets with a job each. */
+const seedJobs = async ({ tenantId }: Caller, count: number): Promise<void> => {
+  const id = (prefix: string) => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
+  await db.client.unsafe(`
+    insert into assets (tenant_id, id, environment, kind, status, public_token, reserved_bytes, metadata, version, created_at, updated_at)
+      select '${tenantId}', ${id("ast")}, 'live', 'image', 'uploaded', lpad(i::text, 43, '0'), 10, '{}', 1, now(), now()
+      from generate_series(1, ${count}) i;
+    insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+      select '${tenantId}', ${id("job")}, 'live', 'process_asset', ${id("ast")}, 1, now() - interval '1 second' * i, now()
+      from generate_series(1, ${count}) i;
+    insert into asset_meters values ('${tenantId}', 'live', ${count}, ${10 * count})`);
+};
+
+const letExpire = async ({ tenantId, lease }: ClaimedJob) => {
+  await db.client`update jobs set leased_until = now() - interval '1 second' where tenant_id = ${tenantId} and lease = ${lease}`;
+  await db.client`
+    update job_slots set leased_until = now() - interval '1 second' where tenant_id = ${tenantId} and lease = ${lease}`;
+};
+
+/** Of each of five tenants. With LONG=1, 3,000 jobs in all. */
+const JOBS = process.env["LONG"] === "1" ? 600 : 150;
+
+test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
+  const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));
+  for (const caller of callers) await seedJobs(caller, JOBS);
+  const next = numbers(16);
+  const finishedOnce = new Map<string, number>();
+  const running = new Map<string, number>();
+  const late: ClaimedJob[] = [];
+  const seen = { mostRunning: 0, stale: 0, abandoned: 0, retried: 0, claims: 0 };
+  const hold = ({ tenantId }: ClaimedJob, change: number) => {
+    const count = (running.get(tenantId) ?? 0) + change;
+    running.set(tenantId, count);
+    seen.mostRunning = Math.max(seen.mostRunning, count);
+  };
+  const finish = async (job: ClaimedJob) => {
+    const outcome = await finishAsset(db, job, READY, operatorOrigin());
+    const key = `${job.tenantId} ${job.targetId}`;
+    if (outcome === "finished") finishedOnce.set(key, (finishedOnce.get(key) ?? 0) + 1);
+    else seen.stale++;
+  };
+  const workOn = async (job: ClaimedJob, chance: number) => {
+    if (chance < 0.03) {
+      seen.abandoned++;
+      await letExpire(job);
+      late.push(job);
+    } else if (chance < 0.05) {
+      expect(await retryJob(db, job, { error: "x", delaySeconds: 0, maxAttempts: 1000 }, operatorOrigin())).toBe(
+        "retried",
+      );
+      seen.retried++;
+    } else {
+      await finish(job);
+      // Late: another worker may have claimed it, and may have ended it.
+      if (chance < 0.07) await finish(job);
+      if (chance > 0.97) for (const lost of late.splice(0)) await finish(lost);
+    }
+  };
+  const worker = async (name: number) => {
+    for (let misses = 0; misses < 200; ) {
+      const lease = `${name} ${seen.claims++}`;
+      const job = await claimJob(db, { lease, leaseSeconds: 60, slots: SLOTS, kinds: ["process_asset"] });
+      if (job === null) {
+        const [left] = await db.client`select from jobs limit 1`;
+        if (!left) return;
+        misses++;
+        continue;
+      }
+      misses = 0;
+      hold(job, 1);
+      const chance = next();
+      if (chance < 0.5) expect(await startAsset(db, job)).not.toBeNull();
+      if (chance < 0.2) expect(await renewJob(db, job, 60)).toBe(true);
+      hold(job, -1);
+      await workOn(job, chance);
+    }
+  };
+  await Promise.all(Array.from({ length: WORKERS }, (_, name) => worker(name)));
+  for (const lost of late) await finish(lost);
+
+  expect([finishedOnce.size, new Set(finishedOnce.values())]).toEqual([5 * JOBS, new Set([1])]);
+  expect(seen.mostRunning).toBeLessThanOrEqual(SLOTS);
+  expect(Math.min(seen.abandoned, seen.retried, seen.stale)).toBeGreaterThan(JOBS / 30);
+  const [left] = await db.client`
+    select (select count(*)::integer from jobs) as jobs,
+      (select count(*)::integer from job_slots where lease is not null) as taken,
+      (select count(*)::integer from assets where status = 'ready') as ready,
+      (select count(*)::integer from audit_events where action = 'asset.ready') as events,
+      (select count(distinct target_id || tenant_id)::integer from audit_events where action = 'asset.ready') as different,
+      (select string_agg(distinct assets || ' ' || bytes, ',') from asset_meters) as meters`;
+  const all = 5 * JOBS;
+  const expected = { jobs: 0, taken: 0, ready: all, events: all, different: all, meters: `${JOBS} ${JOBS}` };
+  expect({ ...left }).toEqual(expected);
+});
+
+test("jobs of a tenant, many claims at once: no more run than it has slots", async () => {
+  const caller = await seedCaller(db);
+  await seedJobs(caller, 100);
+  for (let round = 0; round < 10; round++) {
+    const claims = await Promise.all(
+      Array.from({ length: 20 }, (_, at) =>
+        claimJob(db, { lease: `${round} ${at}`, leaseSeconds: 60, slots: SLOTS, kinds: ["process_asset"] }),
+      ),
+    );
+    const jobs = claims.filter((job) => job !== null);
+    expect(new Set(jobs.map(({ id }) => id)).size).toBe(jobs.length);
+    const [{ taken = 0 } = {}] = await db.client<{ taken: number }[]>`
+      select count(*)::integer as taken from jobs where leased_until > now()`;
+    expect(taken).toBe(jobs.length);
+    expect(jobs.length).toBeGreaterThan(0);
+    expect(jobs.length).toBeLessThanOrEqual(SLOTS);
+    for (const job of jobs) await finishAsset(db, job, READY, operatorOrigin());
+  }
+});
+
+test("an asset, deleted and referred to at once: one of both", async () => {
+  const caller = await seedCaller(db);
+  const seen = new Set<string>();
+  for (let round = 0; round < 200; round++) {
+    const asset = await seedAsset(db, caller.tenantId);
+    const existing = await seedAvatar(db, caller);
+    const create = () => {
+      const avatar = avatarOf(caller, { sourceAssetId: asset.id });
+      return insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller));
+    };
+    const source = { sourceAssetId: asset.id };
+    const change = () => updateAvatar(db, existing.id, source, inStatus("draft"), caller, originOf(caller));
+    const remove = () => deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller));
+    const work = [create, change, remove, create, remove];
+    // Each of them is the first in turn.
+    const turn = [...work.slice(round % work.length), ...work.slice(0, round % work.length)];
+    const outcomes = await Promise.all(turn.map((one) => one()));
+    for (const { kind } of outcomes) seen.add(kind);
+    const [row] = await db.client`
+      select status, (
+        select count(*)::integer from avatars where tenant_id = ${caller.tenantId} and source_asset_id = ${asset.id}
+      ) as avatars
+      from assets where tenant_id = ${caller.tenantId} and id = ${asset.id}`;
+    expect(row?.["status"] === "deleted").toBe(row?.["avatars"] === 0);
+  }
+  expect([...seen].sort()).toEqual(expect.arrayContaining(["asset_not_usable", "in_use", "written"]));
+});
+
+test("the quota's counters, after every kind of write at once: what is stored", async () => {
+  const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
+  const next = numbers(7);
+  const worker = async (name: number) => {
+    for (let round = 0; round < 60; round++) {
+      const caller = callers[round % 2] as Caller;
+      const asset = assetOf(caller, { reservedBytes: 100 });
+      await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
+      const claim = { lease: `${name} ${round}`, leaseSeconds: 60, slots: 20, kinds: ["process_asset"] } as const;
+      const job = await claimJob(db, claim);
+      const remove = deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller));
+      if (job) {
+        if (next() < 0.5) await startAsset(db, job);
+        const failure = { error: "x", delaySeconds: 0, maxAttempts: 1 };
+        if (next() < 0.3) await retryJob(db, job, failure, operatorOrigin());
+        else
+          await finishAsset(
+            db,
+            job,
+            next() < 0.5 ? READY : { kind: "failed", code: "empty", detail: "d" },
+            operatorOrigin(),
+          );
+      }
+      await remove;
+      const kept = assetOf(caller, { reservedBytes: 50 });
+      await insertAsset(db, { asset: kept, job: null, quota: QUOTA }, caller, originOf(caller));
+    }
+  };
+  await Promise.all([1, 2, 3, 4].map(worker));
+  for (const { tenantId } of callers) {
+    const [row] = await db.client`
+      select (select row(assets, bytes)::text from asset_meters where tenant_id = ${tenantId}) as counted,
+        (
+          select row(count(*), coalesce(sum(reserved_bytes), 0))::text from assets
+          where tenant_id = ${tenantId} and status not in ('failed', 'deleted')
+        ) as stored,
+        (
+          select count(*)::integer from jobs join assets on assets.tenant_id = jobs.tenant_id and assets.id = target_id
+          where jobs.tenant_id = ${tenantId} and status in ('ready', 'failed', 'deleted')
+        ) as orphans`;
+    expect(row?.["counted"]).toBe(row?.["stored"]);
+    expect(row?.["orphans"]).toBe(0);
+  }
+});

@@ -1,0 +1,317 @@
+/** What a write of assets, avatars or jobs decides when it has waited for another one, and what does not wait at all. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import { inOneBatch } from "@realtime-avatar/testing/batching";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import {
+  assetOf,
+  avatarOf,
+  claimOf,
+  inStatus,
+  jobOf,
+  operatorOrigin,
+  originOf,
+  preparationOf,
+  seedAsset,
+  seedAvatar,
+  seedCaller,
+} from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../jobs/jobs.ts";
+import { completeAsset, deleteAsset, findAsset, insertAsset } from "./assets.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: TestDb;
+let holder: TestDb;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+  holder = session(database.url);
+});
+afterAll(async () => {
+  await holder.close();
+  await database.close();
+});
+
+type Client = TestDb["client"];
+/** Does `work` while another transaction has done `before`; that one commits when `work` waits for it. */
+const whileWaiting = async <Result>(
+  before: (client: Client) => Promise<unknown>,
+  work: () => Promise<Result>,
+  during: () => Promise<unknown> = async () => {},
+): Promise<Result> => {
+  await holder.client`begin`;
+  await before(holder.client);
+  const result = work();
+  await untilBlocked(db);
+  await during();
+  await holder.client`commit`;
+  return result;
+};
+/** Does `work`, which must not wait, while another transaction has done `before`. */
+const besides = async <Result>(before: (client: Client) => Promise<unknown>, work: () => Promise<Result>) => {
+  await holder.client`begin`;
+  await before(holder.client);
+  const result = await work();
+  await holder.client`commit`;
+  return result;
+};
+const expireSoon = ({ tenantId }: Caller) =>
+  db.client`update api_keys set expires_at = clock_timestamp() + interval '1 second' where tenant_id = ${tenantId}`;
+const pastExpiry = () => Bun.sleep(1100);
+
+const QUOTA = { maxAssets: 10, maxBytes: 1e9 };
+const create = (caller: Caller, sourceAssetId: string, to = db) => {
+  const avatar = avatarOf(caller, { sourceAssetId });
+  return insertAvatar(to, avatar, preparationOf(avatar), caller, originOf(caller), claimOf(sourceAssetId));
+};
+const remove = (caller: Caller, { id }: AssetRecord) =>
+  deleteAsset(db, id, { versions: null }, caller, originOf(caller));
+const seed = async () => {
+  const caller = await seedCaller(db);
+  return { caller, asset: await seedAsset(db, caller.tenantId) };
+};
+const seedJob = async () => {
+  const caller = await seedCaller(db);
+  await db.client`delete from jobs`;
+  const asset = assetOf(caller);
+  await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
+  return { caller, asset };
+};
+const claim = (lease: string) => claimJob(db, { lease, leaseSeconds: 60, slots: 1, kinds: ["process_asset"] });
+const READY = {
+  kind: "ready",
+  contentType: "image/png",
+  sizeBytes: 1,
+  sha256: "0".repeat(64),
+  publicType: null,
+} as const;
+
+const lockForDelete = (client: Client, { id }: AssetRecord) => client`select from assets where id = ${id} for update`;
+const markDeleted = async (client: Client, asset: AssetRecord) => {
+  await lockForDelete(client, asset);
+  await client`update assets set status = 'deleted' where id = ${asset.id}`;
+};
+/** Whether a row could be locked now. */
+const isFree = async (table: "assets" | "jobs" | "asset_meters", column: "id" | "tenant_id", value: string) =>
+  (await db.client.unsafe(`select from ${table} where ${column} = '${value}' for update skip locked`)).length === 1;
+
+describe("an avatar that waits for its source", () => {
+  test("an avatar, its source deleted in the wait: refused, no claim kept", async () => {
+    const { caller, asset } = await seed();
+    const outcome = await whileWaiting(
+      (client) => markDeleted(client, asset),
+      () => create(caller, asset.id),
+    );
+    expect(outcome).toEqual({ kind: "asset_not_usable" });
+    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+    const other = await seedAsset(db, caller.tenantId);
+    const { id } = await seedAvatar(db, caller);
+    const change = { sourceAssetId: other.id };
+    const changed = await whileWaiting(
+      (client) => markDeleted(client, other),
+      () => updateAvatar(db, id, change, inStatus("draft"), caller, originOf(caller)),
+    );
+    expect(changed).toEqual({ kind: "asset_not_usable" });
+  });
+
+  test("an avatar, the deletion of its source rolled back: written", async () => {
+    const { caller, asset } = await seed();
+    const outcome = await whileWaiting(
+      (client) => lockForDelete(client, asset),
+      () => create(caller, asset.id),
+    );
+    expect(outcome).toEqual({ kind: "written" });
+  });
+
+  test("an avatar, its caller expired in the wait: stale", async () => {
+    const { caller, asset } = await seed();
+    const { id } = await seedAvatar(db, caller);
+    await expireSoon(caller);
+    const lock = (client: Client) => lockForDelete(client, asset);
+    const work = () =>
+      Promise.all([
+        create(caller, asset.id),
+        updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, originOf(caller)),
+      ]);
+    expect(await whileWaiting(lock, work, pastExpiry)).toEqual([{ kind: "stale" }, { kind: "stale" }]);
+    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+  });
+
+  test("a batch of avatars, its sources: locked in their order", async () => {
+    const { caller, asset: first } = await seed();
+    const second = await seedAsset(db, caller.tenantId);
+    const together = inOneBatch(db);
+    const outcomes = await whileWaiting(
+      (client) => lockForDelete(client, first),
+      () => Promise.all([second, first].map(({ id }) => create(caller, id, together))),
+      async () => {
+        // The second one is not held while the first is waited for.
+        expect(await isFree("assets", "id", second.id)).toBe(true);
+      },
+    );
+    expect(outcomes).toEqual([{ kind: "written" }, { kind: "written" }]);
+  });
+
+  test("a change of an avatar, its source locked: waits without the avatar's lock", async () => {
+    const { caller, asset } = await seed();
+    const { id } = await seedAvatar(db, caller);
+    await whileWaiting(
+      (client) => lockForDelete(client, asset),
+      () => updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, originOf(caller)),
+      async () => {
+        expect(await db.client`select from avatars where id = ${id} for update skip locked`).toHaveLength(1);
+      },
+    );
+  });
+
+  test("an avatar, beside a worker on its source: neither waits for the other", async () => {
+    const { caller, asset } = await seedJob();
+    const job = (await claim("a")) as ClaimedJob;
+    const worked = await besides(
+      (client) => client`select from assets where id = ${asset.id} for key share`,
+      async () => [(await startAsset(db, job))?.status, await finishAsset(db, job, READY, operatorOrigin())],
+    );
+    expect(worked).toEqual(["processing", "finished"]);
+    const created = await besides(
+      (client) => client`update assets set version = version + 1 where id = ${asset.id}`,
+      () => create(caller, asset.id),
+    );
+    expect(created).toEqual({ kind: "written" });
+  });
+});
+
+describe("a deletion that waits", () => {
+  test("a deletion, an avatar referring to the asset in the wait: refused", async () => {
+    const { caller, asset } = await seed();
+    const { id } = await seedAvatar(db, caller);
+    const outcome = await whileWaiting(
+      async (client) => {
+        await client`select from assets where id = ${asset.id} for key share`;
+        await client`update avatars set source_asset_id = ${asset.id} where id = ${id}`;
+      },
+      () => remove(caller, asset),
+    );
+    expect(outcome).toEqual({ kind: "in_use" });
+  });
+
+  test("a deletion, another deletion in the wait: finds the asset deleted", async () => {
+    const { caller, asset } = await seed();
+    const outcome = await whileWaiting(
+      (client) => markDeleted(client, asset),
+      () => remove(caller, asset),
+    );
+    expect(outcome).toMatchObject({ kind: "unchanged", asset: { status: "deleted" } });
+  });
+
+  test("a deletion and a completion, the caller expired in the wait: stale", async () => {
+    const caller = await seedCaller(db);
+    const asset = await seedAsset(db, caller.tenantId, "live", "image", "pending_upload");
+    await expireSoon(caller);
+    const file = { contentType: "image/png", sizeBytes: 1, job: jobOf(asset) };
+    const outcomes = await whileWaiting(
+      (client) => lockForDelete(client, asset),
+      () =>
+        Promise.all([remove(caller, asset), completeAsset(db, asset.id, file, caller, originOf(caller), claimOf("a"))]),
+      pastExpiry,
+    );
+    expect(outcomes).toEqual([{ kind: "stale" }, { kind: "stale" }]);
+    expect(await findAsset(db, caller, asset.id)).toEqual(asset);
+  });
+
+  test("a deletion and the end of a job, at once: lock the asset before the job", async () => {
+    const { caller, asset } = await seedJob();
+    const job = (await claim("b")) as ClaimedJob;
+    const free: boolean[] = [];
+    const outcomes = await whileWaiting(
+      (client) => lockForDelete(client, asset),
+      () => Promise.all([finishAsset(db, job, READY, operatorOrigin()), remove(caller, asset)]),
+      async () => {
+        free.push(await isFree("jobs", "id", job.id));
+        free.push(await isFree("asset_meters", "tenant_id", caller.tenantId));
+      },
+    );
+    expect(free).toEqual([true, true]);
+    expect(["finished", "lost"]).toContain(outcomes[0]);
+    expect(outcomes[1].kind).toBe("written");
+    expect(await findAsset(db, caller, asset.id)).toMatchObject({ status: "deleted" });
+  });
+});
+
+describe("the creation of an asset that waits", () => {
+  test("a creation, the quota reached in the wait: over quota, no claim kept", async () => {
+    const { caller } = await seed();
+    const asset = assetOf(caller);
+    const outcome = await whileWaiting(
+      (client) => client`update asset_meters set assets = 10 where tenant_id = ${caller.tenantId}`,
+      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller), claimOf("a")),
+    );
+    expect(outcome).toEqual({ kind: "over_quota" });
+    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+  });
+
+  test("a creation, the tenant's first meter written in the wait: counts beside it", async () => {
+    const caller = await seedCaller(db);
+    const asset = assetOf(caller);
+    const outcome = await whileWaiting(
+      (client) => client`insert into asset_meters values (${caller.tenantId}, 'live', 10, 0)`,
+      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller)),
+    );
+    expect(outcome).toEqual({ kind: "over_quota" });
+  });
+
+  test("a creation, its caller expired in the wait: stale", async () => {
+    const { caller } = await seed();
+    const asset = assetOf(caller);
+    await expireSoon(caller);
+    const outcome = await whileWaiting(
+      (client) => client`update asset_meters set bytes = bytes where tenant_id = ${caller.tenantId}`,
+      () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller), claimOf("a")),
+      pastExpiry,
+    );
+    expect(outcome).toEqual({ kind: "stale" });
+    const [meter] = await db.client`select assets::integer from asset_meters where tenant_id = ${caller.tenantId}`;
+    expect(meter?.["assets"]).toBe(1);
+    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+  });
+});
+
+describe("the claim of a job", () => {
+  test("a claim, jobs or slots locked: waits for none", async () => {
+    const { caller } = await seedJob();
+    const { tenantId } = caller;
+    const none = await besides(
+      (client) => client`select from jobs where tenant_id = ${tenantId} for update`,
+      () => claim("c"),
+    );
+    expect(none).toBeNull();
+    const job = (await claim("d")) as ClaimedJob;
+    await finishAsset(db, job, READY, operatorOrigin());
+    const asset = assetOf(caller);
+    await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));
+    const still = await besides(
+      (client) => client`select from job_slots where tenant_id = ${tenantId} for update`,
+      () => claim("e"),
+    );
+    expect(still).toBeNull();
+    expect(await claim("f")).not.toBeNull();
+  });
+
+  test("a claim, the tenant's first slots written in the wait: takes another", async () => {
+    const { caller } = await seedJob();
+    const job = await whileWaiting(
+      async (client) => {
+        await client`insert into job_slots (tenant_id, slot, lease, leased_until)
+          values (${caller.tenantId}, 1, 'other', now() + interval '1 minute')`;
+      },
+      () => claimJob(db, { lease: "g", leaseSeconds: 60, slots: 2, kinds: ["process_asset"] }),
+    );
+    expect(job).not.toBeNull();
+    expect((await db.client`select slot from job_slots where lease = 'g'`)[0]?.["slot"]).toBe(2);
+  });
+});

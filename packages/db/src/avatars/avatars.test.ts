@@ -1,0 +1,200 @@
+/** Avatars: reads in batches, and changes under the lock of the row. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type AvatarRecord, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import { newId } from "@realtime-avatar/domain/id";
+import { itemsOf } from "@realtime-avatar/domain/page";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import {
+  avatarOf,
+  inStatus,
+  newJobId,
+  originOf,
+  seedAsset,
+  seedAvatar,
+  seedCaller,
+} from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import type { Caller } from "../api-keys/callers.ts";
+import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
+import { listAvatars } from "./list.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: TestDb;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+
+const update = (avatar: AvatarRecord, changes: AvatarChanges, caller: Caller, to = db) =>
+  updateAvatar(to, avatar.id, changes, inStatus("draft", "ready", "failed"), caller, originOf(caller));
+const ORIGIN = "https://example.com";
+const eventsOf = (avatar: AvatarRecord) => db.client`
+  select action, changed_fields, actor_id, created_at from audit_events where target_id = ${avatar.id} order by id`;
+
+describe("findAvatar", () => {
+  test("an avatar, found: as written", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller, {
+      sourceAssetId: (await seedAsset(db, caller.tenantId)).id,
+      defaultVoiceId: "voice-123",
+      settings: { a: [1] },
+    });
+    expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
+  });
+
+  test("avatars, found in a batch: each, none of another tenant or environment", async () => {
+    const [one, two] = [await seedCaller(db), await seedCaller(db)];
+    const avatars = await Promise.all(
+      Array.from({ length: 6 }, (_, index) => seedAvatar(db, index % 2 ? one : two, { metadata: { index } })),
+    );
+    const reads = Array.from({ length: 48 }, (_, index) => {
+      const [own, other] = index % 2 ? [one, two] : [two, one];
+      const owners = [own, other, { ...own, environment: "test" as const }];
+      return { avatar: avatars[index % 6] as AvatarRecord, owner: owners[index % 3] as Caller };
+    });
+    const found = await Promise.all(reads.map(({ avatar, owner }) => findAvatar(db, owner, avatar.id)));
+    expect(found).toEqual(reads.map(({ avatar }, index) => (index % 3 === 0 ? avatar : null)));
+    expect(await findAvatar(db, one, newId("ava", new Date(), random))).toBeNull();
+  });
+});
+
+describe("updateAvatar", () => {
+  test("a change, of every field: names the changed fields in their order", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller);
+    // In another order than that of the event.
+    const changes = {
+      metadata: { b: 2 },
+      settings: { a: 1 },
+      defaultVoiceId: "voice-123",
+      sourceAssetId: (await seedAsset(db, caller.tenantId)).id,
+      modelId: "model",
+      displayName: "y",
+    } as const;
+    const origin = { ...originOf(caller), now: new Date(avatar.createdAt.getTime() + 1000) };
+    const outcome = await updateAvatar(db, avatar.id, changes, inStatus("draft"), caller, origin);
+    // The source is prepared.
+    const expected = {
+      ...avatar,
+      ...changes,
+      status: "preprocessing",
+      generation: 1,
+      version: 2,
+      updatedAt: origin.now,
+    };
+    expect(outcome).toEqual({ kind: "written", avatar: expected as AvatarRecord });
+    expect(await findAvatar(db, caller, avatar.id)).toEqual(expected as AvatarRecord);
+    const fields = ["displayName", "modelId", "sourceAssetId", "defaultVoiceId", "settings", "metadata", "status"];
+    expect((await eventsOf(avatar)).at(-1)).toEqual({
+      action: "avatar.updated",
+      changed_fields: fields,
+      actor_id: caller.id,
+      created_at: origin.now,
+    });
+  });
+
+  test("a change, some values equal or null: names only the fields that differ", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller, {
+      sourceAssetId: (await seedAsset(db, caller.tenantId)).id,
+      settings: { a: 1 },
+    });
+    await db.client`update avatars set status = 'failed' where id = ${avatar.id}`;
+    await update(avatar, { displayName: "x", settings: { a: 1 }, sourceAssetId: null, metadata: {} }, caller);
+    expect((await eventsOf(avatar)).at(-1)).toMatchObject({ changed_fields: ["sourceAssetId"] });
+    expect(await findAvatar(db, caller, avatar.id)).toMatchObject({ sourceAssetId: null, version: 2 });
+  });
+
+  test("a change to deleted, recorded: as avatar.deleted", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller);
+    expect(await update(avatar, { status: "deleted" }, caller)).toMatchObject({ avatar: { status: "deleted" } });
+    expect((await eventsOf(avatar)).at(-1)).toMatchObject({ action: "avatar.deleted", changed_fields: ["status"] });
+  });
+
+  test.each([
+    ["another version", { versions: ["2", "3"], statuses: ["draft"] }],
+    ["another status", { versions: ["1"], statuses: ["ready", "failed"] }],
+  ] as const)("a change, the avatar with %s: not written, the avatar is returned", async (_, provided) => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller);
+    const accepted = { ...provided, jobId: newJobId() };
+    const outcome = await updateAvatar(db, avatar.id, { displayName: "y" }, accepted, caller, originOf(caller));
+    expect(outcome).toEqual({ kind: "unchanged", avatar });
+    expect(await eventsOf(avatar)).toHaveLength(1);
+  });
+
+  test("a change, of another tenant, environment or an unknown id: not found", async () => {
+    const [caller, stranger] = [await seedCaller(db), await seedCaller(db)];
+    const avatar = await seedAvatar(db, caller);
+    const notFound = { kind: "not_found" } as const;
+    expect(await update(avatar, { displayName: "y" }, stranger)).toEqual(notFound);
+    expect(await update(avatar, { displayName: "y" }, { ...caller, environment: "test" })).toEqual(notFound);
+    expect(await update(avatarOf(caller), { displayName: "y" }, caller)).toEqual(notFound);
+    expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
+  });
+
+  test("a change, its caller revoked: not written", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller);
+    await db.client`update api_keys set revoked_at = now() where id = ${caller.id}`;
+    expect(await update(avatar, { displayName: "y" }, caller)).toEqual({ kind: "stale" });
+    expect(await findAvatar(db, caller, avatar.id)).toEqual(avatar);
+  });
+
+  test("changes, eight at once with one version: one written", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller);
+    const provided = { ...inStatus("draft"), versions: ["1"] };
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, (_, index) =>
+        updateAvatar(db, avatar.id, { displayName: `y ${index}` }, provided, caller, originOf(caller)),
+      ),
+    );
+    expect(outcomes.filter(({ kind }) => kind === "written")).toHaveLength(1);
+    expect(outcomes.filter(({ kind }) => kind === "unchanged")).toHaveLength(7);
+  });
+
+  test("a change, waiting for another: compared with what that one wrote", async () => {
+    const caller = await seedCaller(db);
+    const avatar = await seedAvatar(db, caller);
+    const other = session(database.url);
+    await other.client`begin`;
+    await update(avatar, { displayName: "y", modelId: "other" }, caller, other);
+    const pending = update(avatar, { displayName: "y", settings: { a: 1 } }, caller);
+    await untilBlocked(db);
+    await other.client`commit`;
+    expect(await pending).toMatchObject({
+      kind: "written",
+      avatar: { displayName: "y", modelId: "other", version: 3 },
+    });
+    expect((await eventsOf(avatar)).at(-1)).toMatchObject({ changed_fields: ["settings"] });
+    await other.close();
+  });
+});
+
+test("listAvatars, filtered by status and kind: the owner's newest, without deleted ones", async () => {
+  const caller = await seedCaller(db);
+  const other = await seedCaller(db);
+  await seedAvatar(db, other);
+  const image = await seedAvatar(db, caller);
+  const video = await seedAvatar(db, caller, { sourceKind: "video" });
+  const deleted = await seedAvatar(db, caller);
+  await update(deleted, { status: "deleted" }, caller);
+  const list = async (filters: object, limit = 10) => {
+    const page = await listAvatars(db, caller, { filters, before: null, limit }, ORIGIN);
+    return [itemsOf(page), page.next];
+  };
+  expect(await list({})).toEqual([[presentAvatar(video, ORIGIN), presentAvatar(image, ORIGIN)], null]);
+  expect(await list({}, 1)).toEqual([[presentAvatar(video, ORIGIN)], video.id]);
+  expect(await list({ sourceKind: "image" })).toEqual([[presentAvatar(image, ORIGIN)], null]);
+  expect(await list({ status: "ready" })).toEqual([[], null]);
+  const [items] = await list({ status: "deleted" });
+  expect(items).toMatchObject([{ id: deleted.id }]);
+});

@@ -1,0 +1,273 @@
+/** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
+import {
+  avatarOf,
+  inStatus,
+  newJobId,
+  operatorOrigin,
+  originOf,
+  preparationOf,
+  seedAsset,
+  seedAvatar,
+  seedCaller,
+} from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import type { Caller } from "../api-keys/callers.ts";
+import { deleteAsset } from "../assets/assets.ts";
+import { claimJob, renewJob, retryJob } from "../jobs/jobs.ts";
+import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
+import { finishPreparation, type PreparationResult, startPreparation } from "./preparations.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(300_000);
+
+/** With LONG=1, ten times as many rounds. */
+const ROUNDS = process.env["LONG"] === "1" ? 600 : 60;
+const ANY_STATUS = ["draft", "preprocessing", "ready", "failed", "disabled"] as const;
+let database: TestDatabase;
+let db: TestDb;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+// A claim may serve any tenant.
+beforeEach(async () => {
+  await db.client`delete from jobs`;
+  await db.client`delete from job_slots`;
+});
+
+const find = async (caller: Caller, { id }: AvatarRecord) => (await findAvatar(db, caller, id)) as AvatarRecord;
+const update = (caller: Caller, { id }: AvatarRecord, changes: Parameters<typeof updateAvatar>[2]) =>
+  updateAvatar(db, id, changes, inStatus(...ANY_STATUS), caller, originOf(caller));
+const jobsOf = async ({ id }: AvatarRecord) =>
+  db.client<{ generation: number }[]>`select generation from jobs where target_id = ${id}`;
+/** Starts each in turn, so that each is the first in some rounds, and returns their outcomes in the order of `all`. */
+const atOnce = async <Outcome>(round: number, all: readonly (() => Promise<Outcome>)[]): Promise<Outcome[]> => {
+  const outcomes: Promise<Outcome>[] = [];
+  for (let at = 0; at < all.length; at++) {
+    const index = (at + round) % all.length;
+    outcomes[index] = (all[index] as () => Promise<Outcome>)();
+  }
+  return Promise.all(outcomes);
+};
+
+/** What must hold of an avatar at any moment. */
+const checkAvatar = async (caller: Caller, avatar: AvatarRecord): Promise<void> => {
+  const now = await find(caller, avatar);
+  const jobs = await jobsOf(avatar);
+  const generations = jobs.map(({ generation }) => generation);
+  if (now.status === "preprocessing") expect(generations).toEqual([now.generation]);
+  else if (now.status === "ready" || now.status === "disabled") {
+    // What waits has a job, and a job is for the latest generation.
+    expect(generations).toEqual(generations.length === 1 || now.pendingSourceAssetId !== null ? [now.generation] : []);
+  } else expect(generations).toEqual([]);
+  if (now.status !== "ready" && now.status !== "disabled") expect(now.pendingSourceAssetId).toBeNull();
+};
+
+test("two ends of a preparation and a deletion, at once: deleted, at most one end before", async () => {
+  const caller = await seedCaller(db);
+  const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
+  const seen = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const avatar = await seedAvatar(db, caller, { sourceAssetId });
+    const job = await holdPreparation(db, avatar, `${round}`);
+    const finish = (result: PreparationResult) => () => finishPreparation(db, job, result, operatorOrigin());
+    const outcomes = await atOnce<string>(round, [
+      finish(readyResult(1)),
+      finish(FAILED_RESULT),
+      async () => (await update(caller, avatar, { status: "deleted" })).kind,
+    ]);
+    expect(outcomes[2]).toBe("written");
+    expect(outcomes.filter((outcome) => outcome === "finished").length).toBeLessThanOrEqual(1);
+    const [row] = await db.client`
+      select status, (select count(*)::integer from jobs where target_id = ${avatar.id}) as jobs, (
+        select string_agg(action, ' ' order by id) from audit_events where target_id = ${avatar.id}
+      ) as actions
+      from avatars where id = ${avatar.id}`;
+    expect([row?.["status"], row?.["jobs"]]).toEqual(["deleted", 0]);
+    // Nothing follows a deletion; ids of the same millisecond have no order.
+    expect(row?.["actions"].split(" ").length).toBe(outcomes.includes("finished") ? 3 : 2);
+    seen.add(outcomes.join(" "));
+  }
+  expect(seen.size).toBeGreaterThanOrEqual(2);
+});
+
+test("the end of a preparation and a new source, at once: shows what was prepared", async () => {
+  const caller = await seedCaller(db);
+  const [first, second] = [await seedAsset(db, caller.tenantId), await seedAsset(db, caller.tenantId)];
+  const seen = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const status = (["preprocessing", "ready", "disabled"] as const)[round % 3] ?? "ready";
+    const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId: first.id });
+    // Of one that is served, another model is prepared.
+    if (status !== "preprocessing") await update(caller, avatar, { modelId: "y" });
+    const job = await holdPreparation(db, avatar, `${round}`);
+    const [end, change] = await atOnce<string>(round, [
+      () => finishPreparation(db, job, readyResult(job.generation), operatorOrigin()),
+      async () => (await update(caller, avatar, { sourceAssetId: second.id })).kind,
+    ]);
+    expect(change).toBe("written");
+    const now = await find(caller, avatar);
+    const served = end === "finished" || status !== "preprocessing";
+    expect(now).toMatchObject({
+      status: served ? (status === "preprocessing" ? "ready" : status) : "preprocessing",
+      sourceAssetId: served ? first.id : second.id,
+      pendingSourceAssetId: served ? second.id : null,
+      generation: job.generation + 1,
+      cacheVersion: avatar.cacheVersion + (end === "finished" ? 1 : 0),
+    });
+    await checkAvatar(caller, avatar);
+    seen.add(`${status} ${end}`);
+  }
+  expect(seen.size).toBeGreaterThanOrEqual(4);
+});
+
+test("several requests to prepare, at once: one written, one job", async () => {
+  const caller = await seedCaller(db);
+  const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
+  for (let round = 0; round < ROUNDS; round++) {
+    const status = round % 2 ? "failed" : "ready";
+    const avatar = await seedAvatarIn(db, caller, status, { sourceAssetId });
+    const outcomes = await Promise.all(
+      Array.from({ length: 4 }, () =>
+        prepareAvatar(db, avatar.id, avatar.version, newJobId(), caller, originOf(caller)),
+      ),
+    );
+    expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["unchanged", "unchanged", "unchanged", "written"]);
+    expect(await find(caller, avatar)).toMatchObject({ generation: 2, version: avatar.version + 1 });
+    await checkAvatar(caller, avatar);
+  }
+});
+
+test("an asset, deleted and served or prepared at once: one of both", async () => {
+  const caller = await seedCaller(db);
+  const first = await seedAsset(db, caller.tenantId);
+  const seen = new Set<string>();
+  for (let round = 0; round < ROUNDS; round++) {
+    const asset = await seedAsset(db, caller.tenantId);
+    const ready = await seedAvatarIn(db, caller, "ready", { sourceAssetId: first.id });
+    const outcomes = await atOnce<string>(round, [
+      async () => (await update(caller, ready, { sourceAssetId: asset.id })).kind,
+      async () => (await deleteAsset(db, asset.id, { versions: null }, caller, originOf(caller))).kind,
+      async () => {
+        const avatar = avatarOf(caller, { sourceAssetId: asset.id });
+        return (await insertAvatar(db, avatar, preparationOf(avatar), caller, originOf(caller))).kind;
+      },
+    ]);
+    for (const kind of outcomes) seen.add(kind);
+    const [row] = await db.client`
+      select status = 'deleted' as is_deleted, (
+        select count(*)::integer from avatars where source_asset_id = assets.id or pending_source_asset_id = assets.id
+      ) as avatars
+      from assets where id = ${asset.id}`;
+    expect(row?.["is_deleted"]).toBe(row?.["avatars"] === 0);
+  }
+  expect([...seen].sort()).toEqual(["asset_not_usable", "in_use", "written"]);
+});
+
+test("workers, changes and deletions, at random: every avatar comes to rest", async () => {
+  const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
+  const sources = new Map<string, string[]>();
+  for (const { tenantId } of callers) {
+    const assets = await Promise.all([1, 2, 3].map(() => seedAsset(db, tenantId)));
+    sources.set(
+      tenantId,
+      assets.map(({ id }) => id),
+    );
+  }
+  // Repeatable (a linear congruential generator), but for what the server decides.
+  let state = 17;
+  const next = (below: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * below);
+  };
+  const avatars: [Caller, AvatarRecord][] = [];
+  for (const caller of callers) {
+    const sourceAssetId = sources.get(caller.tenantId)?.[0] ?? "";
+    for (let count = 0; count < 8; count++) avatars.push([caller, await seedAvatar(db, caller, { sourceAssetId })]);
+  }
+  let isBusy = true;
+  const change = async () => {
+    for (let round = 0; round < ROUNDS; round++) {
+      const [caller, avatar] = avatars[next(avatars.length)] as [Caller, AvatarRecord];
+      const all = sources.get(caller.tenantId) ?? [];
+      const choice = next(40);
+      if (choice === 0) await update(caller, avatar, { status: "deleted" });
+      else if (choice < 3) await update(caller, avatar, { sourceAssetId: null });
+      else if (choice < 20) await update(caller, avatar, { sourceAssetId: all[next(3)] ?? null });
+      else if (choice < 28) await update(caller, avatar, { modelId: `m ${next(3)}` });
+      else {
+        const { version } = await find(caller, avatar);
+        await prepareAvatar(db, avatar.id, version, newJobId(), caller, originOf(caller));
+      }
+    }
+  };
+  const work = async (name: number) => {
+    for (let at = 0; ; at++) {
+      const wasBusy = isBusy;
+      const claim = { lease: `${name} ${at}`, leaseSeconds: 60, slots: 3, kinds: ["prepare_avatar"] } as const;
+      const job = await claimJob(db, claim);
+      if (job === null) {
+        if (!wasBusy && (await db.client`select from jobs limit 1`).length === 0) return;
+        continue;
+      }
+      const start = await startPreparation(db, job);
+      if (start.kind !== "started") continue;
+      const choice = next(10);
+      if (choice === 0) await renewJob(db, job, 60);
+      const failure = { error: "x", delaySeconds: 0, maxAttempts: 3 };
+      if (choice < 2) await retryJob(db, job, failure, operatorOrigin());
+      else {
+        const result =
+          choice < 4 ? FAILED_RESULT : { ...readyResult(job.generation), cacheManifestId: start.sourceAssetId };
+        await finishPreparation(db, job, result, operatorOrigin());
+      }
+    }
+  };
+  const workers = [1, 2, 3, 4].map(work);
+  await Promise.all(Array.from({ length: 6 }, change));
+  isBusy = false;
+  await Promise.all(workers);
+
+  expect(await db.client`select from jobs`).toHaveLength(0);
+  expect(await db.client`select from job_slots where lease is not null`).toHaveLength(0);
+  for (const [caller, avatar] of avatars) {
+    await checkAvatar(caller, avatar);
+    const now = await find(caller, avatar);
+    expect(now.status).not.toBe("preprocessing");
+    // The manifest is that of the source that is served.
+    if (now.status === "ready" && now.sourceAssetId !== null) expect(now.cacheManifestId).toBe(now.sourceAssetId);
+    const [events] = await db.client`
+      select count(*)::integer as prepared from audit_events where target_id = ${avatar.id} and action = 'avatar.prepared'`;
+    expect(now.cacheVersion).toBe(events?.["prepared"]);
+  }
+});
+
+test("the end of a preparation, a change and a retry: lock the avatar before its job", async () => {
+  const caller = await seedCaller(db);
+  const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
+  const holder = session(database.url);
+  const works = [
+    (job: Awaited<ReturnType<typeof holdPreparation>>) => finishPreparation(db, job, readyResult(1), operatorOrigin()),
+    (job: Awaited<ReturnType<typeof holdPreparation>>) =>
+      retryJob(db, job, { error: "x", delaySeconds: 0, maxAttempts: 5 }, operatorOrigin()),
+    (_: unknown, avatar: AvatarRecord) => update(caller, avatar, { modelId: "y" }),
+    (_: unknown, avatar: AvatarRecord) => update(caller, avatar, { status: "deleted" }),
+  ];
+  for (const [at, work] of works.entries()) {
+    const avatar = await seedAvatar(db, caller, { sourceAssetId });
+    const job = await holdPreparation(db, avatar, `${at}`);
+    await holder.client`begin`;
+    await holder.client`select from avatars where id = ${avatar.id} for update`;
+    const result = work(job, avatar);
+    await untilBlocked(db);
+    expect(await db.client`select from jobs where id = ${job.id} for update skip locked`).toHaveLength(1);
+    await holder.client`commit`;
+    await result;
+  }
+  await holder.close();
+});

@@ -1,0 +1,173 @@
+/** Preparations of avatars in the database: what a job does, and what is kept of it. The queue is in `jobs.ts`. */
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
+import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { manifestId } from "@realtime-avatar/domain/avatars/preparation";
+import { TEST_ASSET_PREFIX } from "@realtime-avatar/domain/avatars/test-assets";
+import type { AssetId, AvatarId, TenantId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
+import { finishPreparation as callFinish, startPreparation as callStart } from "../../generated/functions.ts";
+import { selectAssets } from "../assets/assets.ts";
+import { toAsset } from "../assets/record.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
+import type { ClaimedJob } from "../jobs/jobs.ts";
+import { jobs } from "../jobs/tables.ts";
+import { batchStatement, inputColumn } from "../query/statement.ts";
+import { type AvatarRow, toAvatar } from "./record.ts";
+import { avatars } from "./tables.ts";
+
+/** What a preparation is to work on. */
+export type PreparationStart =
+  /** `asset`: null for a test asset, and when there is no such asset. */
+  | { kind: "started"; avatar: AvatarRecord; sourceAssetId: string; asset: AssetRecord | null }
+  /** The source cannot be examined: `detail` says why. */
+  | { kind: "asset_failed"; avatar: AvatarRecord; detail: string }
+  /** The asset is still on its way: the job was given back. */
+  | { kind: "waiting" }
+  /** Nothing is to be done: the lease is lost, the avatar is deleted, or another generation is prepared. */
+  | { kind: "gone" };
+
+/**
+ * What the job of a preparation is to work on. A job whose asset is still on its way is given back, and this attempt does not
+ * count. One statement, and another one for the asset.
+ */
+export const startPreparation = async (db: Runner, job: ClaimedJob): Promise<PreparationStart> => {
+  const [row] = await callStart(db, { job, lease: job.lease });
+  const { outcome, detail, ...fields } = row as NonNullable<typeof row>;
+  const kind = kindOf(outcome, ["started", "asset_failed", "waiting", "gone"]);
+  if (kind === "waiting" || kind === "gone") return { kind };
+  const avatar = toAvatar(fields as AvatarRow);
+  const sourceAssetId = avatar.pendingSourceAssetId ?? avatar.sourceAssetId;
+  if (kind === "asset_failed" || sourceAssetId === null) {
+    return { kind: "asset_failed", avatar, detail: detail ?? "The avatar has no source. Set sourceAssetId." };
+  }
+  if (sourceAssetId.startsWith(TEST_ASSET_PREFIX)) return { kind, avatar, sourceAssetId, asset: null };
+  const { tenantId, environment } = avatar;
+  const [found] = await selectAssets(db, [{ tenantId, environment, id: sourceAssetId as AssetId }]);
+  if (!found || found.status === "deleted") return { kind, avatar, sourceAssetId, asset: null };
+  const { position: _, ...asset } = found;
+  return { kind, avatar, sourceAssetId, asset: toAsset(asset) };
+};
+
+/** What a preparation has shown. */
+export type PreparationResult =
+  | {
+      kind: "ready";
+      checks: readonly Check[];
+      cacheManifestId: string;
+      /** The token and the file of the preview; both null when there is none. */
+      previewToken: string | null;
+      previewFile: string | null;
+    }
+  | { kind: "failed"; error: string; checks: readonly Check[] };
+
+const NOTHING = { error: null, cacheManifestId: null, previewToken: null, previewFile: null };
+
+/**
+ * Ends a preparation: deletes its job, and writes the result to the avatar with the audit event. An avatar that was `ready` or
+ * `disabled` stays so. `lost`: nothing of the avatar is changed, because the lease is lost, the avatar is deleted, or another
+ * generation is prepared. One statement.
+ */
+export const finishPreparation = async (
+  db: Runner,
+  job: ClaimedJob,
+  { kind, checks, ...shown }: PreparationResult,
+  origin: Origin,
+): Promise<"finished" | "lost"> => {
+  const action = kind === "ready" ? "avatar.prepared" : "avatar.preparation_failed";
+  const [row] = await callFinish(db, {
+    job,
+    lease: job.lease,
+    result: { ...NOTHING, ...shown, status: kind, checks: JSON.stringify(checks) },
+    auditEvent: auditEvent(action, { ...job, id: job.targetId }, origin),
+  });
+  return row?.result === true ? "finished" : "lost";
+};
+
+/** The prepared files of an avatar, of one generation. */
+export type Preparation = { tenantId: TenantId; id: AvatarId; generation: number };
+
+/**
+ * How many generations before the latest are kept for an hour after the last change of an avatar: a call may have read a
+ * manifest that is no longer served. A bound, so that a source that is swapped all the time does not fill the store.
+ */
+export const KEPT_GENERATIONS = 8;
+
+const selectPreparations = batchStatement<{ isNeeded: boolean }, Preparation & { manifestStart: string }>(
+  "list_preparations",
+  ["tenantId", "id", "generation", "manifestStart"],
+  (inputs) => sql`
+    select position::integer as "position", avatar.status <> 'deleted' and (
+      starts_with(avatar.cache_manifest_id, ${inputColumn("manifestStart")})
+      or avatar.is_prepared and avatar.generation = ${inputColumn("generation")}::integer
+      or avatar.updated_at > now() - interval '1 hour'
+        and ${inputColumn("generation")}::integer between avatar.generation - ${sql.raw(`${KEPT_GENERATIONS}`)} and avatar.generation - 1
+    ) is true as "isNeeded"
+    from ${inputs}
+    cross join lateral (
+      select ${avatars.generation}, ${avatars.cacheManifestId}, ${avatars.status}, ${avatars.updatedAt}, exists (
+        select from ${jobs}
+        where ${jobs.tenantId} = ${avatars.tenantId} and ${jobs.targetId} = ${avatars.id} and ${jobs.kind} = 'prepare_avatar'
+          and ${jobs.generation} = ${avatars.generation}
+      ) as is_prepared
+      from ${avatars}
+      where ${avatars.tenantId} = ${inputColumn("tenantId")} collate "C" and ${avatars.id} = ${inputColumn("id")} collate "C"
+      offset 0
+    ) avatar`,
+);
+
+/**
+ * Those of these preparations whose avatar exists, also as deleted, and whether their files are needed: those of the
+ * generation that the avatar serves, of the latest while its job exists, and of those before it for a while. One statement.
+ */
+export const knownPreparations = async (
+  db: Runner,
+  all: readonly Preparation[],
+): Promise<(Preparation & { isNeeded: boolean })[]> => {
+  const inputs = all.map(({ tenantId, id, generation }) => {
+    const manifestStart = manifestId(generation, "");
+    return { tenantId, id, generation, manifestStart };
+  });
+  return (await selectPreparations(db, inputs)).map(({ position, isNeeded }) => ({
+    ...(inputs[position - 1] as Preparation),
+    isNeeded,
+  }));
+};
+
+/** What is needed to serve a preview. */
+export type Preview = { tenantId: TenantId; id: AvatarId; previewFile: string };
+
+const selectPreviews = batchStatement<Preview, { token: string }>(
+  "find_preview",
+  ["token"],
+  (inputs) => sql`
+    select position::integer as "position", tenant_id as "tenantId", id, preview_file as "previewFile"
+    from ${inputs}
+    cross join lateral (
+      select tenant_id, id, preview_file from ${avatars}
+      where preview_token = ${inputColumn("token")} collate "C" and preview_token is not null and status <> 'deleted'
+      limit 1
+    ) avatars`,
+);
+
+const PREVIEW_READS: BatchKind<string, Preview | null> = {
+  name: "find_preview",
+  inFlight: 2,
+  run: (db, tokens) =>
+    shareEqual(
+      tokens,
+      (token) => token,
+      async (different) => {
+        const found = different.map((): Preview | null => null);
+        const inputs = different.map((token) => ({ token }));
+        for (const { position, ...preview } of await selectPreviews(db, inputs)) found[position - 1] = preview;
+        return found;
+      },
+    ),
+};
+
+/** The preview of a public URL; `null` when no avatar that is not deleted has one there. One statement, which concurrent reads share. */
+export const findPreview = (db: Db, token: string): Promise<Preview | null> => db.batch(PREVIEW_READS, token, token);

@@ -1,0 +1,214 @@
+/** Credits of a tenant: its balance, its entries, and the movements that the operator makes. */
+import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
+import type { OperatorKind } from "@realtime-avatar/domain/credits/entry";
+import type { CREDIT_ENTRY_LIST, CreditBalance, CreditEntry } from "@realtime-avatar/domain/credits/schemas";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import type { ApiKeyId, CreditEntryId, SessionId, TenantId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import { sql } from "drizzle-orm";
+import { changeSessionLimit as callChangeLimit, moveCredits as callMove } from "../../generated/functions.ts";
+import { apiKeys } from "../api-keys/tables.ts";
+import { type BatchKind, shareEqual } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { batchStatement, columnsOf, inputColumn, newestOf } from "../query/statement.ts";
+import { creditAccounts, creditEntries } from "./tables.ts";
+
+/** A movement of credits that the operator makes. */
+export type CreditMovement = {
+  tenantId: TenantId;
+  id: CreditEntryId;
+  environment: Environment;
+  kind: OperatorKind;
+  /** In credit micros. */
+  amount: number;
+  /** The session whose charge is adjusted; null for other movements. */
+  sessionId: SessionId | null;
+  /** The operator's own reference: a movement with the same one is made once. */
+  reference: string | null;
+  requestId: string;
+  createdAt: Date;
+};
+
+const MOVE_OUTCOMES = ["written", "repeated", "reference_used", "insufficient", "too_large", "not_found"] as const;
+/** What became of a movement: see `move_credits.sql`. */
+export type MoveOutcome = { kind: (typeof MOVE_OUTCOMES)[number] };
+
+/** Makes a movement of credits, with its audit event. One statement. */
+export const moveCredits = async (
+  db: Db,
+  entry: CreditMovement,
+  auditEvent: AuditEventRecord,
+): Promise<MoveOutcome> => {
+  const [row] = await callMove(db, { entry, auditEvent });
+  const kind = MOVE_OUTCOMES.find((known) => known === row?.result);
+  if (!kind) throw new TypeError(`unknown outcome of a movement: ${row?.result}`);
+  return { kind };
+};
+
+/**
+ * Changes how many sessions of a tenant may be open at once in an environment, and writes the audit event. Open sessions stay.
+ * False, with nothing written, when the tenant has no account. One statement.
+ */
+export const changeSessionLimit = async (
+  db: Db,
+  change: { tenantId: TenantId; environment: Environment; sessionLimit: number },
+  auditEvent: AuditEventRecord,
+): Promise<boolean> => (await callChangeLimit(db, { ...change, auditEvent }))[0]?.result === true;
+
+type Account = { granted: string; forfeited: string; settled: string; reserved: string; updatedAt: Date };
+type Owner = { tenantId: TenantId; environment: Environment };
+const { granted, forfeited, settled, reserved, updatedAt } = creditAccounts;
+const selectAccounts = batchStatement<Account, Owner>(
+  "find_credit_balance",
+  ["tenantId", "environment"],
+  (inputs) => sql`
+    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, updatedAt })}
+    from ${inputs}
+    cross join lateral (
+      select * from ${creditAccounts}
+      where ${creditAccounts.tenantId} = ${inputColumn("tenantId")} collate "C"
+        and ${creditAccounts.environment} = ${inputColumn("environment")}
+      -- One row at a time, by the primary key: see find_credential.
+      offset 0
+    ) credit_accounts`,
+);
+
+const presentBalance = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
+  const lifetimeGrantedCreditMicros = Number(account.granted) - Number(account.forfeited);
+  const lifetimeUsedCreditMicros = Number(account.settled);
+  const reservedCreditMicros = Number(account.reserved);
+  const balanceCreditMicros = lifetimeGrantedCreditMicros - lifetimeUsedCreditMicros;
+  return {
+    tenantId,
+    environment,
+    balanceCreditMicros,
+    reservedCreditMicros,
+    availableCreditMicros: balanceCreditMicros - reservedCreditMicros,
+    lifetimeGrantedCreditMicros,
+    lifetimeUsedCreditMicros,
+    updatedAt: account.updatedAt.toISOString(),
+  };
+};
+
+/** Concurrent reads are batched; those of the same account share one result. */
+const BALANCES: BatchKind<Owner, CreditBalance | null> = {
+  name: "find_credit_balance",
+  inFlight: 2,
+  run: (db, owners) =>
+    shareEqual(
+      owners,
+      ({ tenantId, environment }) => `${tenantId} ${environment}`,
+      async (different) => {
+        const found = different.map((): CreditBalance | null => null);
+        for (const { position, ...account } of await selectAccounts(db, different)) {
+          found[position - 1] = presentBalance(account, different[position - 1] as Owner);
+        }
+        return found;
+      },
+    ),
+};
+
+/** The balance of a tenant in one environment; null when it has no account. One statement. */
+export const findCreditBalance = (
+  db: Db,
+  tenantId: TenantId,
+  environment: Environment,
+): Promise<CreditBalance | null> => db.batch(BALANCES, { tenantId, environment }, tenantId);
+
+/** An entry as the API shows it. */
+const ITEM = objectJson<CreditEntry>({
+  id: plainJson(creditEntries.id),
+  environment: plainJson(creditEntries.environment),
+  kind: plainJson(creditEntries.kind),
+  amountCreditMicros: rawJson(creditEntries.amount),
+  sessionId: nullable(plainJson(creditEntries.sessionId)),
+  apiKeyId: nullable(plainJson(creditEntries.apiKeyId)),
+  reportedBy: nullable(plainJson(creditEntries.reportedBy)),
+  closedBy: nullable(plainJson(creditEntries.closedBy)),
+  reference: nullable(textJson(creditEntries.reference)),
+  requestId: textJson(creditEntries.requestId),
+  createdAt: timeJson(creditEntries.createdAt),
+});
+
+type Filter = keyof PageRequest<typeof CREDIT_ENTRY_LIST>["filters"];
+type EntryPage = {
+  tenantId: TenantId;
+  environment: Environment;
+  before: CreditEntryId | null;
+  limit: number;
+  maxRead: number;
+  /** Only entries of sessions of this key and its descendants; null: all entries. */
+  ofLineage: ApiKeyId | null;
+} & {
+  [Name in Filter]?: string;
+};
+/** How many entries a page reads at most, in the order of the index that serves it best. */
+const MAX_ROWS_READ = 5000;
+
+/**
+ * Whether an entry is of a session of a key or of a descendant of it. Each entry that is read costs one look-up by the primary
+ * key of `api_keys`, and a page reads at most `MAX_ROWS_READ`. A scalar subquery: for EXISTS, the server read the whole table.
+ */
+const IS_OF_LINEAGE = sql`(
+  select own.id = ${inputColumn("ofLineage")} or ${inputColumn("ofLineage")} = any(own.lineage) from ${apiKeys} own
+  where own.tenant_id = credit_entries.tenant_id and own.id = credit_entries.api_key_id
+)`;
+
+/** The filter whose index is read; the others are applied to what it finds. */
+const BEST_FIRST: readonly Filter[] = ["sessionId", "apiKeyId", "kind"];
+
+/** A statement for each choice of filters. */
+const readers = new Map<string, BatchKind<EntryPage, WrittenPage>>();
+const readerFor = (filters: readonly Filter[], isOfLineage: boolean): BatchKind<EntryPage, WrittenPage> => {
+  const name = [isOfLineage, ...filters].join();
+  const known = readers.get(name);
+  if (known) return known;
+  const indexed = BEST_FIRST.find((filter) => filters.includes(filter));
+  const { where, orderBy } = newestOf(
+    [
+      ...(indexed ? [[creditEntries[indexed], inputColumn(indexed)] as const] : []),
+      [creditEntries.environment, inputColumn("environment")],
+      [creditEntries.tenantId, inputColumn("tenantId")],
+    ],
+    creditEntries.id,
+    sql`coalesce(${inputColumn("before")}, 'ent~')`,
+  );
+  const others = filters
+    .filter((filter) => filter !== indexed)
+    .map((filter) => sql`and ${creditEntries[filter]} = ${inputColumn(filter)}`);
+  if (isOfLineage) others.push(sql`and ${IS_OF_LINEAGE}`);
+  const inOrder = sql`from ${creditEntries} where ${where} order by ${orderBy}`;
+  const query = pageOf(
+    sql`(
+      select * from (select * ${inOrder} limit ${MAX_READ}) credit_entries
+      where true ${sql.join(others, sql` `)}
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) credit_entries`,
+    creditEntries.id,
+    ITEM,
+    orderBy,
+    sql`(select ${creditEntries.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
+  );
+  const lineage = isOfLineage ? (["ofLineage"] as const) : [];
+  const names = ["tenantId", "environment", "before", "limit", "maxRead", ...lineage, ...filters] as const;
+  const reader = pageReader<EntryPage>("list_credit_entries", query, names);
+  readers.set(name, reader);
+  return reader;
+};
+
+/**
+ * The newest entries of a tenant in one environment that `page` asks for; with `ofLineage`, only those of sessions of this key
+ * and its descendants. One statement.
+ */
+export const listCreditEntries = (
+  db: Db,
+  owner: { tenantId: TenantId; environment: Environment; ofLineage?: ApiKeyId | null },
+  { filters, before, limit }: PageRequest<typeof CREDIT_ENTRY_LIST>,
+): Promise<WrittenPage> => {
+  const { tenantId, environment, ofLineage = null } = owner;
+  const present = BEST_FIRST.filter((filter) => filters[filter] !== undefined);
+  const page = { tenantId, environment, ofLineage, before, limit, maxRead: MAX_ROWS_READ, ...filters };
+  return db.batch(readerFor(present, ofLineage !== null), page, tenantId);
+};

@@ -1,0 +1,117 @@
+-- A request to open a usage session.
+create type rta.session_request as (
+  id text,
+  environment text,
+  avatar_id text,      -- null: a call without an avatar of the service
+  max_seconds bigint,  -- hold credits for as many seconds as fit, at most these
+  min_seconds bigint,  -- and at least these
+  price bigint,        -- credit micros for each second
+  start_seconds integer, -- the session must be started within this time
+  metadata json,
+  entry_id text,
+  request_id text,
+  created_at timestamptz
+);
+
+-- What became of a request to open a session. `kind`: 'written', 'stale' (the caller has changed since its look-up),
+-- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
+-- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or 'replayed' (the stored response and its figures follow). Only 'written' writes anything.
+create type rta.session_outcome as (
+  kind text,
+  limited_by text,
+  session_limit bigint,
+  reserved bigint,
+  expires_at timestamptz,
+  avatar_name text,
+  body_hash bytea,
+  status integer,
+  location text,
+  etag text,
+  answer bytea,
+  sealed_for text,
+  figures json
+);
+
+-- What a caller is charged to: its account and, in the order of their ids, the keys whose meters count what it uses, with
+-- the positions of these meters and of the account among those of the batch.
+create type rta.charged_caller as (
+  caller_at integer,
+  tenant_id text collate "C",
+  api_key_id text collate "C",
+  environment text collate "C",
+  account_at integer,
+  lineage text[] collate "C",
+  meters_at integer[]
+);
+
+-- The counters of a batch, each once, in lock order. `caps` and `session_limits`: of the key of each meter; an element is null
+-- without a limit.
+create type rta.counters as (
+  callers rta.charged_caller[], -- those that are valid
+  meter_tenant_ids text[] collate "C",
+  meter_api_key_ids text[] collate "C",
+  caps bigint[],
+  session_limits bigint[],
+  account_tenant_ids text[] collate "C",
+  account_environments text[] collate "C"
+);
+
+-- A meter, and an account, as they are under their lock. `used`: settled and held. Of an account that does not exist, 0 is
+-- available.
+create type rta.locked_meter as (used bigint, open_sessions bigint);
+create type rta.locked_account as (available bigint, open_sessions bigint, session_limit bigint);
+
+create type rta.usage_session as (
+  id text,
+  environment text,
+  api_key_id text,
+  avatar_id text,
+  avatar_name text,
+  status text,
+  reserved bigint,
+  used bigint,
+  price bigint,
+  metadata json,
+  version integer,
+  created_at timestamptz,
+  started_at timestamptz,
+  ended_at timestamptz,
+  expires_at timestamptz,
+  must_end boolean,
+  reported_by text,
+  closed_by text
+);
+
+-- A session that ends: what it held, what it is charged, and how it ends. `rest`: the kind of the entry that frees what it
+-- did not use, 'release' or 'expire'. `closed_by`: the key that ends it, or 'sweep'.
+create type rta.closing as (
+  tenant_id text collate "C",
+  environment text collate "C",
+  session_id text collate "C",
+  api_key_id text collate "C",
+  lineage text[] collate "C",
+  reserved bigint,
+  is_counted boolean,
+  reported_by text,
+  closed_by text,
+  charged bigint,
+  status text,
+  rest text,
+  reason text,
+  settle_entry_id text,
+  rest_entry_id text,
+  request_id text
+);
+
+-- A movement of credits by the operator.
+create type rta.credit_entry as (
+  tenant_id text,
+  id text,
+  environment text,
+  kind text,
+  amount bigint,
+  session_id text,
+  reference text,
+  request_id text,
+  created_at timestamptz
+);

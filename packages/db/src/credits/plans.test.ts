@@ -1,0 +1,144 @@
+/** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
+import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { findCreditBalance, listCreditEntries } from "./credits.ts";
+import { countOpenSessions } from "./list-usage-sessions.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const ROWS = 3000;
+const id = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
+let database: TestDatabase;
+let world: CreditWorld;
+/** One connection, whose plans are printed. */
+let db: TestDb;
+const plans: string[] = [];
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const onnotice = ({ message = "" }: { message?: string }): void => {
+    const [, text = "", plan] = /plan:\nQuery Text: (.*?)\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
+    // The checks of foreign keys are the server's own statements.
+    if (plan && !text.includes("FROM ONLY")) plans.push(`${text}\n${plan}`);
+  };
+  db = session(database.url, { onnotice });
+  const key = { environment: "live", cap: 1_000_000, isMetered: true } as const;
+  world = await CreditWorld.create({ ...database.db, ...db }, [
+    { ...key, parent: null },
+    { ...key, parent: 0 },
+    { ...key, parent: 1 },
+  ]);
+  const { tenantId } = world;
+  await world.move("grant", { environment: "live", amount: 1_000_000, sessionId: null, reference: null });
+  await database.db.client.unsafe(`
+    insert into tenants (tenant_id, name, created_at) select ${id("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
+    insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
+      select '${tenantId}', ${id("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', '{}', 1, now() from generate_series(1, ${ROWS}) i;
+    insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
+      select lpad(i::text, 16, '0'), '${tenantId}', ${id("key")}, sha256('x'), false, now() from generate_series(1, ${ROWS}) i;
+    insert into api_key_meters select '${tenantId}', ${id("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
+    insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${id("ten")}, 'live', 0, now()
+      from generate_series(1, ${ROWS}) i;
+    insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at,
+        is_counted)
+      select '${tenantId}', ${id("ses")}, 'live', ${id("key")}, array[${id("key")}], 'reserved', 1, 1, '{}', now(),
+        now() + interval '1 hour', true from generate_series(1, ${ROWS}) i;
+    insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
+      select '${tenantId}', ${id("ent")}, 'live', 'hold', 1, ${id("ses")}, ${id("key")}, 'r', now() from generate_series(1, ${ROWS}) i;
+    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+      select '${tenantId}', '${world.records[0]?.id}', 'POST /api/v1/usage/sessions', i::text, ${id("ent")}, sha256('x'), 201, '1', 'x', now()
+      from generate_series(1, ${ROWS}) i;
+    insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,
+      version, created_at, updated_at)
+      select '${tenantId}', ${id("ava")}, 'live', 'n', 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
+      from generate_series(1, ${ROWS}) i;
+    analyze`);
+  await db.client.unsafe(`
+    load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+    set plan_cache_mode = force_generic_plan; set client_min_messages = log`);
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+const wanted = (changes: Partial<Wanted> = {}): Wanted => ({
+  ...{ key: 2, isOld: false, avatar: "ready", maxSeconds: 6, minSeconds: 6, price: 1, claim: null },
+  ...changes,
+});
+const open = (count: number, isClaimed: boolean) =>
+  world.open(Array.from({ length: count }, (_, at) => wanted({ key: at, claim: isClaimed ? `new ${at}` : null })));
+const opened = async () => {
+  await world.open([wanted()]);
+  return world.sessions.at(-1) ?? newId("ses", new Date(), random);
+};
+
+test.each([
+  ["opening a session", () => open(1, false)],
+  ["opening a batch of sessions", () => open(8, false)],
+  ["opening a batch of sessions with claims", () => open(8, true)],
+  ["replaying a batch", () => open(8, true)],
+  ["a report", async () => world.report(await opened(), 1, 0)],
+  ["a release", async () => world.release(await opened(), true, 1, 0)],
+  [
+    "a sweep of one tenant",
+    async () => {
+      await world.expire(await opened());
+      await world.sweep();
+    },
+  ],
+  [
+    "a refund",
+    async () => {
+      const sessionId = await opened();
+      await world.release(sessionId, true, 3, 0);
+      await world.move("adjust", { environment: "live", amount: 1, sessionId, reference: "a" });
+    },
+  ],
+])("the function for %s, explained: reads no whole table", async (_, work: () => Promise<unknown>) => {
+  plans.length = 0;
+  await work();
+  expect(plans.length).toBeGreaterThan(3);
+  expect(plans.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
+  for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
+    // Each index is entered by the tenant, but for the look-up of a credential, which comes before any.
+    if (index !== "api_key_credentials_pkey" && !index.startsWith("pg_")) expect(condition).toContain("tenant_id");
+    if (index.startsWith("idempotency_keys")) expect(condition).toContain("idempotency_key = ");
+  }
+});
+
+test("a batch of balances, explained: enters by the whole primary key", async () => {
+  plans.length = 0;
+  const environments = ["live", "test", "live"] as const;
+  await Promise.all(environments.map((environment) => findCreditBalance(db, world.tenantId, environment)));
+  expect(plans.length).toBeGreaterThan(0);
+  for (const plan of plans) {
+    expect(plan).toMatch(
+      /using credit_accounts_tenant_id_environment_pk .*\n +Index Cond: .*tenant_id.* AND .*environment/,
+    );
+    expect(plan).not.toContain("Seq Scan");
+  }
+});
+
+test.each([{}, { kind: "hold" }, { apiKeyId: "key" }] as const)(
+  "a page of the entries of a lineage, filtered by %p, reads by indexes, and each key by its primary key",
+  async (filters) => {
+    plans.length = 0;
+    const { id: ofLineage } = world.records[1] as { id: ApiKeyId };
+    const own = "apiKeyId" in filters ? { apiKeyId: ofLineage } : filters;
+    const owner = { tenantId: world.tenantId, environment: "live", ofLineage } as const;
+    await listCreditEntries(db, owner, { filters: own, before: null, limit: 100 });
+    expect(plans.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
+    expect(plans.join("\n")).toMatch(/using api_keys_\w*pk\w* .*\n +Index Cond: .*tenant_id.* AND .*id/);
+  },
+);
+
+test("the count of a key's open sessions reads the open sessions of its tenant alone", async () => {
+  plans.length = 0;
+  await countOpenSessions(db, { tenantId: world.tenantId, environment: "live", id: world.caller(0).id });
+  expect(plans.join("\n")).toMatch(/using usage_sessions_tenant_overdue_index .*\n +Index Cond: .*tenant_id/);
+});

@@ -1,0 +1,156 @@
+/**
+ * Random histories of credits by many clients on the pools of three replicas. Afterwards no counter is adrift, and the
+ * replay of everything in its order finds nothing over a cap or a balance. `LONG=1` does a million operations, and more
+ * rounds of each fault.
+ */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type Load, LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
+import { mutate } from "@realtime-avatar/testing/credits/mutations";
+import { installTrace, replayTrace } from "@realtime-avatar/testing/credits/trace";
+import { client, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { source, startProcess } from "@realtime-avatar/testing/processes";
+import { connect } from "../connection/pool.ts";
+import { findCreditDrift } from "./invariants.ts";
+
+const isLong = process.env["LONG"] === "1";
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(isLong ? 7_200_000 : 60_000);
+const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 1500));
+/** Then the tenants are checked, and others take their place: a cap is reached only once. */
+const ROUND = 5000;
+const REPLICAS = 3;
+const CLIENTS = 16;
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await testDatabase();
+  await mutate(database.db);
+  await installTrace(database.db);
+});
+afterAll(() => database.close());
+
+/** Fails unless all invariants hold; returns what was found. */
+const check = async (load: Load) => {
+  const tenantIds = load.tenants.map(({ tenantId }) => tenantId);
+  for (const tenantId of tenantIds) expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
+  const findings = await replayTrace(database.db, tenantIds, load.refusals);
+  expect(findings).toMatchObject({ over: 0, ofRevoked: 0, unexplained: [] });
+  const claims = [...load.claims.values()].filter(({ length }) => length > 1);
+  const twice = await database.db.client`
+    select claim from unnest(${claims.map((ids) => ids.join(" "))}::text[]) claim
+    join usage_sessions on id = any (string_to_array(claim, ' ')) group by 1 having count(*) > 1`;
+  expect([...twice]).toEqual([]);
+  return findings;
+};
+
+/** Runs the clients of all replicas, with `disturb` beside them. */
+const runRound = async (
+  seed: number,
+  operations: number,
+  disturb: (isOver: () => boolean) => Promise<void>,
+  mayEnd = () => true,
+) => {
+  const load = newLoad(await seedLoad(database.db, 2), database.db);
+  const pools = Array.from({ length: REPLICAS }, () => connect(database.url, { connections: 4, deadlineMs: 60_000 }));
+  const isOver = () => load.operations >= operations && mayEnd();
+  await Promise.all([
+    disturb(isOver),
+    ...pools.flatMap((pool, replica) =>
+      Array.from({ length: CLIENTS }, (_, at) => new LoadClient(pool, load, seed + replica * 100 + at).run(isOver)),
+    ),
+  ]);
+  await Promise.all(pools.map((pool) => pool.close()));
+  return { load, findings: await check(load) };
+};
+
+const print = (text: string): void => void (isLong && process.stdout.write(`${text}\n`));
+const listOf = (counts: ReadonlyMap<string, number>): string =>
+  [...counts]
+    .sort()
+    .map(([name, count]) => `${name} ${count}`)
+    .join(", ");
+
+/** The outcomes that a history must have had: without them it has tested no limit. */
+const REQUIRED = ["written", "insufficient_credits", "spend_limit_exceeded self", "spend_limit_exceeded ancestor"];
+
+test("three replicas, random operations: no cap passed, nothing lost", async () => {
+  let [done, movements, refusals] = [0, 0, 0];
+  const seen = new Set<string>();
+  const missing = () => REQUIRED.filter((kind) => !seen.has(kind));
+  // A random cap can hide the balance for a whole round, so the outcomes are those of all rounds, and some more if needed.
+  for (let seed = 1; done < OPERATIONS || (missing().length > 0 && done < 5 * ROUND); seed += 1000) {
+    const { load, findings } = await runRound(seed, Math.min(ROUND, Math.max(OPERATIONS - done, 1000)), async () => {});
+    done += load.operations;
+    movements += findings.movements;
+    refusals += findings.refusals;
+    // Neither a deadlock (40P01) nor anything else.
+    expect(listOf(load.failures)).toBe("");
+    for (const kind of load.outcomes.keys()) seen.add(kind);
+    print(
+      `${done} operations, ${movements} movements, ${refusals} refusals explained: 0 over, 0 adrift. ${listOf(load.outcomes)}`,
+    );
+  }
+  expect(missing()).toEqual([]);
+});
+
+describe("credits after faults", () => {
+  test("random operations, connections ended by the server: no drift", async () => {
+    for (let round = 0; round < (isLong ? 20 : 1); round++) {
+      let ended = 0;
+      const disturb = async (isOver: () => boolean) => {
+        while (!isOver()) {
+          await Bun.sleep(20);
+          const rows = await database.db.client`
+            select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and query like '%rta\_%' and state = 'active' and pid <> pg_backend_pid()
+            order by random() limit 1`;
+          ended += rows.length;
+        }
+      };
+      const operations = isLong ? ROUND : 800;
+      const { load, findings } = await runRound(500_000 + round * 1000, operations, disturb, () => ended > 0);
+      expect([...load.failures.keys()].filter((code) => code === "40P01")).toEqual([]);
+      print(
+        `${load.operations} operations, ${ended} connections ended, ${findings.movements} movements: ${listOf(load.failures)}`,
+      );
+    }
+  });
+
+  test("random operations, clients killed: no drift", async () => {
+    const tenants = await seedLoad(database.db, 2);
+    for (let round = 0; round < (isLong ? 50 : 2); round++) {
+      const program = "packages/testing/src/credits/load.ts";
+      const killed = [0, 1, 2].map((replica) =>
+        startProcess(source(program, database.url, JSON.stringify(tenants), `${round * 100 + replica * 20}`)),
+      );
+      await Promise.all(killed.map((one) => one.waitFor(/running/)));
+      // In the midst of their work, in each round after another part of it.
+      const before = await countEntries();
+      while ((await countEntries()) < before + 100 + 20 * (round % 10)) await Bun.sleep(5);
+      for (const one of killed) one.kill("SIGKILL");
+      await Promise.all(killed.map(({ exited }) => exited));
+      await untilQuiet();
+      const findings = await check(newLoad(tenants, null));
+      expect(findings.movements).toBeGreaterThan(0);
+      print(`round ${round}: ${findings.movements} movements`);
+    }
+  });
+});
+
+const countEntries = async (): Promise<number> => {
+  const [row] = await database.db.client`select count(*)::int as count from credit_entries`;
+  return row?.["count"] ?? 0;
+};
+
+/** Waits until no statement of a killed client runs any more. */
+const untilQuiet = async (): Promise<void> => {
+  const own = client(database.url);
+  for (;;) {
+    const rows = await own`
+      select from pg_stat_activity where datname = current_database() and state = 'active' and query like '%rta\_%'
+        and pid <> pg_backend_pid()`;
+    if (rows.length === 0) break;
+    await Bun.sleep(20);
+  }
+  await own.end();
+};

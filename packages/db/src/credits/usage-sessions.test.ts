@@ -1,0 +1,168 @@
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { presentSession } from "@realtime-avatar/domain/credits/session";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findCredential } from "../api-keys/callers.ts";
+import { auditEvent } from "../audit/audit-events.ts";
+import { findCreditBalance, moveCredits } from "./credits.ts";
+import { openUsageSession, releaseSession, reportUsage, type SessionRequest, sweepSessions } from "./usage-sessions.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let tenantId: TenantId;
+
+beforeAll(async () => {
+  database = await testDatabase();
+});
+afterAll(() => database.close());
+
+const callerOf = async (request: object, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) => {
+  const { record, secret } = await seedKey(
+    database.db,
+    tenantId,
+    { environment: "live", scopes: ["*"], ...request },
+    parent,
+  );
+  const found = await findCredential(database.db, secret.keyId);
+  if (!found) throw new Error("no caller");
+  return { caller: found.caller, record };
+};
+const grant = async (amount: number, reference: string | null = null) => {
+  const origin = operatorOrigin();
+  const entry = {
+    tenantId,
+    id: newId("ent", origin.now, random),
+    environment: "live",
+    kind: "grant",
+    amount,
+    sessionId: null,
+    reference,
+    requestId: "r",
+    createdAt: origin.now,
+  } as const;
+  return moveCredits(
+    database.db,
+    entry,
+    auditEvent("credits.granted", { tenantId, environment: "live", id: entry.id }, origin),
+  );
+};
+const requestOf = (changes: Partial<SessionRequest> = {}): SessionRequest => {
+  const now = new Date();
+  return {
+    id: newId("ses", now, random),
+    environment: "live",
+    avatarId: null,
+    maxSeconds: 10,
+    minSeconds: 10,
+    price: 1_000_000,
+    startSeconds: 120,
+    metadata: {},
+    entryId: newId("ent", now, random),
+    requestId: "r",
+    createdAt: now,
+    ...changes,
+  };
+};
+
+describe("a usage session", () => {
+  test("a session, opened, reported and released: reserves, then charges once", async () => {
+    tenantId = await seedTenant(database.db);
+    const { caller: root, record } = await callerOf({ spendLimitCreditMicros: 25_000_000 });
+    const { caller: child } = await callerOf({ spendLimitCreditMicros: 12_000_000 }, record);
+    expect(await openUsageSession(database.db, requestOf(), child)).toEqual({ kind: "insufficient_credits" });
+    expect(await grant(100_000_000, "a")).toEqual({ kind: "written" });
+    expect(await grant(100_000_000, "a")).toEqual({ kind: "repeated" });
+    expect(await grant(100_000_001, "a")).toEqual({ kind: "reference_used" });
+    const first = requestOf();
+    const opened = await openUsageSession(database.db, first, child);
+    expect(opened).toMatchObject({ kind: "written", figures: { reservedCreditMicros: 10_000_000 } });
+    expect(await openUsageSession(database.db, requestOf(), child)).toEqual({
+      kind: "spend_limit_exceeded",
+      limitedBy: "self",
+    });
+    expect(await openUsageSession(database.db, requestOf({ minSeconds: 1 }), child)).toMatchObject({
+      kind: "written",
+      figures: { reservedCreditMicros: 2_000_000 },
+    });
+    expect(await openUsageSession(database.db, requestOf(), root)).toMatchObject({ kind: "written" });
+    expect(await openUsageSession(database.db, requestOf(), root)).toEqual({
+      kind: "spend_limit_exceeded",
+      limitedBy: "self",
+    });
+    expect(await reportUsage(database.db, first.id, { used: 3_000_000, leaseSeconds: 60 }, root)).toMatchObject({
+      kind: "written",
+      session: { status: "started", used: 3_000_000, mustEnd: false },
+    });
+    expect(await reportUsage(database.db, first.id, { used: 1, leaseSeconds: 60 }, root)).toMatchObject({
+      session: { used: 3_000_000 },
+    });
+    const release = { isEngine: true, used: 4_000_000, reason: "done" };
+    const ended = await releaseSession(database.db, first.id, release, root, operatorOrigin());
+    expect(ended).toMatchObject({ kind: "written", hasEnded: true, session: { status: "released", used: 4_000_000 } });
+    const again = await releaseSession(database.db, first.id, release, root, operatorOrigin());
+    expect(again).toEqual({ ...ended, hasEnded: false } as never);
+    expect(await releaseSession(database.db, first.id, { ...release, used: 1 }, root, operatorOrigin())).toMatchObject({
+      kind: "session_closed",
+    });
+    expect(await findCreditBalance(database.db, tenantId, "live")).toMatchObject({
+      balanceCreditMicros: 96_000_000,
+      reservedCreditMicros: 12_000_000,
+      lifetimeUsedCreditMicros: 4_000_000,
+    });
+    await database.db.client`update usage_sessions set expires_at = now() - interval '1 second' where ended_at is null`;
+    expect(await sweepSessions(database.db, null, operatorOrigin())).toBe(2);
+    expect(await findCreditBalance(database.db, tenantId, "live")).toMatchObject({
+      balanceCreditMicros: 96_000_000,
+      reservedCreditMicros: 0,
+    });
+  });
+
+  test("a session, the clock set back: does not end before its start", async () => {
+    const { db } = database;
+    const tenant = await seedTenant(db, { live: 20_000_000 });
+    const { caller } = await seedCaller(db, tenant);
+    const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];
+    for (const id of [released, swept]) await reportUsage(db, id, { used: 2, leaseSeconds: 60 }, caller);
+    await db.client`update usage_sessions set started_at = now() + interval '2 hours' where tenant_id = ${tenant}`;
+    const release = { isEngine: true, used: null, reason: null };
+    const outcome = await releaseSession(db, released, release, caller, operatorOrigin());
+    if (outcome.kind !== "written") throw new Error(outcome.kind);
+    expect(presentSession(outcome.session)).toMatchObject({ activeSeconds: 0, billedCreditMicros: 2 });
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
+    expect(await sweepSessions(db, tenant, operatorOrigin())).toBe(1);
+    const rows = await db.client`select from usage_sessions where tenant_id = ${tenant} and ended_at = started_at`;
+    expect(rows.length).toBe(2);
+  });
+});
+
+test("balances, read at once: each for its own account", async () => {
+  const { db } = database;
+  const [one, other] = [await seedTenant(db, { live: 1, test: 2 }), await seedTenant(db, { live: 3, test: 4 })];
+  const owners = [one, other, one, "ten_unknown" as TenantId, other, one].flatMap((owner) =>
+    (["live", "test"] as const).map((environment) => ({ owner, environment })),
+  );
+  const balances = await Promise.all(owners.map(({ owner, environment }) => findCreditBalance(db, owner, environment)));
+  expect(balances.map((balance) => balance?.balanceCreditMicros ?? null)).toEqual([
+    1,
+    2,
+    3,
+    4,
+    1,
+    2,
+    null,
+    null,
+    3,
+    4,
+    1,
+    2,
+  ]);
+  for (const [index, { owner, environment }] of owners.entries()) {
+    const balance = balances[index];
+    if (balance) expect(balance).toMatchObject({ tenantId: owner, environment });
+  }
+});

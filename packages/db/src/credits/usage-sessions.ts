@@ -1,0 +1,226 @@
+/** Usage sessions: calls that hold credits while they are open, and are charged once. */
+import type { SessionLimitedBy } from "@realtime-avatar/domain/credits/open";
+import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
+import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import { type AvatarId, type CreditEntryId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import {
+  releaseSession as callRelease,
+  reportUsage as callReport,
+  sweepSessions as callSweep,
+  type OpenUsageSessionsRow,
+  openUsageSessions,
+  type ReleaseSessionRow,
+  type ReportUsageRow,
+} from "../../generated/functions.ts";
+import type { Caller } from "../api-keys/callers.ts";
+import type { Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { batchedWrite, type Write } from "../query/batched-write.ts";
+
+/** A request to open a session. */
+export type SessionRequest = {
+  id: SessionId;
+  environment: Environment;
+  avatarId: AvatarId | null;
+  maxSeconds: number;
+  minSeconds: number;
+  /** Credit micros for each second. */
+  price: number;
+  /** The session must be started within this time. */
+  startSeconds: number;
+  metadata: Record<string, string>;
+  entryId: CreditEntryId;
+  requestId: string;
+  createdAt: Date;
+};
+
+/** The fields of the response that only the write knows. */
+export type SessionFigures = Pick<UsageSession, "avatarName" | "reservedCreditMicros" | "expiresAt">;
+
+/** What became of a request to open a session. Only `written` wrote anything. */
+export type OpenOutcome =
+  | { kind: "written"; figures: SessionFigures }
+  | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
+  | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
+  | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }
+  | { kind: "replayed"; response: StoredResponse; figures: SessionFigures };
+
+const figuresOf = ({
+  avatarName,
+  reserved,
+  expiresAt,
+}: Pick<OpenUsageSessionsRow, "avatarName" | "reserved" | "expiresAt">): SessionFigures => ({
+  avatarName,
+  reservedCreditMicros: Number(reserved),
+  expiresAt: (expiresAt as Date).toISOString(),
+});
+
+const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
+  const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, figures, ...response } = row;
+  switch (kind) {
+    case "written":
+      return { kind, figures: figuresOf({ avatarName, reserved, expiresAt }) };
+    case "stale":
+    case "avatar_not_found":
+    case "avatar_not_ready":
+    case "insufficient_credits":
+      return { kind };
+    case "spend_limit_exceeded":
+      return { kind, limitedBy: limitedBy === "self" ? "self" : "ancestor" };
+    case "concurrency_limit_reached":
+      return { kind, limitedBy: limitedBy as SessionLimitedBy, limit: Number(sessionLimit) };
+    case "replayed":
+      return { kind, response: response as StoredResponse, figures: figures as SessionFigures };
+    default:
+      throw new TypeError(`unknown outcome of a write: ${kind}`);
+  }
+};
+
+const open = batchedWrite<Write & { request: SessionRequest }, OpenOutcome>(
+  "open_usage_session",
+  async (db, writes, parameters) => {
+    const rows = await openUsageSessions(db, { ...parameters, requests: writes.map(({ request }) => request) });
+    return rows.map(openOutcomeOf);
+  },
+);
+
+/**
+ * Opens a session, and holds credits for it. The stored response of a claim has no `SessionFigures`: they are stored beside
+ * it. One statement; another one when the caller is being changed.
+ */
+export const openUsageSession = (
+  db: Db,
+  request: SessionRequest,
+  caller: Caller,
+  claim: Claim | null = null,
+): Promise<OpenOutcome> => open(db, { request, caller, claim });
+
+/** The driver gives a bigint as text. */
+export type SessionRow = Omit<SessionRecord, "reserved" | "used" | "price"> & {
+  reserved: string;
+  used: string;
+  price: string;
+};
+export const toSession = ({ reserved, used, price, ...row }: SessionRow): SessionRecord => ({
+  ...row,
+  reserved: Number(reserved),
+  used: Number(used),
+  price: Number(price),
+});
+
+/** What became of a report or a release. `Details`: what only one of them says. */
+export type SessionOutcome<Details> =
+  /** Nothing was written: an earlier request with the same claim was, and this was its response. */
+  | { kind: "replayed"; response: StoredResponse; figures: object }
+  | ({ kind: "written"; session: SessionRecord } & Details)
+  /** The session has ended: for a release, with another charge. */
+  | ({ kind: "session_closed"; session: SessionRecord } & Details)
+  | { kind: "not_found" }
+  | { kind: "stale" };
+
+/** `mustEnd` of the session: whether its call must end. */
+type ReportOutcome = SessionOutcome<object>;
+/** `hasEnded`: whether this release has ended the session, and not an earlier one. */
+type ReleaseOutcome = SessionOutcome<{ hasEnded: boolean }>;
+
+const sessionOutcomeOf = <Details>(
+  row: ReportUsageRow,
+  claim: Claim | null,
+  details: Details,
+): SessionOutcome<Details> => {
+  const { kind, bodyHash, etag, figures, ...session } = row;
+  switch (kind) {
+    case "replayed":
+      return {
+        kind,
+        // The other columns of the claim are the same for every request like this one.
+        response: { ...(claim as Claim), bodyHash: bodyHash as Uint8Array, etag: etag as string },
+        figures: figures as object,
+      };
+    case "written":
+    case "session_closed":
+      return { kind, session: toSession(session as SessionRow), ...details };
+    case "not_found":
+    case "stale":
+      return { kind };
+    default:
+      throw new TypeError(`unknown outcome of a write: ${kind}`);
+  }
+};
+
+/**
+ * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole response is
+ * stored as figures. One statement.
+ */
+export const reportUsage = async (
+  db: Db,
+  id: SessionId,
+  { used, leaseSeconds }: { used: number; leaseSeconds: number },
+  caller: Caller,
+  claim: Claim | null = null,
+): Promise<ReportOutcome> => {
+  const report = { caller, environment: caller.environment, sessionId: id, used, leaseSeconds, claim };
+  const [row] = await callReport(db, report);
+  return sessionOutcomeOf(row as ReportUsageRow, claim, {});
+};
+
+/** How a session is released. */
+export type Release = {
+  /** Whether the caller may write usage: then it may say what the session has used, and release any session. */
+  isEngine: boolean;
+  /** What the session has used in all, in credit micros; null when the caller does not say. */
+  used: number | null;
+  reason: string | null;
+};
+
+/**
+ * Ends a session and charges it once, or marks it to be ended by its engine: see `release_session.sql`. With a claim, the whole response is stored as figures. One
+ * statement.
+ */
+export const releaseSession = async (
+  db: Db,
+  id: SessionId,
+  release: Release,
+  caller: Caller,
+  { now, random, requestId }: Origin,
+  claim: Claim | null = null,
+): Promise<ReleaseOutcome> => {
+  const [row] = await callRelease(db, {
+    caller,
+    environment: caller.environment,
+    sessionId: id,
+    ...release,
+    settleEntryId: newId("ent", now, random),
+    restEntryId: newId("ent", now, random),
+    requestId,
+    claim,
+  });
+  const { hasEnded, ...change } = row as ReleaseSessionRow;
+  return sessionOutcomeOf(change, claim, { hasEnded: hasEnded === true });
+};
+
+/** Sessions that one statement closes at most. */
+const SWEPT = 1000;
+
+/** Closes at most a thousand overdue sessions of a tenant, and returns their number. One statement. */
+export const sweepSomeSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
+  const { now, random, requestId } = origin;
+  const entryIds = Array.from({ length: 2 * SWEPT }, () => newId("ent", now, random));
+  const [row] = await callSweep(db, { tenantId, entryIds, requestId });
+  return row?.result ?? 0;
+};
+
+/**
+ * Closes overdue sessions, of one tenant or, with null, of all, and returns their number. At most a thousand in one
+ * statement, until none is left. Nothing depends on it: an overdue session can be neither started nor reported.
+ */
+export const sweepSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
+  for (let all = 0; ; ) {
+    const swept = await sweepSomeSessions(db, tenantId, origin);
+    all += swept;
+    if (swept < SWEPT) return all;
+  }
+};

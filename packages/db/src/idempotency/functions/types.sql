@@ -1,0 +1,26 @@
+-- An Idempotency-Key of a request, and the response to store under it. `request`: method and path. `answer`: the body of
+-- the response.
+create type rta.claim as (
+  request text collate "C",
+  idempotency_key text collate "C",
+  body_hash bytea,
+  status integer,
+  location text,
+  etag text,
+  answer bytea,
+  sealed_for text
+);
+
+-- What became of one create. `kind`: 'written', 'stale' (nothing is written: the caller has changed since its look-up, is
+-- no longer valid, or is locked by a change and `p_wait` is false), 'over_quota' (nothing is written), 'asset_not_found',
+-- 'asset_kind_mismatch' or 'asset_not_usable' (nothing is written: see source_outcome), or 'replayed' (nothing is written:
+-- the stored response follows). `answer`: the body of the response.
+create type rta.write_outcome as (
+  kind text,
+  body_hash bytea,
+  status integer,
+  location text,
+  etag text,
+  answer bytea,
+  sealed_for text
+);

@@ -1,0 +1,95 @@
+/** Stored responses of requests with an Idempotency-Key. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAvatar } from "../avatars/avatars.ts";
+import { findStoredResponse, outcomeOf, sweepIdempotencyKeys } from "./idempotency-keys.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: TestDb;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+
+const write = (caller: Caller, idempotencyKey: string) =>
+  insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf(idempotencyKey, idempotencyKey));
+const age = (caller: Caller, idempotencyKey: string, by: string) => db.client`
+  update idempotency_keys set created_at = now() - ${by}::interval
+  where tenant_id = ${caller.tenantId} and idempotency_key = ${idempotencyKey}`;
+
+describe("findStoredResponse", () => {
+  test("a stored response, found: as the first attempt stored it", async () => {
+    const caller = await seedCaller(db);
+    await write(caller, "k");
+    const { request, idempotencyKey, ...response } = claimOf("k", "k");
+    const stored = (await findStoredResponse(db, caller, { request, idempotencyKey }))?.response;
+    expect({ ...stored, bodyHash: [...(stored?.bodyHash ?? [])], answer: [...(stored?.answer ?? [])] }).toEqual({
+      ...response,
+      bodyHash: [...response.bodyHash],
+      answer: [...response.answer],
+    } as never);
+  });
+
+  test("a stored response, of another key, request or Idempotency-Key: not found", async () => {
+    const caller = await seedCaller(db);
+    const sibling = await seedCaller(db, caller.tenantId);
+    await write(caller, "k");
+    const claim = claimOf("k");
+    expect(await findStoredResponse(db, caller, claim)).not.toBeNull();
+    expect(await findStoredResponse(db, sibling, claim)).toBeNull();
+    expect(await findStoredResponse(db, await seedCaller(db), claim)).toBeNull();
+    expect(await findStoredResponse(db, caller, { ...claim, request: "POST /api/v1/api-keys" })).toBeNull();
+    expect(await findStoredResponse(db, caller, claimOf("K"))).toBeNull();
+  });
+
+  test("a stored response, after 24 hours: not found", async () => {
+    const caller = await seedCaller(db);
+    await write(caller, "k");
+    await age(caller, "k", "23 hours 59 minutes");
+    expect(await findStoredResponse(db, caller, claimOf("k"))).not.toBeNull();
+    await age(caller, "k", "24 hours 1 second");
+    expect(await findStoredResponse(db, caller, claimOf("k"))).toBeNull();
+  });
+});
+
+test("outcomeOf, of an unknown kind: throws", () => {
+  const { request: _, idempotencyKey: __, ...response } = claimOf("k");
+  expect(outcomeOf({ kind: "replayed", ...response })).toEqual({ kind: "replayed", response });
+  expect(outcomeOf({ kind: "stale", ...response })).toEqual({ kind: "stale" });
+  for (const kind of [null, "over_quota"]) expect(() => outcomeOf({ kind, ...response })).toThrow(TypeError);
+});
+
+describe("sweepIdempotencyKeys", () => {
+  test("a sweep, of claims of several ages: deletes those older than 24 hours", async () => {
+    const caller = await seedCaller(db);
+    for (const key of ["old", "older", "recent"]) await write(caller, key);
+    // What earlier tests have left.
+    await sweepIdempotencyKeys(db);
+    await age(caller, "old", "24 hours 1 second");
+    await age(caller, "older", "2 days");
+    expect(await sweepIdempotencyKeys(db)).toBe(2);
+    const rows = await db.client`select idempotency_key from idempotency_keys where tenant_id = ${caller.tenantId}`;
+    expect(rows).toEqual([{ idempotency_key: "recent" }] as never);
+  });
+
+  test("a sweep, of more rows than a statement takes: deletes all but locked ones", async () => {
+    const caller = await seedCaller(db);
+    await db.client.unsafe(`
+      insert into idempotency_keys
+      select '${caller.tenantId}', '${caller.id}', 'POST /x', i::text, '${caller.id}', sha256('x'), 201, null, '1', 'x', null,
+        now() - interval '2 days' from generate_series(1, 2500) i`);
+    await db.client.begin(async (transaction) => {
+      await transaction`
+        select 1 from idempotency_keys where tenant_id = ${caller.tenantId} and idempotency_key in ('1', '2500') for update`;
+      expect(await sweepIdempotencyKeys(db)).toBe(2498);
+    });
+    expect(await sweepIdempotencyKeys(db)).toBe(2);
+  });
+});

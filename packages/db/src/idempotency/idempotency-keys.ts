@@ -1,0 +1,99 @@
+/**
+ * Requests with an `Idempotency-Key`. The database function that does the work of such a request claims its
+ * `Idempotency-Key` first, by inserting it with the response (`claim_idempotency_keys.sql`). A later request with the same
+ * `Idempotency-Key`, or one at the same time, finds the claim, writes nothing and gets the stored response. A claim lasts 24 hours by the database's clock.
+ */
+import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
+import { type Column, sql } from "drizzle-orm";
+import type { Db } from "../connection/pool.ts";
+import { columnsOf, statement, sweepOf } from "../query/statement.ts";
+import { idempotencyKeys } from "./tables.ts";
+
+/** A response as it is stored. */
+export type StoredResponse = {
+  /** SHA-256 of the request's body as a JSON value. */
+  bodyHash: Uint8Array;
+  status: number;
+  location: string | null;
+  etag: string;
+  /** The body, as text in UTF-8 or sealed. */
+  answer: Uint8Array;
+  /** The credential with whose secret the body is sealed; null when it is not. */
+  sealedFor: string | null;
+};
+
+/** What a request claims, and its response if it is the first. */
+export type Claim = StoredResponse & { request: string; idempotencyKey: string };
+
+/** The members of a response that only the write knows. They are stored beside the response, which lacks them. */
+export type Figures = object;
+
+/** The outcome of a write that can be replayed. */
+export type WriteOutcome =
+  | { kind: "written"; figures?: Figures | null }
+  /** Nothing was written: the caller, or the target of the write, has changed since its look-up. */
+  | { kind: "stale" }
+  /** Nothing was written: an earlier attempt with the same claim had this response. */
+  | { kind: "replayed"; response: StoredResponse; figures?: Figures | null };
+
+/** The outcome of a write, as a function returns it: `kind`, and the stored response of a replayed one. */
+export type WriteOutcomeRow = { kind: string | null } & { [Key in keyof StoredResponse]: StoredResponse[Key] | null };
+
+/** One of `kinds`, from the name that a function returns. Throws a `TypeError` for any other name. */
+export const kindOf = <Kind extends string>(name: string | null, kinds: readonly Kind[]): Kind => {
+  const kind = kinds.find((one) => one === name);
+  if (kind === undefined) throw new TypeError(`unknown outcome of a write: ${name}`);
+  return kind;
+};
+
+/** The outcome that a row stands for. */
+export const outcomeOf = ({ kind: name, ...response }: WriteOutcomeRow): WriteOutcome => {
+  const kind = kindOf(name, ["written", "stale", "replayed"]);
+  return kind === "replayed" ? { kind, response: response as StoredResponse } : { kind };
+};
+
+/** The outcome of a write that may be refused: one of `refusals`, or that of every write. */
+export const outcomeAmong = <Refusal extends string>(
+  row: WriteOutcomeRow | undefined,
+  refusals: readonly Refusal[],
+): WriteOutcome | { kind: Refusal } => {
+  if (row === undefined) throw new TypeError("a write has no outcome");
+  const refusal = refusals.find((one) => one === row.kind);
+  return refusal === undefined ? outcomeOf(row) : { kind: refusal };
+};
+
+const { bodyHash, status, location, etag, answer, sealedFor, figures } = idempotencyKeys;
+const response = { bodyHash, status, location, etag, answer, sealedFor } satisfies Record<keyof StoredResponse, Column>;
+
+const IS_OVER = sql`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`;
+const select = statement<StoredResponse & { figures: Figures | null }>(
+  "find_stored_response",
+  sql`
+  select ${columnsOf({ ...response, figures })} from ${idempotencyKeys}
+  where not (${IS_OVER})
+    and ${idempotencyKeys.tenantId} = ${sql.placeholder("tenantId")}
+    and ${idempotencyKeys.apiKeyId} = ${sql.placeholder("apiKeyId")}
+    and ${idempotencyKeys.request} = ${sql.placeholder("request")}
+    and ${idempotencyKeys.idempotencyKey} = ${sql.placeholder("idempotencyKey")}`,
+);
+
+/** The stored response to an earlier attempt, with its figures; `null` when there was none in the last 24 hours. One statement. */
+export const findStoredResponse = async (
+  db: Db,
+  caller: { tenantId: TenantId; id: ApiKeyId | UserId },
+  claim: Pick<Claim, "request" | "idempotencyKey">,
+): Promise<Extract<WriteOutcome, { kind: "replayed" }> | null> => {
+  const { request, idempotencyKey } = claim;
+  const [row] = await select(db, { tenantId: caller.tenantId, apiKeyId: caller.id, request, idempotencyKey });
+  if (!row) return null;
+  const { figures, ...response } = row;
+  return { kind: "replayed", response, figures };
+};
+
+/** Deletes claims that are over, past those that are locked; returns their number. */
+export const sweepIdempotencyKeys = sweepOf(
+  "sweep_idempotency_keys",
+  idempotencyKeys,
+  IS_OVER,
+  idempotencyKeys.createdAt,
+);

@@ -1,0 +1,218 @@
+/** Jobs in the database: a queue that the worker serves, fair between tenants. */
+import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
+import type { AssetError } from "@realtime-avatar/domain/assets/schemas";
+import type { AuditAction } from "@realtime-avatar/domain/audit";
+import { newId } from "@realtime-avatar/domain/id";
+import type { JobKind, JobRecord } from "@realtime-avatar/domain/job";
+import { sql } from "drizzle-orm";
+import {
+  claimJob as callClaim,
+  failAbandonedUploads as callFailAbandoned,
+  finishAsset as callFinish,
+  renewJob as callRenew,
+  retryJob as callRetry,
+  startAsset as callStart,
+} from "../../generated/functions.ts";
+import { type AssetRow, toAsset } from "../assets/record.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Runner } from "../connection/batch.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { statement } from "../query/statement.ts";
+import { jobs } from "./tables.ts";
+
+export type { JobRecord } from "@realtime-avatar/domain/job";
+
+/** A job that a worker holds until its lease ends. */
+export type ClaimedJob = JobRecord & {
+  /**
+   * How often the job has been claimed, this time included. It counts workers that died while they ran this job alone, so it
+   * can exceed the maximum of attempts: `retryJob` then ends the job.
+   */
+  attempts: number;
+  /** Its worker died before it ended: it runs without others beside it, so that the next death counts for no other job. */
+  runsAlone: boolean;
+  /** Identifies this claim: with another lease, the job belongs to another worker. */
+  lease: string;
+};
+
+export type JobClaim = {
+  /** Different for each claim. */
+  lease: string;
+  leaseSeconds: number;
+  /** How many jobs of one tenant may run at once. */
+  slots: number;
+  kinds: readonly JobKind[];
+};
+
+/**
+ * Claims a job for a worker that runs other jobs, of the tenant that was served longest ago; `null` when no job can run now.
+ * `alone`: the next job must run alone, so nothing is claimed. One statement.
+ */
+export const claimJobBeside = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | "alone" | null> => {
+  const [row] = await callClaim(db, { ...claim, isIdle: false });
+  if (!row) return null;
+  return row.id === null ? "alone" : ({ ...row, lease: claim.lease } as ClaimedJob);
+};
+
+/** The same for a worker that runs no job: it can run each. One statement. */
+export const claimJob = async (db: Runner, claim: JobClaim): Promise<ClaimedJob | null> => {
+  const [row] = await callClaim(db, { ...claim, isIdle: true });
+  return row ? ({ ...row, lease: claim.lease } as ClaimedJob) : null;
+};
+
+/**
+ * Extends the lease of a job. False: the lease is lost, so stop working. With 0 seconds it runs out at once, as if the worker
+ * had died. One statement.
+ */
+export const renewJob = async (db: Runner, job: ClaimedJob, leaseSeconds: number): Promise<boolean> => {
+  const [row] = await callRenew(db, { job, lease: job.lease, leaseSeconds });
+  return row?.result === true;
+};
+
+/**
+ * The asset of a job that begins. An `uploaded` one becomes `processing`; a remote one stays `pending_upload` until its file
+ * is there, which `finishAsset` records. `null`: the asset has ended, or the lease is lost. One statement.
+ */
+export const startAsset = async (db: Runner, job: ClaimedJob): Promise<AssetRecord | null> => {
+  const [row] = await callStart(db, { job, lease: job.lease });
+  return row ? toAsset(row as AssetRow) : null;
+};
+
+/** What processing an asset has shown. `publicType`: media type of the public file; null when there is none. */
+export type AssetResult =
+  | { kind: "ready"; contentType: string; sizeBytes: number; sha256: string; publicType: string | null }
+  | ({ kind: "failed" } & AssetError);
+
+const NO_FILE = { contentType: null, sizeBytes: null, sha256: null, publicType: null };
+
+/**
+ * Ends the job of an asset: the asset becomes `ready` or `failed`, with its audit event, and the tenant's quota counts its
+ * size. `lost`: nothing of the asset is changed, because it has ended or the lease is lost. One statement.
+ */
+export const finishAsset = async (
+  db: Runner,
+  job: ClaimedJob,
+  result: AssetResult,
+  origin: Origin,
+): Promise<"finished" | "lost"> => {
+  const { kind, ...shown } = result;
+  const failure = {
+    errorCode: "code" in shown ? shown.code : null,
+    errorDetail: "detail" in shown ? shown.detail : null,
+  };
+  const [row] = await callFinish(db, {
+    job,
+    lease: job.lease,
+    result: { ...NO_FILE, ...shown, ...failure, status: kind },
+    auditEvent: auditEvent(kind === "ready" ? "asset.ready" : "asset.failed", { ...job, id: job.targetId }, origin),
+  });
+  return row?.result === true ? "finished" : "lost";
+};
+
+export type JobFailure = {
+  /** Why the attempt failed, for the operator: at most 500 characters are kept. */
+  error: string;
+  /** When to try again. */
+  delaySeconds: number;
+  /** After how many claims the job has failed; null when the worker hands it back: then the attempt does not count. */
+  maxAttempts: number | null;
+};
+
+/** What the target of a job says of its failure, after the last attempt, and the audit event of that. */
+const EXHAUSTED = {
+  process_asset: {
+    action: "asset.failed",
+    detail: "The file could not be processed, for a reason that is not in the file. Upload or import it again.",
+  },
+  prepare_avatar: {
+    action: "avatar.preparation_failed",
+    detail: "The avatar could not be prepared, for a reason that is not in its source. Prepare it again.",
+  },
+} as const satisfies Record<JobKind, { action: AuditAction; detail: string }>;
+
+/**
+ * Gives a job back after an attempt that failed. `exhausted`: it was the last attempt; the job is deleted, and its target
+ * has failed: an asset with the code `internal`, an avatar without checks. `lost`: the lease is lost. One statement.
+ */
+export const retryJob = async (
+  db: Runner,
+  job: ClaimedJob,
+  { error, delaySeconds, maxAttempts }: JobFailure,
+  origin: Origin,
+): Promise<"retried" | "exhausted" | "lost"> => {
+  const { action, detail } = EXHAUSTED[job.kind];
+  const [row] = await callRetry(db, {
+    job,
+    lease: job.lease,
+    error,
+    delayMs: Math.round(delaySeconds * 1000),
+    maxAttempts,
+    detail,
+    auditEvent: auditEvent(action, { ...job, id: job.targetId }, origin),
+  });
+  return kindOf(row?.result ?? null, ["retried", "exhausted", "lost"] as const);
+};
+
+export type JobStats = {
+  /** Jobs that a worker could claim now, counted up to 10,000. */
+  queued: number;
+  /** Jobs that a worker holds. */
+  running: number;
+  /**
+   * For how long the oldest of the queued jobs could have been claimed, of the tenants that no worker serves now; 0 when there
+   * is none. A tenant with more jobs than slots waits for itself, which is no reason to alert.
+   */
+  oldestSeconds: number;
+};
+
+/**
+ * Both counts are read in the order of `jobs_available_index`, on each side of now. A tenant whose first slot is free counts
+ * as not served: a claim takes the first slot that is free.
+ */
+const AVAILABLE = sql`coalesce(${jobs.leasedUntil}, ${jobs.runAt})`;
+const selectStats = statement<{ queued: string; running: string; oldestSeconds: number }>(
+  "count_jobs",
+  sql`
+    select
+      (
+        select count(*) from (
+          select from ${jobs} where ${AVAILABLE} <= now() order by ${AVAILABLE} limit 10000
+        ) due
+      ) as queued,
+      (
+        select count(*) from (
+          select leased_until from ${jobs} where ${AVAILABLE} > now() order by ${AVAILABLE} limit 10000
+        ) later
+        where leased_until is not null
+      ) as running,
+      coalesce((
+        select floor(extract(epoch from now() - min(oldest.available)))
+        from ${sql.raw(FUNCTIONS_SCHEMA)}.tenants_to_serve(now(), 1) waiting
+        cross join lateral (
+          select ${AVAILABLE} as available from ${jobs} where ${jobs.tenantId} = waiting.tenant_id
+          order by ${jobs.tenantId}, ${AVAILABLE} limit 1
+        ) oldest
+      ), 0)::integer as "oldestSeconds"`,
+);
+
+/** The depth of the queue. One statement, which reads a bounded number of rows. */
+export const jobStats = async (db: Runner): Promise<JobStats> => {
+  const [row] = await selectStats(db, {});
+  return { queued: Number(row?.queued), running: Number(row?.running), oldestSeconds: row?.oldestSeconds ?? 0 };
+};
+
+/**
+ * Fails up to `limit` signed uploads whose file has not arrived within 24 hours, with the code `not_uploaded`, and returns
+ * their number. One statement.
+ */
+export const failAbandonedUploads = async (
+  db: Runner,
+  limit: number,
+  { now, random, requestId }: Origin,
+): Promise<number> => {
+  const eventIds = Array.from({ length: limit }, () => newId("aud", now, random));
+  const detail = "The file did not arrive within 24 hours. Create another upload.";
+  const [row] = await callFailAbandoned(db, { eventIds, requestId, createdAt: now, detail });
+  return row?.result ?? 0;
+};

@@ -1,0 +1,92 @@
+/** Jobs whose worker died: which of them the death counts for, and which run alone. */
+import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { assetOf, jobOf, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAsset } from "../assets/assets.ts";
+import { type ClaimedJob, claimJob, claimJobBeside, renewJob, retryJob } from "./jobs.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: TestDb;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+// A claim may serve any tenant.
+beforeEach(async () => {
+  await db.client`delete from jobs`;
+  await db.client`delete from job_slots`;
+});
+
+const add = async (caller: Caller) => {
+  const asset = assetOf(caller);
+  const job = jobOf(asset);
+  await insertAsset(db, { asset, job, quota: { maxAssets: 100, maxBytes: 1e12 } }, caller, originOf(caller));
+  return { job };
+};
+let leases = 0;
+const claimOf = () => ({ lease: `lease ${++leases}`, leaseSeconds: 60, slots: 3, kinds: ["process_asset"] }) as const;
+const claimBeside = () => claimJobBeside(db, claimOf());
+const claimed = async (): Promise<ClaimedJob> => {
+  const job = await claimJob(db, claimOf());
+  if (!job) throw new Error("no job");
+  return job;
+};
+/** Lets the leases of all jobs and slots run out. */
+const expireLeases = async () => {
+  await db.client`update jobs set leased_until = now() - interval '1 second' where lease is not null`;
+  await db.client`update job_slots set leased_until = now() - interval '1 second' where lease is not null`;
+};
+const retry = (job: ClaimedJob) => retryJob(db, job, { error: "x", delaySeconds: 0, maxAttempts: 5 }, operatorOrigin());
+
+test("a job whose lease has run out, claimed again: the first time costs no attempt, each further time one", async () => {
+  const { job } = await add(await seedCaller(db));
+  expect(await claimed()).toMatchObject({ attempts: 1, runsAlone: false });
+  for (const attempts of [1, 2, 3]) {
+    await expireLeases();
+    // Beside other jobs it is left.
+    expect(await claimBeside()).toBe("alone");
+    expect(await claimed()).toMatchObject({ id: job.id, attempts, runsAlone: true });
+  }
+});
+
+test("a job that ran alone, given back: an attempt that came to an end lets it run beside others again", async () => {
+  await add(await seedCaller(db));
+  await claimed();
+  await expireLeases();
+  const handedBack = { error: "x", delaySeconds: 0, maxAttempts: null };
+  expect(await retryJob(db, await claimed(), handedBack, operatorOrigin())).toBe("retried");
+  expect(await claimBeside()).toBe("alone");
+  expect(await retry(await claimed())).toBe("retried");
+  expect(await claimBeside()).toMatchObject({ attempts: 2, runsAlone: false });
+  expect(await claimBeside()).toBeNull();
+});
+
+test("a lease that is renewed for no time: the job can be claimed at once, and runs alone", async () => {
+  const { job } = await add(await seedCaller(db));
+  expect(await renewJob(db, await claimed(), 0)).toBe(true);
+  expect(await claimed()).toMatchObject({ id: job.id, attempts: 1, runsAlone: true });
+});
+
+test("a job that ends its worker each time, beside others: it is found, and the others lose no attempt", async () => {
+  const caller = await seedCaller(db);
+  const { job: poison } = await add(caller);
+  for (let count = 0; count < 2; count++) await add(caller);
+  for (let count = 0; count < 3; count++) await claimBeside();
+  const attempts = new Map<string, number>();
+  while ((await db.client`select from jobs`).length > 0) {
+    await expireLeases();
+    const job = await claimed();
+    attempts.set(job.id, job.attempts);
+    // The worker dies, until it gives the job up.
+    if (job.id === poison.id && job.attempts <= 5) continue;
+    await db.client`delete from jobs where id = ${job.id}`;
+    await db.client`update job_slots set lease = null, leased_until = null`;
+  }
+  expect(attempts.get(poison.id)).toBe(6);
+  expect([...attempts.values()].sort()).toEqual([1, 1, 6]);
+});

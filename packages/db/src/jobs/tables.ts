@@ -1,0 +1,82 @@
+/** The tables of the jobs that process assets and prepare avatars. */
+
+import { ENVIRONMENTS } from "@realtime-avatar/domain/environment";
+import { JOB_KINDS } from "@realtime-avatar/domain/job";
+import { sql } from "drizzle-orm";
+import { check, index, integer, pgTable, primaryKey, text, uniqueIndex } from "drizzle-orm/pg-core";
+import { bytewise, isId, oneOf, time } from "../query/columns.ts";
+import { tenants } from "../tenants/tables.ts";
+
+const tenantId = () =>
+  bytewise("tenant_id")
+    .notNull()
+    .references(() => tenants.tenantId);
+
+/** Work of the worker that is waiting or running. A job that has ended has no row. */
+export const jobs = pgTable(
+  "jobs",
+  {
+    tenantId: tenantId(),
+    id: bytewise("id").notNull(),
+    environment: text("environment").notNull(),
+    kind: text("kind").notNull(),
+    targetId: bytewise("target_id").notNull(),
+    generation: integer("generation").notNull(),
+    /** From when it may be claimed, while `leased_until` is null. */
+    runAt: time("run_at").notNull(),
+    /** Until when the worker that claimed it holds it; then it may be claimed again. */
+    leasedUntil: time("leased_until"),
+    /** Identifies the claim. A worker whose lease is another one has lost the job. */
+    lease: text("lease"),
+    /** How often it was claimed, without the claims that do not count (claim_job, give_back_job). */
+    attempts: integer("attempts").notNull().default(0),
+    /**
+     * How often its lease ran out since its last attempt that came to an end: its worker died, or was cut off from the
+     * database. Above 0, it runs alone in its worker.
+     */
+    lostLeases: integer("lost_leases").notNull().default(0),
+    lastError: text("last_error"),
+    createdAt: time("created_at").notNull(),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    // The jobs of a target, each once.
+    uniqueIndex("jobs_target_index").on(table.tenantId, table.targetId, table.kind, table.generation),
+    // The next job of each tenant, and of all: by when it may be claimed.
+    index("jobs_tenant_available_index").on(table.tenantId, sql`coalesce(leased_until, run_at)`),
+    index("jobs_available_index").on(sql`coalesce(leased_until, run_at)`),
+    check("jobs_id_check", isId(table.id, "job")),
+    check("jobs_environment_check", oneOf(table.environment, ENVIRONMENTS)),
+    check("jobs_kind_check", oneOf(table.kind, JOB_KINDS)),
+    check("jobs_generation_check", sql`${table.generation} >= 1`),
+    check("jobs_lease_check", sql`(${table.lease} is null) = (${table.leasedUntil} is null)`),
+    check("jobs_attempts_check", sql`${table.attempts} >= 0`),
+    check("jobs_last_error_check", sql`char_length(${table.lastError}) <= 500`),
+  ],
+);
+
+/**
+ * The jobs of a tenant that run at once: a claim locks one of its slots. To count the running jobs instead would not be
+ * airtight: two claims at the same time count the same number. Its rows are never deleted.
+ */
+export const jobSlots = pgTable(
+  "job_slots",
+  {
+    tenantId: tenantId(),
+    /** From 1. A tenant may use as many as the service is configured for. */
+    slot: integer("slot").notNull(),
+    /** The job that ran in it last, and its claim. */
+    jobId: bytewise("job_id"),
+    lease: text("lease"),
+    /** The slot is taken until then; null: it is free. */
+    leasedUntil: time("leased_until"),
+    /** When it was taken last. */
+    startedAt: time("started_at"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.slot] }),
+    // The tenant that was served last.
+    index("job_slots_started_at_index").on(table.startedAt),
+    check("job_slots_slot_check", sql`${table.slot} >= 1`),
+  ],
+);

@@ -1,0 +1,142 @@
+/** Identities: the accounts at a provider of OpenID Connect with which people sign in. */
+import type { IdentityId, TenantId, UserId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { Challenge } from "@realtime-avatar/domain/people/challenge";
+import type { IdentityRecord } from "@realtime-avatar/domain/people/people";
+import type { IDENTITY_LIST, Identity } from "@realtime-avatar/domain/people/schemas";
+import { sql } from "drizzle-orm";
+import {
+  createIdentity as callCreate,
+  deleteIdentity as callDelete,
+  type DeleteIdentityRow,
+} from "../../generated/functions.ts";
+import type { PersonCaller } from "../api-keys/callers.ts";
+import { announceWhileWaiting } from "../api-keys/pending-changes.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Db } from "../connection/pool.ts";
+import { kindOf } from "../idempotency/idempotency-keys.ts";
+import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, pageOf, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, newestOf, statement } from "../query/statement.ts";
+import { userIdentities } from "./tables.ts";
+import { PEOPLE } from "./target.ts";
+
+/** A person has at most this many identities. One is usual; a change of the provider needs a second one. */
+export const MAX_IDENTITIES = 5;
+
+/** The use of an identity, once the response of its provider was verified. */
+export type IdentityUse = { tenantId: TenantId; identityId: IdentityId; userId: UserId; usedAt: Date };
+
+type IdentityRow = {
+  tenantId: string;
+  id: string;
+  userId: string;
+  issuer: string;
+  subject: string;
+  createdAt: Date;
+  lastUsedAt: Date;
+};
+const toIdentity = (row: IdentityRow): IdentityRecord => row as IdentityRecord;
+
+const selectBySubject = statement<IdentityRow>(
+  "find_identity",
+  sql`
+  select ${columnsOf(userIdentities)} from ${userIdentities}
+  where ${userIdentities.tenantId} = ${sql.placeholder("tenantId")}
+    and ${userIdentities.issuer} = ${sql.placeholder("issuer")}
+    and ${userIdentities.subject} = ${sql.placeholder("subject")}`,
+);
+
+/** The identity of a tenant with this issuer and subject; null when there is none. One statement. */
+export const findIdentity = async (
+  db: Db,
+  tenantId: TenantId,
+  { issuer, subject }: Pick<IdentityRecord, "issuer" | "subject">,
+): Promise<IdentityRecord | null> => {
+  const [row] = await selectBySubject(db, { tenantId, issuer, subject });
+  return row ? toIdentity(row) : null;
+};
+
+const selectOfUser = statement<IdentityRow>(
+  "find_identities_of_user",
+  sql`
+  select ${columnsOf(userIdentities)} from ${userIdentities}
+  where ${userIdentities.tenantId} = ${sql.placeholder("tenantId")} and ${userIdentities.userId} = ${sql.placeholder("userId")}
+  order by ${userIdentities.id}`,
+);
+
+/** The identities of a user. One statement. */
+export const findIdentitiesOf = async (db: Db, tenantId: TenantId, userId: UserId): Promise<IdentityRecord[]> =>
+  (await selectOfUser(db, { tenantId, userId })).map(toIdentity);
+
+/** An identity as the API shows it. */
+const ITEM = objectJson<Identity>({
+  id: plainJson(userIdentities.id),
+  issuer: textJson(userIdentities.issuer),
+  subject: textJson(userIdentities.subject),
+  createdAt: timeJson(userIdentities.createdAt),
+  lastUsedAt: nullable(timeJson(userIdentities.lastUsedAt)),
+});
+
+type PageQuery = { tenantId: TenantId; userId: UserId; before: IdentityId | null; limit: number };
+const newest = newestOf(
+  [
+    [userIdentities.tenantId, inputColumn("tenantId")],
+    [userIdentities.userId, inputColumn("userId")],
+  ],
+  userIdentities.id,
+  sql`coalesce(${inputColumn("before")}, 'idn~')`,
+);
+const PAGE = pageReader<PageQuery>(
+  "list_identities",
+  pageOf(
+    sql`(select * from ${userIdentities} where ${newest.where} order by ${newest.orderBy} limit ${LIMIT} + 1) user_identities`,
+    userIdentities.id,
+    ITEM,
+    newest.orderBy,
+  ),
+  ["tenantId", "userId", "before", "limit"],
+);
+
+/** The newest identities of a person. One statement. */
+export const listIdentities = (
+  db: Db,
+  { tenantId, id: userId }: Pick<PersonCaller, "tenantId" | "id">,
+  { before, limit }: PageRequest<typeof IDENTITY_LIST>,
+): Promise<WrittenPage> => db.batch(PAGE, { tenantId, userId, before, limit }, tenantId);
+
+/** Links an identity to the caller. Refused when the attempt was spent before, taken when it is linked already. One statement. */
+export const insertIdentity = async (
+  db: Db,
+  identity: IdentityRecord,
+  attempt: Challenge,
+  caller: PersonCaller,
+  origin: Origin,
+): Promise<{ kind: "written" | "over_quota" | "taken" | "refused" } | { kind: "stale" }> => {
+  const event = auditEvent("identity.created", { ...PEOPLE, ...identity }, origin);
+  const input = { caller, identity, attempt, maxIdentities: MAX_IDENTITIES, auditEvent: event };
+  const [row] = await announceWhileWaiting(db, caller, () => callCreate(db, input));
+  return { kind: kindOf(row?.result ?? null, ["written", "over_quota", "taken", "refused", "stale"]) };
+};
+
+/**
+ * Unlinks an identity of the caller, and ends the other sessions that it has opened. `issuer` is the one in use: identities of
+ * others open no session, so they do not count as a way to sign in. One statement.
+ */
+export const deleteIdentity = async (
+  db: Db,
+  id: IdentityId,
+  issuer: string | null,
+  caller: PersonCaller,
+  origin: Origin,
+): Promise<
+  { kind: "written" | "last_passkey"; identity: IdentityRecord } | { kind: "not_found" } | { kind: "stale" }
+> => {
+  const event = auditEvent("identity.deleted", { ...PEOPLE, tenantId: caller.tenantId, id }, origin);
+  const [row] = await announceWhileWaiting(db, caller, () => callDelete(db, { caller, id, issuer, auditEvent: event }));
+  const { outcome, ...identity } = row as DeleteIdentityRow;
+  const kind = kindOf(outcome, ["written", "last_passkey", "not_found", "stale"]);
+  return kind === "written" || kind === "last_passkey"
+    ? { kind, identity: toIdentity(identity as IdentityRow) }
+    : { kind };
+};

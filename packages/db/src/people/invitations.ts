@@ -1,0 +1,199 @@
+/** Invitations: links that register a passkey, or an identity. */
+
+import type { InvitationId, TenantId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { Challenge } from "@realtime-avatar/domain/people/challenge";
+import type {
+  IdentityRecord,
+  InvitationRecord,
+  PasskeyRecord,
+  UserRecord,
+  UserSessionRecord,
+} from "@realtime-avatar/domain/people/people";
+import type { INVITATION_LIST, Invitation } from "@realtime-avatar/domain/people/schemas";
+import { digestToken, type InvitationToken, type SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { sql } from "drizzle-orm";
+import {
+  acceptInvitation as callAccept,
+  createInvitation as callCreate,
+  deleteInvitation as callDelete,
+  type DeleteInvitationRow,
+} from "../../generated/functions.ts";
+import type { PersonCaller } from "../api-keys/callers.ts";
+import { announceWhileWaiting } from "../api-keys/pending-changes.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Db } from "../connection/pool.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
+import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, pageOf, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, newestOf, statement, sweepOf } from "../query/statement.ts";
+import { tenants } from "../tenants/tables.ts";
+import { MAX_IDENTITIES } from "./identities.ts";
+import { MAX_PASSKEYS } from "./passkeys.ts";
+import { invitations } from "./tables.ts";
+import { PEOPLE } from "./target.ts";
+import { endedEvent, SESSION_LIMITS, storedSession } from "./user-sessions.ts";
+
+/**
+ * Creates an invitation, in place of earlier ones for the same address, and stores the response of a claim. `caller` is null
+ * for the operator. One statement.
+ */
+export const insertInvitation = async (
+  db: Db,
+  { invitation, token }: { invitation: InvitationRecord; token: InvitationToken },
+  caller: PersonCaller | null,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<WriteOutcome | { kind: "already_member" | "not_found" }> => {
+  const [row] = await callCreate(db, {
+    caller,
+    invitation: { ...invitation, digest: digestToken(token) },
+    auditEvent: auditEvent("invitation.created", { ...PEOPLE, ...invitation }, origin),
+    claim,
+  });
+  return outcomeAmong(row, ["already_member", "not_found"]);
+};
+
+type InvitationRow = {
+  tenantId: string;
+  id: string;
+  digest: Uint8Array;
+  email: string;
+  role: string;
+  userId: string;
+  createdBy: string;
+  createdAt: Date;
+  expiresAt: Date;
+  tenantName: string;
+  isValid: boolean;
+};
+
+/** An invitation as it is stored. Its token is not verified before the digest has been compared. */
+export type StoredInvitation = InvitationRecord & {
+  digest: Uint8Array;
+  tenantName: string;
+  /** Whether it has not expired, and the people whom it names may still accept it. */
+  isValid: boolean;
+};
+
+const select = statement<InvitationRow>(
+  "find_invitation",
+  sql`
+  select ${columnsOf(invitations)}, ${tenants.name} as "tenantName",
+    ${invitations.expiresAt} > now() and ${sql.raw(FUNCTIONS_SCHEMA)}.may_accept(
+      ${invitations.tenantId}, ${invitations.userId}, ${invitations.createdBy}
+    ) as "isValid"
+  from ${invitations} join ${tenants} on ${tenants.tenantId} = ${invitations.tenantId}
+  where ${invitations.tenantId} = ${sql.placeholder("tenantId")} and ${invitations.id} = ${sql.placeholder("id")}`,
+);
+
+/** The invitation that a token names; null when there is none. One statement. */
+export const findInvitation = async (
+  db: Db,
+  { tenantId, id }: Pick<InvitationToken, "tenantId" | "id">,
+): Promise<StoredInvitation | null> => {
+  const [row] = await select(db, { tenantId, id });
+  return row ? (row as StoredInvitation) : null;
+};
+
+/** What the acceptance of an invitation writes. `user` is null when the invitation is for an existing one. */
+export type Acceptance = {
+  user: UserRecord | null;
+  session: UserSessionRecord;
+  token: SessionToken;
+  challenge: Challenge;
+} & ({ passkey: PasskeyRecord; identity?: null } | { passkey: null; identity: IdentityRecord });
+
+/** Spends an invitation, and writes the user, the passkey or the identity, and the session. One statement. */
+export const acceptInvitation = async (
+  db: Db,
+  invitation: StoredInvitation,
+  { user, passkey, identity, session, token, challenge }: Acceptance,
+  origin: Origin,
+): Promise<{ kind: "written" | "invalid_invitation" | "already_member" | "over_quota" | "taken" | "refused" }> => {
+  const by = { ...origin, actor: { id: session.userId, credentialKeyId: null } };
+  const input = {
+    invitation,
+    user,
+    passkey,
+    identity: identity ?? null,
+    session: storedSession(session, token),
+    challenge,
+    maxPasskeys: MAX_PASSKEYS,
+    maxIdentities: MAX_IDENTITIES,
+    ...SESSION_LIMITS,
+    endedEvent: endedEvent(session, by),
+    auditEvents: [
+      ...(user ? [auditEvent("user.created", { ...PEOPLE, ...user }, by)] : []),
+      passkey
+        ? auditEvent("passkey.created", { ...PEOPLE, ...passkey }, by)
+        : auditEvent("identity.created", { ...PEOPLE, ...identity }, by),
+      auditEvent("user_session.created", { ...PEOPLE, ...session }, by),
+    ],
+  };
+  // Of an existing user, it waits for the writes.
+  const waitsFor = { tenantId: session.tenantId, id: session.userId };
+  const [row] = await announceWhileWaiting(db, waitsFor, () => callAccept(db, input));
+  const kinds = ["written", "invalid_invitation", "already_member", "over_quota", "taken", "refused"] as const;
+  return { kind: kindOf(row?.result ?? null, kinds) };
+};
+
+/** Withdraws an invitation. One statement. */
+export const deleteInvitation = async (
+  db: Db,
+  id: InvitationId,
+  caller: PersonCaller,
+  origin: Origin,
+): Promise<{ kind: "written"; invitation: InvitationRecord } | { kind: "not_found" } | { kind: "stale" }> => {
+  const event = auditEvent("invitation.deleted", { ...PEOPLE, tenantId: caller.tenantId, id }, origin);
+  const [row] = await callDelete(db, { caller, id, auditEvent: event });
+  const { outcome, ...invitation } = row as DeleteInvitationRow;
+  const kind = kindOf(outcome, ["written", "not_found", "stale"]);
+  return kind === "written" ? { kind, invitation: invitation as unknown as InvitationRecord } : { kind };
+};
+
+/** An invitation as the API shows it. */
+const ITEM = objectJson<Invitation>({
+  id: plainJson(invitations.id),
+  email: textJson(invitations.email),
+  role: plainJson(invitations.role),
+  expiresAt: timeJson(invitations.expiresAt),
+  createdAt: timeJson(invitations.createdAt),
+});
+
+type PageQuery = { tenantId: TenantId; before: InvitationId | null; limit: number };
+const newest = newestOf(
+  [[invitations.tenantId, inputColumn("tenantId")]],
+  invitations.id,
+  sql`coalesce(${inputColumn("before")}, 'inv~')`,
+);
+const PAGE = pageReader<PageQuery>(
+  "list_invitations",
+  pageOf(
+    sql`(
+      select * from ${invitations}
+      where ${newest.where} and ${invitations.userId} is null and ${invitations.expiresAt} > now()
+      order by ${newest.orderBy} limit ${LIMIT} + 1
+    ) invitations`,
+    invitations.id,
+    ITEM,
+    newest.orderBy,
+  ),
+  ["tenantId", "before", "limit"],
+);
+
+/** The newest open invitations of new people. One statement. */
+export const listInvitations = (
+  db: Db,
+  tenantId: TenantId,
+  { before, limit }: PageRequest<typeof INVITATION_LIST>,
+): Promise<WrittenPage> => db.batch(PAGE, { tenantId, before, limit }, tenantId);
+
+/** Deletes invitations that have expired; returns their number. */
+export const sweepInvitations = sweepOf(
+  "sweep_invitations",
+  invitations,
+  sql`${invitations.expiresAt} <= now()`,
+  invitations.expiresAt,
+);

@@ -1,0 +1,190 @@
+/** Passkeys: how people sign in. */
+import type { PasskeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { Challenge } from "@realtime-avatar/domain/people/challenge";
+import type { PasskeyRecord } from "@realtime-avatar/domain/people/people";
+import type { PASSKEY_LIST, Passkey } from "@realtime-avatar/domain/people/schemas";
+import { sql } from "drizzle-orm";
+import {
+  createPasskey as callCreate,
+  deletePasskey as callDelete,
+  updatePasskey as callUpdate,
+  type DeletePasskeyRow,
+  type UpdatePasskeyRow,
+} from "../../generated/functions.ts";
+import type { PersonCaller } from "../api-keys/callers.ts";
+import { announceWhileWaiting } from "../api-keys/pending-changes.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import type { Db } from "../connection/pool.ts";
+import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, pageOf, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, newestOf, statement, sweepOf } from "../query/statement.ts";
+import { passkeys, spentChallenges } from "./tables.ts";
+import { PEOPLE } from "./target.ts";
+
+/** A person has at most this many passkeys: the options of a registration list them. */
+export const MAX_PASSKEYS = 20;
+
+/** What a passkey has signed, once its signature was verified. */
+export type Assertion = {
+  tenantId: TenantId;
+  passkeyId: PasskeyId;
+  userId: UserId;
+  counter: number;
+  isBackedUp: boolean;
+  usedAt: Date;
+};
+
+type PasskeyRow = {
+  tenantId: string;
+  id: string;
+  userId: string;
+  credentialId: Uint8Array;
+  publicKey: Uint8Array;
+  counter: string;
+  transports: readonly string[];
+  isBackedUp: boolean;
+  name: string;
+  version: number;
+  createdAt: Date;
+  lastUsedAt: Date;
+};
+const toPasskey = (row: PasskeyRow): PasskeyRecord => ({ ...row, counter: Number(row.counter) }) as PasskeyRecord;
+
+const selectByCredential = statement<PasskeyRow>(
+  "find_passkey",
+  sql`
+  select ${columnsOf(passkeys)} from ${passkeys}
+  where ${passkeys.tenantId} = ${sql.placeholder("tenantId")} and ${passkeys.credentialId} = ${sql.placeholder("credentialId")}`,
+);
+
+/** The passkey of a tenant with this credential id; null when there is none. One statement. */
+export const findPasskey = async (
+  db: Db,
+  tenantId: TenantId,
+  credentialId: Uint8Array,
+): Promise<PasskeyRecord | null> => {
+  const [row] = await selectByCredential(db, { tenantId, credentialId });
+  return row ? toPasskey(row) : null;
+};
+
+const selectOfUser = statement<PasskeyRow>(
+  "find_passkeys_of_user",
+  sql`
+  select ${columnsOf(passkeys)} from ${passkeys}
+  where ${passkeys.tenantId} = ${sql.placeholder("tenantId")} and ${passkeys.userId} = ${sql.placeholder("userId")}
+  order by ${passkeys.id}`,
+);
+
+/** The passkeys of a user. One statement. */
+export const findPasskeysOf = async (db: Db, tenantId: TenantId, userId: UserId): Promise<PasskeyRecord[]> =>
+  (await selectOfUser(db, { tenantId, userId })).map(toPasskey);
+
+/** A passkey as the API shows it. */
+const ITEM = objectJson<Passkey>({
+  id: plainJson(passkeys.id),
+  name: textJson(passkeys.name),
+  createdAt: timeJson(passkeys.createdAt),
+  lastUsedAt: nullable(timeJson(passkeys.lastUsedAt)),
+  isBackedUp: rawJson(passkeys.isBackedUp),
+});
+
+type PageQuery = { tenantId: TenantId; userId: UserId; before: PasskeyId | null; limit: number };
+const newest = newestOf(
+  [
+    [passkeys.tenantId, inputColumn("tenantId")],
+    [passkeys.userId, inputColumn("userId")],
+  ],
+  passkeys.id,
+  sql`coalesce(${inputColumn("before")}, 'psk~')`,
+);
+const PAGE = pageReader<PageQuery>(
+  "list_passkeys",
+  pageOf(
+    sql`(select * from ${passkeys} where ${newest.where} order by ${newest.orderBy} limit ${LIMIT} + 1) passkeys`,
+    passkeys.id,
+    ITEM,
+    newest.orderBy,
+  ),
+  ["tenantId", "userId", "before", "limit"],
+);
+
+/** The newest passkeys of a person. One statement. */
+export const listPasskeys = (
+  db: Db,
+  { tenantId, id: userId }: Pick<PersonCaller, "tenantId" | "id">,
+  { before, limit }: PageRequest<typeof PASSKEY_LIST>,
+): Promise<WrittenPage> => db.batch(PAGE, { tenantId, userId, before, limit }, tenantId);
+
+/**
+ * Writes a further passkey of the caller, and stores the response of a claim. Refused when the challenge was spent before, or
+ * it is registered already. One statement.
+ */
+export const insertPasskey = async (
+  db: Db,
+  passkey: PasskeyRecord,
+  challenge: Challenge,
+  caller: PersonCaller,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<WriteOutcome | { kind: "over_quota" | "refused" }> => {
+  const event = auditEvent("passkey.created", { ...PEOPLE, ...passkey }, origin);
+  const input = { caller, passkey, challenge, maxPasskeys: MAX_PASSKEYS, auditEvent: event, claim };
+  const [row] = await announceWhileWaiting(db, caller, () => callCreate(db, input));
+  return outcomeAmong(row, ["over_quota", "refused"]);
+};
+
+/** The outcome of a change of a passkey, with the passkey as it is then, or as it was when it is deleted. */
+export type PasskeyOutcome =
+  | { kind: "written" | "unchanged" | "last_passkey"; passkey: PasskeyRecord }
+  | { kind: "not_found" }
+  | { kind: "stale" };
+
+const outcomeOf = ({ outcome, ...row }: UpdatePasskeyRow | DeletePasskeyRow): PasskeyOutcome => {
+  const kind = kindOf(outcome, ["written", "unchanged", "last_passkey", "not_found", "stale"]);
+  if (kind === "not_found" || kind === "stale") return { kind };
+  return { kind, passkey: toPasskey(row as PasskeyRow) };
+};
+
+type Accepted = { versions: readonly string[] | null };
+
+/** Renames a passkey of the caller. One statement. */
+export const updatePasskey = async (
+  db: Db,
+  id: PasskeyId,
+  name: string,
+  { versions }: Accepted,
+  caller: PersonCaller,
+  origin: Origin,
+): Promise<PasskeyOutcome> => {
+  const event = auditEvent("passkey.updated", { ...PEOPLE, tenantId: caller.tenantId, id }, origin, ["name"]);
+  const [row] = await callUpdate(db, { caller, id, name, versions, auditEvent: event });
+  return outcomeOf(row as UpdatePasskeyRow);
+};
+
+/**
+ * Deletes a passkey of the caller, and ends the other sessions that it has opened. `issuer`: see `deleteIdentity`. One
+ * statement.
+ */
+export const deletePasskey = async (
+  db: Db,
+  id: PasskeyId,
+  { versions, issuer = null }: Accepted & { issuer?: string | null },
+  caller: PersonCaller,
+  origin: Origin,
+): Promise<PasskeyOutcome> => {
+  const event = auditEvent("passkey.deleted", { ...PEOPLE, tenantId: caller.tenantId, id }, origin);
+  const [row] = await announceWhileWaiting(db, caller, () =>
+    callDelete(db, { caller, id, versions, issuer, auditEvent: event }),
+  );
+  return outcomeOf(row as DeletePasskeyRow);
+};
+
+/** Deletes challenges that have expired. An hour is added: see `spend_challenge.sql`. Returns their number. */
+export const sweepChallenges = sweepOf(
+  "sweep_challenges",
+  spentChallenges,
+  sql`${spentChallenges.expiresAt} <= now() - interval '1 hour'`,
+  spentChallenges.expiresAt,
+);

@@ -1,0 +1,270 @@
+/** The statements of people, run by a role with the rights of the service alone; and the order of their locks. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import {
+  newInvitation,
+  newUserSession,
+  type PasskeyRecord,
+  type UserRecord,
+  verifiedUntil,
+} from "@realtime-avatar/domain/people/people";
+import type { Role } from "@realtime-avatar/domain/people/roles";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import type { PersonCaller } from "../api-keys/callers.ts";
+import { auditEvent } from "../audit/audit-events.ts";
+import { connect, type Db } from "../connection/pool.ts";
+import { grantService } from "../grant.ts";
+import {
+  acceptInvitation,
+  deleteInvitation,
+  findInvitation,
+  insertInvitation,
+  listInvitations,
+  sweepInvitations,
+} from "./invitations.ts";
+import {
+  deletePasskey,
+  findPasskey,
+  findPasskeysOf,
+  insertPasskey,
+  listPasskeys,
+  sweepChallenges,
+  updatePasskey,
+} from "./passkeys.ts";
+import { recordPeopleSeen, sweepPeopleSeen } from "./seen.ts";
+import {
+  endUserSession,
+  findUserSession,
+  inEnvironment,
+  insertUserSession,
+  listUserSessions,
+  sweepUserSessions,
+  verifyUserSession,
+} from "./user-sessions.ts";
+import { deleteUser, findUser, findUserByEmail, hasUsers, listUsers, updateUser } from "./users.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const ROLE = `service_${randomBytes(6).toString("hex")}`;
+const PASSWORD = randomBytes(12).toString("hex");
+let database: TestDatabase;
+/** Connections of the role. */
+let db: Db;
+let tenantId: TenantId;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  await database.db.client.unsafe(`create role ${ROLE} login password '${PASSWORD}'`);
+  await grantService(database.url, ROLE);
+  const url = new URL(database.url);
+  url.username = ROLE;
+  url.password = PASSWORD;
+  db = connect(url.href, { connections: 8 });
+  tenantId = await seedTenant(database.db);
+});
+afterAll(async () => {
+  await db.close();
+  await database.db.client.unsafe(`drop owned by ${ROLE}; drop role ${ROLE}`);
+  await database.close();
+});
+
+const page = { before: null, limit: 10, filters: {} };
+const ANY = { versions: null };
+const challengeOf = () => ({ nonce: randomBytes(16), expiresAt: new Date(Date.now() + 60_000) });
+const passkeyOf = (user: Pick<UserRecord, "tenantId" | "id">): PasskeyRecord => ({
+  tenantId: user.tenantId,
+  id: newId("psk", new Date(), random),
+  userId: user.id,
+  credentialId: randomBytes(16),
+  publicKey: randomBytes(77),
+  counter: 0,
+  transports: ["internal", "hybrid"],
+  isBackedUp: true,
+  name: 'Phone "x"',
+  version: 1,
+  createdAt: new Date(),
+  lastUsedAt: null,
+});
+
+let people = 0;
+/** A person who has accepted an invitation, as the look-up of the session finds it. */
+const seedPerson = async (role: Role): Promise<{ caller: PersonCaller; passkey: PasskeyRecord }> => {
+  const origin = operatorOrigin();
+  people++;
+  const fields = { tenantId, email: `p${people}@example.com`, role, userId: null, createdBy: null };
+  const { invitation, token } = newInvitation(fields, origin);
+  expect(await insertInvitation(database.db, { invitation, token }, null, origin)).toEqual({ kind: "written" });
+  const stored = await findInvitation(db, token);
+  if (!stored) throw new Error("no invitation");
+  expect(stored).toMatchObject({ ...invitation, isValid: true });
+  const user = {
+    ...fields,
+    id: newId("usr", origin.now, random),
+    name: "Ada",
+    version: 1,
+    createdAt: origin.now,
+    lastSeenAt: null,
+  };
+  const passkey = passkeyOf(user);
+  const signedIn = newUserSession({ tenantId, userId: user.id, passkeyId: passkey.id, userAgent: null }, origin);
+  const acceptance = { ...signedIn, user, passkey, challenge: challengeOf() };
+  expect(await acceptInvitation(db, stored, acceptance, origin)).toEqual({ kind: "written" });
+  const found = await findUserSession(db, signedIn.token);
+  if (!found) throw new Error("no session");
+  return { caller: inEnvironment(found.person, "live"), passkey };
+};
+
+describe("a role with the rights of the service", () => {
+  test("the role, with people: registers, signs in, changes and removes", async () => {
+    const { caller, passkey } = await seedPerson("owner");
+    const origin = originOf(caller);
+    expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
+    const assertion = {
+      tenantId,
+      passkeyId: passkey.id,
+      userId: caller.id,
+      counter: 0,
+      isBackedUp: false,
+      usedAt: new Date(),
+    };
+    const signedIn = newUserSession({ tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: "x" }, origin);
+    const challenge = challengeOf();
+    expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(true);
+    expect(await insertUserSession(db, signedIn, assertion, challenge, origin)).toBe(false);
+    const until = verifiedUntil(new Date());
+    expect(await verifyUserSession(db, caller, assertion, challengeOf(), until, origin)).toEqual({ kind: "written" });
+    await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date() }]);
+    await recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date(Date.now() + 60_000) }]);
+
+    expect(await hasUsers(db)).toBe(true);
+    expect((await findUser(db, tenantId, caller.id))?.email).toBe(caller.user.email);
+    expect((await findUserByEmail(db, tenantId, caller.user.email.toUpperCase()))?.id).toBe(caller.id);
+    expect((await listUsers(db, tenantId, page)).items).toContain(caller.id);
+    expect((await listUserSessions(db, caller, true, page)).items).toContain(signedIn.session.id);
+    expect((await listUserSessions(db, caller, false, page)).items).toContain('"isCurrent":true');
+    const ended = await endUserSession(db, signedIn.session.id, { ofOthers: false, ...ANY }, caller, origin);
+    expect(ended.kind).toBe("written");
+
+    const second = passkeyOf(caller.user);
+    expect(await insertPasskey(db, second, challengeOf(), caller, origin)).toEqual({ kind: "written" });
+    expect(await findPasskey(db, tenantId, second.credentialId)).toMatchObject({ id: second.id, counter: 0 });
+    expect(await findPasskeysOf(db, tenantId, caller.id)).toHaveLength(2);
+    expect((await listPasskeys(db, caller, page)).items).toContain(second.id);
+    expect((await updatePasskey(db, second.id, "y", ANY, caller, origin)).kind).toBe("written");
+    expect((await deletePasskey(db, second.id, ANY, caller, origin)).kind).toBe("written");
+
+    const fields = { tenantId, email: "new@example.com", role: "viewer" as const, userId: null, createdBy: caller.id };
+    const invited = newInvitation(fields, origin);
+    expect(await insertInvitation(db, invited, caller, origin)).toEqual({ kind: "written" });
+    expect((await listInvitations(db, tenantId, page)).items).toContain(invited.invitation.id);
+    expect((await deleteInvitation(db, invited.invitation.id, caller, origin)).kind).toBe("written");
+
+    const { caller: other } = await seedPerson("viewer");
+    expect((await updateUser(db, other.id, { role: "developer" }, ANY, caller, origin)).kind).toBe("written");
+    expect((await deleteUser(db, other, ANY, caller, origin)).kind).toBe("written");
+    for (const sweep of [sweepUserSessions, sweepInvitations, sweepChallenges, sweepPeopleSeen]) {
+      expect(await sweep(db)).toBe(0);
+    }
+  });
+});
+
+test("the last seen times, of removed users and sessions: swept after a day, written again too", async () => {
+  const { caller } = await seedPerson("owner");
+  const { caller: gone } = await seedPerson("viewer");
+  const seen = async () => {
+    const ids = [caller.id, caller.sessionId, gone.id, gone.sessionId];
+    const rows = await database.db.client`select id from people_seen where id = any(${ids}) order by id`;
+    return rows.map(({ id }) => id);
+  };
+  const usedAt = new Date(Date.now() - 25 * 60 * 60 * 1000);
+  const uses = [caller, gone].flatMap(({ id, sessionId }) => [
+    { tenantId, id, usedAt },
+    { tenantId, id: sessionId, usedAt },
+  ]);
+  await recordPeopleSeen(db, uses);
+  expect((await deleteUser(db, gone, ANY, caller, originOf(caller))).kind).toBe("written");
+  expect(await seen()).toEqual([caller.id, caller.sessionId, gone.sessionId].sort());
+  // By a process that has not noticed yet.
+  await recordPeopleSeen(db, uses);
+  expect(await sweepPeopleSeen(db)).toBe(3);
+  expect(await seen()).toEqual([caller.id]);
+  await recordPeopleSeen(db, [{ tenantId, id: gone.id, usedAt: new Date() }]);
+  expect(await sweepPeopleSeen(db)).toBe(0);
+});
+
+describe("two invitations of one address", () => {
+  const fields = { email: "both@example.com", role: "viewer" as const, userId: null, createdBy: null };
+  const create = () => newInvitation({ tenantId, ...fields }, operatorOrigin());
+  const insert = (created: ReturnType<typeof create>) => insertInvitation(db, created, null, operatorOrigin());
+  const isValid = async ({ token }: ReturnType<typeof create>) => (await findInvitation(db, token))?.isValid ?? false;
+
+  test.each([false, true])(
+    "two invitations, created at once: the last is valid; another before them: %p",
+    async (isAnother) => {
+      if (isAnother) await insert(create());
+      const [first, second] = [create(), create()];
+      // As the first of them, before its commit.
+      const other = session(database.url);
+      await other.client`begin`;
+      await other.client`
+      insert into invitations
+      values (${tenantId}, ${first.invitation.id}, ${randomBytes(32)}, ${fields.email}, 'viewer', null, null, now(), now())
+      on conflict (tenant_id, email) do update set id = excluded.id`;
+      const pending = insert(second);
+      await untilBlocked(database.db);
+      await other.client`commit`;
+      expect(await pending).toEqual({ kind: "written" });
+      expect(await isValid(second)).toBe(true);
+      const rows = await database.db.client`select id from invitations where email = ${fields.email}`;
+      expect(rows.map(({ id }) => id)).toEqual([second.invitation.id]);
+      await other.close();
+    },
+  );
+
+  test("sixteen invitations, created at once: one is valid", async () => {
+    const all = Array.from({ length: 16 }, create);
+    const outcomes = await Promise.all(all.map(insert));
+    expect(new Set(outcomes.map(({ kind }) => kind))).toEqual(new Set(["written"]));
+    const valid = await Promise.all(all.map(isValid));
+    expect(valid.filter(Boolean)).toHaveLength(1);
+  });
+});
+
+describe("concurrent changes of people", () => {
+  test("changes of people, in random lock orders: all end", async () => {
+    const owners = await Promise.all(Array.from({ length: 4 }, () => seedPerson("owner")));
+    const outcomes: string[] = [];
+    const note = async (change: Promise<{ kind: string }>) => void outcomes.push((await change).kind);
+    for (let round = 0; round < 25; round++) {
+      await Promise.all(
+        owners.flatMap(({ caller, passkey }, index) => {
+          const other = owners[(index + 1) % owners.length]?.caller as PersonCaller;
+          const origin = originOf(caller);
+          return [
+            note(updateUser(db, other.id, { name: `${round}` }, ANY, caller, origin)),
+            note(updatePasskey(db, passkey.id, `${round}`, ANY, caller, origin)),
+            note(insertPasskey(db, passkeyOf(caller.user), challengeOf(), caller, origin)),
+            note(endUserSession(db, newId("uss", origin.now, random), { ofOthers: true, ...ANY }, caller, origin)),
+          ];
+        }),
+      );
+      // Their versions have moved on: without a new look-up, every write would be stale.
+      for (const owner of owners) {
+        const user = (await findUser(db, tenantId, owner.caller.id)) as UserRecord;
+        owner.caller = { ...owner.caller, user, version: user.version };
+      }
+    }
+    expect(new Set(outcomes)).toEqual(new Set(["written", "stale", "over_quota", "not_found"]));
+  });
+
+  test("a change, by a person: its event names the person", async () => {
+    const { caller } = await seedPerson("owner");
+    const event = auditEvent("user.updated", { tenantId, environment: "live", id: caller.id }, originOf(caller));
+    expect([event.actorId, event.actorKeyId]).toEqual([caller.id, null]);
+  });
+});

@@ -1,0 +1,244 @@
+/** How the server executes the statements and functions of people: by indexes, in tables of many rows, with plans for any values. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import {
+  newInvitation,
+  newUserSession,
+  type PasskeyRecord,
+  verifiedUntil,
+} from "@realtime-avatar/domain/people/people";
+import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { PersonCaller } from "../api-keys/callers.ts";
+import { deleteIdentity, findIdentitiesOf, findIdentity, insertIdentity, listIdentities } from "./identities.ts";
+import {
+  acceptInvitation,
+  deleteInvitation,
+  findInvitation,
+  insertInvitation,
+  listInvitations,
+} from "./invitations.ts";
+import { deletePasskey, findPasskey, findPasskeysOf, insertPasskey, listPasskeys, updatePasskey } from "./passkeys.ts";
+import { recordPeopleSeen } from "./seen.ts";
+import {
+  endUserSession,
+  findUserSession,
+  inEnvironment,
+  insertUserSession,
+  listUserSessions,
+  verifyUserSession,
+} from "./user-sessions.ts";
+import { deleteUser, findUser, findUserByEmail, listUsers, updateUser } from "./users.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+/** Tenants, each with a person; and people of the tenant of the caller. */
+const TENANTS = 5000;
+const PEOPLE = 100;
+const id = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
+let database: TestDatabase;
+/** One connection, whose plans are printed. */
+let db: TestDb;
+const plans: string[] = [];
+let tenantId: TenantId;
+let caller: PersonCaller;
+let passkey: PasskeyRecord;
+let token: SessionToken;
+
+const page = { before: null, limit: 10, filters: {} };
+const ANY = { versions: null };
+const ACCOUNT = { issuer: "https://id.example.com", subject: "mine", createdAt: new Date(), lastUsedAt: null };
+const challengeOf = () => ({ nonce: randomBytes(16), expiresAt: new Date(Date.now() + 60_000) });
+const newPasskey = (userId: PersonCaller["id"]): PasskeyRecord => ({
+  ...{
+    tenantId,
+    id: newId("psk", new Date(), random),
+    userId,
+    credentialId: randomBytes(16),
+    publicKey: randomBytes(77),
+  },
+  ...{ counter: 0, transports: [], isBackedUp: true, name: "x", version: 1, createdAt: new Date(), lastUsedAt: null },
+});
+let people = 0;
+/** Accepts a new invitation, of the operator or of the caller. */
+const register = async (createdBy: PersonCaller | null) => {
+  const origin = operatorOrigin();
+  const fields = { tenantId, email: `p${++people}@example.com`, role: "owner" as const, userId: null };
+  const created = newInvitation({ ...fields, createdBy: createdBy?.id ?? null }, origin);
+  await insertInvitation(db, created, createdBy, createdBy ? originOf(createdBy) : origin);
+  const invitation = await findInvitation(db, created.token);
+  if (!invitation) throw new Error("no invitation");
+  const user = { ...fields, id: newId("usr", origin.now, random), name: "x", version: 1, createdAt: origin.now };
+  const first = newPasskey(user.id);
+  const signedIn = newUserSession({ tenantId, userId: user.id, passkeyId: first.id, userAgent: null }, origin);
+  const acceptance = { ...signedIn, user: { ...user, lastSeenAt: null }, passkey: first, challenge: challengeOf() };
+  expect(await acceptInvitation(db, invitation, acceptance, origin)).toEqual({ kind: "written" });
+  return { user, passkey: first, ...signedIn };
+};
+const lookedUp = async (): Promise<PersonCaller> => {
+  const found = await findUserSession(db, token);
+  if (!found) throw new Error("no session");
+  return inEnvironment(found.person, "live");
+};
+
+beforeAll(async () => {
+  database = await testDatabase();
+  const onnotice = ({ message = "" }: { message?: string }): void => {
+    const [, text = "", plan] = /plan:\nQuery Text: (.*?)\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
+    // The checks of foreign keys are the server's own statements.
+    if (plan && !text.includes("FROM ONLY")) plans.push(`${text}\n${plan}`);
+  };
+  db = session(database.url, { onnotice });
+  tenantId = await seedTenant(database.db);
+  const tenantOf = `case when i <= ${PEOPLE} then '${tenantId}' else ${id("ten")} end`;
+  const all = `from generate_series(1, ${TENANTS}) i`;
+  await database.db.client.unsafe(`
+    insert into tenants (tenant_id, name, created_at) select ${id("ten")}, 'n', now() ${all};
+    insert into users select ${tenantOf}, ${id("usr")}, i || '@example.com', 'n', 'owner', 1, now() ${all};
+    insert into passkeys select ${tenantOf}, ${id("psk")}, ${id("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null ${all};
+    insert into user_sessions select ${tenantOf}, ${id("uss")}, ${id("usr")}, ${id("psk")}, sha256('x'), null, 1, now(), now(),
+      now() + interval '1 hour' ${all};
+    insert into user_identities select ${tenantOf}, ${id("idn")}, ${id("usr")}, 'https://id.example.com', i::text, now(), null ${all};
+    insert into people_seen select ${tenantOf}, ${id("usr")}, now() ${all};
+    insert into people_seen select ${tenantOf}, ${id("uss")}, now() ${all};
+    insert into invitations select ${tenantOf}, ${id("inv")}, sha256('x'), i || '@example.org', 'owner', null, null, now(),
+      now() + interval '1 hour' ${all};
+    insert into spent_challenges select ${tenantOf}, substr(sha256(i::text::bytea), 1, 16), now() ${all};
+    insert into api_key_pending_changes select ${tenantOf}, ${id("usr")}, now() - interval '1 hour' ${all};
+    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+      select ${tenantOf}, ${id("usr")}, 'POST /api/v1/invitations live', i::text, ${id("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
+    analyze`);
+  await db.client.unsafe(`
+    load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+    set plan_cache_mode = force_generic_plan; set client_min_messages = log`);
+  ({ passkey, token } = await register(null));
+  caller = await lookedUp();
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+const assertionOf = () => ({
+  ...{ tenantId, passkeyId: passkey.id, userId: caller.id, counter: 0, isBackedUp: true, usedAt: new Date() },
+});
+const claim = () => ({
+  ...{ request: "POST /api/v1/invitations live", idempotencyKey: crypto.randomUUID(), bodyHash: new Uint8Array(32) },
+  ...{ status: 201, location: null, etag: "1", answer: new Uint8Array(1), sealedFor: null },
+});
+const invite = (userId: PersonCaller["id"] | null) => {
+  const email = userId ? caller.user.email : "new@example.com";
+  const fields = { tenantId, email, role: "owner" as const, userId, createdBy: caller.id };
+  return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, originOf(caller), claim());
+};
+const signIn = async () => {
+  const fields = { tenantId, userId: caller.id, passkeyId: passkey.id, userAgent: null };
+  const origin = originOf(caller);
+  const signedIn = newUserSession(fields, origin);
+  expect(await insertUserSession(db, signedIn, assertionOf(), challengeOf(), origin)).toBe(true);
+  return signedIn;
+};
+
+test.each<[name: string, work: () => Promise<unknown>]>([
+  ["the look-up of a session", lookedUp],
+  ["a sign-in", signIn],
+  [
+    "a sign-in beyond the bound",
+    async () => {
+      for (let count = 0; count < 21; count++) ({ token } = await signIn());
+      // The session of the caller has ended with it.
+      caller = await lookedUp();
+    },
+  ],
+  [
+    "a verification",
+    async () => {
+      const until = verifiedUntil(new Date());
+      const by = await lookedUp();
+      expect((await verifyUserSession(db, by, assertionOf(), challengeOf(), until, originOf(by), claim())).kind).toBe(
+        "written",
+      );
+    },
+  ],
+  ["the list of sessions of a person", () => listUserSessions(db, caller, false, page)],
+  ["the list of sessions of a tenant", () => listUserSessions(db, caller, true, page)],
+  [
+    "the end of a session",
+    async () => {
+      const { session: other } = await register(null);
+      const ended = await endUserSession(db, other.id, { ofOthers: true, ...ANY }, caller, originOf(caller));
+      expect(ended.kind).toBe("written");
+    },
+  ],
+  ["an invitation", () => invite(null)],
+  ["a link for another device", () => invite(caller.id)],
+  ["an acceptance", () => register(caller)],
+  ["the list of invitations", () => listInvitations(db, tenantId, page)],
+  ["a withdrawal", () => deleteInvitation(db, newId("inv", new Date(), random), caller, originOf(caller))],
+  [
+    "the look-ups of passkeys",
+    async () => {
+      expect(await findPasskey(db, tenantId, passkey.credentialId)).not.toBeNull();
+      await findPasskeysOf(db, tenantId, caller.id);
+      await listPasskeys(db, caller, page);
+    },
+  ],
+  [
+    "a new passkey, its name and its end",
+    async () => {
+      const added = newPasskey(caller.id);
+      expect((await insertPasskey(db, added, challengeOf(), caller, originOf(caller), claim())).kind).toBe("written");
+      expect((await updatePasskey(db, added.id, "y", ANY, caller, originOf(caller))).kind).toBe("written");
+      expect((await deletePasskey(db, added.id, ANY, caller, originOf(caller))).kind).toBe("written");
+    },
+  ],
+  [
+    "a new identity, its look-ups, its use and its end",
+    async () => {
+      const identity = { ...{ tenantId, id: newId("idn", new Date(), random), userId: caller.id }, ...ACCOUNT };
+      expect((await insertIdentity(db, identity, challengeOf(), caller, originOf(caller))).kind).toBe("written");
+      expect(await findIdentity(db, tenantId, identity)).not.toBeNull();
+      expect(await findIdentitiesOf(db, tenantId, caller.id)).toHaveLength(1);
+      await listIdentities(db, caller, page);
+      const fields = { tenantId, userId: caller.id, passkeyId: null, identityId: identity.id, userAgent: null };
+      const signedIn = newUserSession(fields, originOf(caller));
+      const use = { tenantId, identityId: identity.id, userId: caller.id, usedAt: new Date() };
+      expect(await insertUserSession(db, signedIn, use, challengeOf(), originOf(caller))).toBe(true);
+      const ended = await deleteIdentity(db, identity.id, ACCOUNT.issuer, caller, originOf(caller));
+      expect(ended.kind).toBe("written");
+    },
+  ],
+  [
+    "the look-ups of users",
+    async () => {
+      await findUser(db, tenantId, caller.id);
+      await findUserByEmail(db, tenantId, caller.user.email);
+      await listUsers(db, tenantId, page);
+    },
+  ],
+  [
+    "another name, another role and the removal of a user",
+    async () => {
+      const { user } = await register(null);
+      expect((await updateUser(db, user.id, { name: "y" }, ANY, caller, originOf(caller))).kind).toBe("written");
+      expect((await updateUser(db, user.id, { role: "viewer" }, ANY, caller, originOf(caller))).kind).toBe("written");
+      expect((await deleteUser(db, user, ANY, caller, originOf(caller))).kind).toBe("written");
+    },
+  ],
+  ["the times of use", () => recordPeopleSeen(db, [{ tenantId, id: caller.id, usedAt: new Date() }])],
+])("the statement for %s, explained: reads no whole table", async (_, work) => {
+  plans.length = 0;
+  await work();
+  expect(plans.length).toBeGreaterThan(0);
+  expect(plans.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
+  for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
+    // Each index is entered by the tenant; that of claims and of pending changes by its whole key.
+    expect([index, condition]).toEqual([index, expect.stringContaining("tenant_id")]);
+    if (index.startsWith("idempotency_keys")) expect(condition).toContain("idempotency_key = ");
+    if (index.startsWith("api_key_pending_changes")) expect(condition).toContain("api_key_id = ANY");
+  }
+});

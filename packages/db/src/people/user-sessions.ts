@@ -1,0 +1,372 @@
+/** Sessions of people. Each request with a cookie looks its session up. There is no cache, as for keys: see `callers.ts`. */
+
+import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
+import type { Environment } from "@realtime-avatar/domain/environment";
+import type { TenantId, UserId, UserSessionId } from "@realtime-avatar/domain/id";
+import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
+import type { Challenge } from "@realtime-avatar/domain/people/challenge";
+import { SESSION_IDLE_MS, type UserRecord, type UserSessionRecord } from "@realtime-avatar/domain/people/people";
+import type { Role } from "@realtime-avatar/domain/people/roles";
+import type { USER_SESSION_LIST, UserSession } from "@realtime-avatar/domain/people/schemas";
+import { digestToken, type SessionToken } from "@realtime-avatar/domain/people/tokens";
+import { sql } from "drizzle-orm";
+import {
+  createUserSession as callCreate,
+  endUserSession as callEnd,
+  verifyUserSession as callVerify,
+  type EndUserSessionRow,
+} from "../../generated/functions.ts";
+import type { PersonCaller } from "../api-keys/callers.ts";
+import { announceWhileWaiting, delayWhilePending, HAS_PENDING_CHANGE_OF_PERSON } from "../api-keys/pending-changes.ts";
+import { auditEvent, type Origin } from "../audit/audit-events.ts";
+import { type BatchKind, shareEqual } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { LIMIT, pageOf, pageReader } from "../query/list.ts";
+import { batchStatement, inputColumn, newestOf, sweepOf } from "../query/statement.ts";
+import { tenants } from "../tenants/tables.ts";
+import type { IdentityUse } from "./identities.ts";
+import type { Assertion } from "./passkeys.ts";
+import { peopleSeen, userSessions, users } from "./tables.ts";
+import { PEOPLE } from "./target.ts";
+
+const IDLE = sql.raw(`interval '${SESSION_IDLE_MS / 1000} seconds'`);
+
+/** When a session of `user_sessions` was last seen; its sign-in counts. */
+const SEEN_AT = sql`greatest(${userSessions.createdAt}, (
+  select ${peopleSeen.lastSeenAt} from ${peopleSeen}
+  where ${peopleSeen.tenantId} = ${userSessions.tenantId} and ${peopleSeen.id} = ${userSessions.id}
+))`;
+
+/** Whether a session of `user_sessions` has neither expired nor been idle for too long. */
+const IS_LIVE = sql`(${userSessions.expiresAt} > now() and ${SEEN_AT} > now() - ${IDLE})`;
+
+type SessionRow = {
+  tenantId: string;
+  tenantName: string;
+  id: string;
+  digest: Uint8Array;
+  isLive: boolean;
+  checkedAt: Date;
+  userId: string;
+  passkeyId: string;
+  identityId: string;
+  userAgent: string;
+  version: number;
+  verifiedUntil: Date;
+  createdAt: Date;
+  expiresAt: Date;
+  email: string;
+  name: string;
+  role: string;
+  userVersion: number;
+  userCreatedAt: Date;
+  hasPendingChange: boolean;
+  userSeenAt: Date;
+};
+
+type LookUp = { tenantId: TenantId; id: UserSessionId };
+
+const select = batchStatement<SessionRow, LookUp>(
+  "find_user_session",
+  ["tenantId", "id"],
+  (inputs) => sql`
+    select
+      position::integer as "position",
+      ${userSessions.tenantId} as "tenantId", ${tenants.name} as "tenantName", ${userSessions.id} as "id",
+      ${userSessions.digest} as "digest", ${IS_LIVE} as "isLive", now() as "checkedAt",
+      ${userSessions.userId} as "userId", ${userSessions.passkeyId} as "passkeyId",
+      ${userSessions.identityId} as "identityId",
+      ${userSessions.userAgent} as "userAgent", ${userSessions.version} as "version",
+      ${userSessions.verifiedUntil} as "verifiedUntil", ${userSessions.createdAt} as "createdAt",
+      ${userSessions.expiresAt} as "expiresAt",
+      ${users.email} as "email", ${users.name} as "name", ${users.role} as "role", ${users.version} as "userVersion",
+      ${users.createdAt} as "userCreatedAt", ${HAS_PENDING_CHANGE_OF_PERSON} as "hasPendingChange",
+      (
+        select ${peopleSeen.lastSeenAt} from ${peopleSeen}
+        where ${peopleSeen.tenantId} = ${users.tenantId} and ${peopleSeen.id} = ${users.id}
+      ) as "userSeenAt"
+    from ${inputs}
+    cross join lateral (
+      select * from ${userSessions}
+      where ${userSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
+        and ${userSessions.id} = ${inputColumn("id")} collate "C"
+      offset 0
+    ) user_sessions
+    cross join lateral (
+      select * from ${users}
+      where ${users.tenantId} = ${userSessions.tenantId} and ${users.id} = ${userSessions.userId}
+      offset 0
+    ) users
+    cross join lateral (
+      select ${tenants.name} from ${tenants} where ${tenants.tenantId} = ${userSessions.tenantId} offset 0
+    ) tenants`,
+);
+
+/** A session as it is stored, with its user. The person is not authenticated before the digest has been compared. */
+export type StoredUserSession = {
+  /** SHA-256 of the token, 32 bytes. */
+  digest: Uint8Array;
+  /** Whether it has neither expired nor been idle for too long. */
+  isLive: boolean;
+  person: Omit<PersonCaller, "environment">;
+};
+
+const toStored = (row: SessionRow): StoredUserSession => {
+  const {
+    digest,
+    isLive,
+    checkedAt,
+    tenantName,
+    passkeyId,
+    identityId,
+    userAgent,
+    verifiedUntil,
+    createdAt,
+    expiresAt,
+  } = row;
+  const of = { tenantId: row.tenantId as TenantId };
+  const user: UserRecord = {
+    ...of,
+    id: row.userId as UserId,
+    email: row.email,
+    name: row.name,
+    role: row.role as Role,
+    version: row.userVersion,
+    createdAt: row.userCreatedAt,
+    lastSeenAt: row.userSeenAt,
+  };
+  const session = {
+    ...of,
+    id: row.id as UserSessionId,
+    userId: user.id,
+    passkeyId: passkeyId as UserSessionRecord["passkeyId"],
+    identityId: identityId as UserSessionRecord["identityId"],
+    userAgent,
+    version: row.version,
+    verifiedUntil,
+    createdAt,
+    expiresAt,
+  };
+  const person = {
+    ...of,
+    id: user.id,
+    version: user.version,
+    sessionId: session.id,
+    needsPasskey: false,
+    credentialKeyId: null,
+    lineage: [],
+    headroom: null,
+    role: user.role,
+    user,
+    session,
+    tenantName,
+    checkedAt,
+  };
+  return { digest, isLive, person };
+};
+
+type Found = { stored: StoredUserSession; hasPendingChange: boolean } | null;
+
+/** Concurrent look-ups are batched; equal ones share one result. */
+const LOOK_UPS: BatchKind<LookUp, Found> = {
+  name: "find_user_session",
+  inFlight: 2,
+  run: (db, lookUps) =>
+    shareEqual(
+      lookUps,
+      ({ tenantId, id }) => `${tenantId} ${id}`,
+      async (different) => {
+        const found = different.map((): Found => null);
+        for (const row of await select(db, different)) {
+          found[row.position - 1] = { stored: toStored(row), hasPendingChange: row.hasPendingChange };
+        }
+        return found;
+      },
+    ),
+};
+
+/**
+ * The session that a token names, with its user; null when there is none. One statement, shared by concurrent look-ups; more
+ * only while a change of the session or of the user is pending.
+ */
+export const findUserSession = async (
+  db: Db,
+  { tenantId, id }: Pick<SessionToken, "tenantId" | "id">,
+): Promise<StoredUserSession | null> => {
+  const found = await delayWhilePending(
+    () => db.batch(LOOK_UPS, { tenantId, id }, tenantId),
+    (one) => one?.hasPendingChange ?? false,
+  );
+  return found?.stored ?? null;
+};
+
+/** A person has at most this many valid sessions: a sign-in beyond ends the oldest. */
+export const MAX_SESSIONS = 20;
+
+/** The bounds of the sessions of a person, for the functions that write one. */
+export const SESSION_LIMITS = { maxSessions: MAX_SESSIONS, idleSeconds: SESSION_IDLE_MS / 1000 };
+
+/** The audit event of the session that a sign-in ends. The database function knows which one that is. */
+export const endedEvent = ({ tenantId, id }: UserSessionRecord, origin: Origin): AuditEventRecord =>
+  auditEvent("user_session.ended", { ...PEOPLE, tenantId, id }, origin);
+
+/** A new session with the digest of its token, as it is written. */
+export const storedSession = (session: UserSessionRecord, token: SessionToken) => ({
+  ...session,
+  digest: digestToken(token),
+});
+
+/** What a person has signed in with: a passkey, or an identity. */
+type SignInUse = Assertion | IdentityUse;
+const useOf = (use: SignInUse) =>
+  "passkeyId" in use ? { assertion: use, identityUse: null } : { assertion: null, identityUse: use };
+
+/**
+ * Signs a person in with a passkey or an identity whose response was verified, and ends the oldest of `MAX_SESSIONS` sessions.
+ * The session lasts as long as `session` says, by the clock of the database. False, with nothing written, when the challenge was
+ * spent before, the signature counter has not moved on, or the user, the passkey or the identity was deleted. One statement.
+ */
+export const insertUserSession = async (
+  db: Db,
+  { session, token }: { session: UserSessionRecord; token: SessionToken },
+  use: SignInUse,
+  challenge: Challenge,
+  origin: Origin,
+): Promise<boolean> => {
+  const by = { ...origin, actor: { id: session.userId, credentialKeyId: null } };
+  const input = {
+    session: storedSession(session, token),
+    ...useOf(use),
+    challenge,
+    ...SESSION_LIMITS,
+    auditEvent: auditEvent("user_session.created", { ...PEOPLE, ...session }, by),
+    endedEvent: endedEvent(session, by),
+  };
+  const user = { tenantId: session.tenantId, id: session.userId };
+  const [row] = await announceWhileWaiting(db, user, () => callCreate(db, input));
+  return row?.result === true;
+};
+
+/**
+ * Records that the passkey or the identity was used again, and stores the response of a claim. Refused when its response does
+ * not count: see `insertUserSession`. Stale when the session has another version than `caller` has. One statement.
+ */
+export const verifyUserSession = async (
+  db: Db,
+  caller: PersonCaller,
+  use: SignInUse,
+  challenge: Challenge,
+  verifiedUntil: Date,
+  origin: Origin,
+  claim: Claim | null = null,
+): Promise<WriteOutcome | { kind: "refused" }> => {
+  const input = {
+    caller,
+    version: caller.session.version,
+    ...useOf(use),
+    challenge,
+    verifiedUntil,
+    auditEvent: auditEvent("user_session.verified", { ...PEOPLE, ...caller.session }, origin),
+    claim,
+  };
+  const [row] = await announceWhileWaiting(db, caller.session, () => callVerify(db, input));
+  return outcomeAmong(row, ["refused"]);
+};
+
+/** The outcome of the end of a session, with the session as it was. */
+export type EndOutcome =
+  | { kind: "written" | "unchanged"; session: UserSessionRecord }
+  | { kind: "not_found" }
+  | { kind: "stale" };
+
+/** Ends a session of the caller, or with `ofOthers` any session of the tenant. One statement. */
+export const endUserSession = async (
+  db: Db,
+  id: UserSessionId,
+  { ofOthers, versions }: { ofOthers: boolean; versions: readonly string[] | null },
+  caller: PersonCaller,
+  origin: Origin,
+): Promise<EndOutcome> => {
+  const { tenantId, session: own } = caller;
+  const event = auditEvent("user_session.ended", { ...PEOPLE, tenantId, id }, origin);
+  const end = () => callEnd(db, { caller, id, ofOthers, versions, auditEvent: event });
+  // It locks its own session as well.
+  const [row] = await announceWhileWaiting(db, { tenantId, id }, () =>
+    own.id === id ? end() : announceWhileWaiting(db, own, end),
+  );
+  const { outcome, ...session } = row as EndUserSessionRow;
+  const kind = kindOf(outcome, ["written", "unchanged", "not_found", "stale"]);
+  return kind === "written" || kind === "unchanged"
+    ? { kind, session: session as unknown as UserSessionRecord }
+    : { kind };
+};
+
+/** A session as the API shows it. */
+const ITEM = objectJson<UserSession>({
+  id: plainJson(userSessions.id),
+  userId: plainJson(userSessions.userId),
+  signInMethod: plainJson(sql`(case when ${userSessions.identityId} is null then 'passkey' else 'oidc' end)`),
+  userAgent: nullable(textJson(userSessions.userAgent)),
+  createdAt: timeJson(userSessions.createdAt),
+  lastSeenAt: timeJson(SEEN_AT),
+  expiresAt: timeJson(userSessions.expiresAt),
+  isCurrent: rawJson(sql`(${userSessions.id} = ${inputColumn("currentId")} collate "C")`),
+});
+
+type PageQuery = {
+  tenantId: TenantId;
+  userId: UserId | null;
+  currentId: UserSessionId;
+  before: UserSessionId | null;
+  limit: number;
+};
+const BEFORE = sql`coalesce(${inputColumn("before")}, 'uss~')`;
+const NAMES = ["tenantId", "userId", "currentId", "before", "limit"] as const;
+
+const readerOf = (columns: Parameters<typeof newestOf>[0]) => {
+  const { where, orderBy } = newestOf(columns, userSessions.id, BEFORE);
+  return pageReader<PageQuery>(
+    "list_user_sessions",
+    pageOf(
+      sql`(
+        select * from ${userSessions} where ${where} and ${IS_LIVE} order by ${orderBy} limit ${LIMIT} + 1
+      ) user_sessions`,
+      userSessions.id,
+      ITEM,
+      orderBy,
+    ),
+    NAMES,
+  );
+};
+const OF_TENANT = readerOf([[userSessions.tenantId, inputColumn("tenantId")]]);
+const OF_USER = readerOf([
+  [userSessions.tenantId, inputColumn("tenantId")],
+  [userSessions.userId, inputColumn("userId")],
+]);
+
+/** The newest live sessions of the caller, or with `ofOthers` of the tenant. One statement. */
+export const listUserSessions = (
+  db: Db,
+  { tenantId, id, sessionId }: PersonCaller,
+  ofOthers: boolean,
+  { before, limit }: PageRequest<typeof USER_SESSION_LIST>,
+): Promise<WrittenPage> => {
+  const query = { tenantId, userId: ofOthers ? null : id, currentId: sessionId, before, limit };
+  return db.batch(ofOthers ? OF_TENANT : OF_USER, query, tenantId);
+};
+
+/** Deletes sessions that have expired; returns their number. Those that were idle for too long expire within 12 hours. */
+export const sweepUserSessions = sweepOf(
+  "sweep_user_sessions",
+  userSessions,
+  sql`${userSessions.expiresAt} <= now()`,
+  userSessions.expiresAt,
+);
+
+/** The person of a session in an environment. */
+export const inEnvironment = (person: Omit<PersonCaller, "environment">, environment: Environment): PersonCaller => ({
+  ...person,
+  environment,
+});

@@ -1,0 +1,240 @@
+/** Batches of creates: each create has its own outcome. Claims: of several attempts, one writes. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
+import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { insertApiKey } from "../api-keys/api-keys.ts";
+import type { Caller } from "../api-keys/callers.ts";
+import { insertAvatar } from "../avatars/avatars.ts";
+import { connect, type Db } from "../connection/pool.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: Db;
+beforeAll(async () => {
+  database = await testDatabase();
+  db = connect(database.url, { connections: 4 });
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+const create = (caller: Caller, name: string, idempotencyKey: string | null = null, pool = db) => {
+  const avatar = avatarOf(caller, { displayName: name, metadata: { name, quote: '"{\\,}' } });
+  const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, avatar.id);
+  return insertAvatar(pool, avatar, null, caller, originOf(caller), claim);
+};
+const createKey = (caller: Caller, name: string, maxActiveKeys: number, idempotencyKey: string | null) => {
+  const issued = issueApiKey({ name }, caller, { ...caller, now: new Date(), random });
+  const claim = idempotencyKey === null ? null : claimOf(idempotencyKey, issued.record.id);
+  return insertApiKey(db, { ...issued, maxActiveKeys }, caller, originOf(caller), claim);
+};
+const written = ({ tenantId }: Caller) => database.db.client<
+  { name: string; metadata: { name: string }; actor: string }[]
+>`
+  select display_name as name, metadata, actor_id as actor
+  from avatars join audit_events on target_id = avatars.id and audit_events.tenant_id = avatars.tenant_id
+  where avatars.tenant_id = ${tenantId} order by display_name`;
+const revoke = ({ id }: Caller, to = database.db) =>
+  to.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${id}`;
+
+describe("a batch of creates", () => {
+  test("a batch, of several callers: each resource with its own event", async () => {
+    const [one, two] = [await seedCaller(database.db), await seedCaller(database.db)];
+    const outcomes = await Promise.all(
+      Array.from({ length: 40 }, (_, index) => create(index % 2 ? one : two, `name ${index} "ü\\`)),
+    );
+    expect(outcomes).toEqual(Array(40).fill({ kind: "written" }));
+    for (const caller of [one, two]) {
+      const rows = await written(caller);
+      expect(rows).toHaveLength(20);
+      for (const { name, metadata, actor } of rows) expect([metadata.name, actor]).toEqual([name, caller.id]);
+    }
+  });
+
+  test("a batch, one create refused by the database: only that one fails", async () => {
+    const caller = await seedCaller(database.db);
+    const names = Array.from({ length: 20 }, (_, index) => (index === 7 ? "x".repeat(1000) : `name ${index}`));
+    const outcomes = await Promise.allSettled(names.map((name) => create(caller, name)));
+    expect(outcomes.map(({ status }) => status === "fulfilled")).toEqual(names.map((_, index) => index !== 7));
+    expect(await written(caller)).toHaveLength(19);
+  });
+
+  test("a batch, one caller revoked: only the others' creates are written", async () => {
+    const [valid, revoked] = [await seedCaller(database.db), await seedCaller(database.db)];
+    await revoke(revoked);
+    const outcomes = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => create(index % 5 ? valid : revoked, `name ${index}`)),
+    );
+    expect(outcomes.map(({ kind }) => kind)).toEqual(
+      Array.from({ length: 20 }, (_, index) => (index % 5 ? "written" : "stale")),
+    );
+    expect(await written(revoked)).toHaveLength(0);
+  });
+
+  test.each([
+    ["first", [0, 1, 2]],
+    ["among others", [3, 5, 7]],
+  ])("a batch, a caller being changed, %s: only its creates wait", async (_, places) => {
+    const [valid, changing] = [await seedCaller(database.db), await seedCaller(database.db)];
+    const holder = session(database.url);
+    await holder.client`begin`;
+    await revoke(changing, holder);
+    const all = Array.from({ length: 12 }, (_, index) => {
+      const caller = places.includes(index) ? changing : valid;
+      // With a claim and without.
+      return create(caller, `name ${index}`, index % 2 ? `key ${index}` : null);
+    });
+    const others = all.filter((_, index) => !places.includes(index));
+    const delayed = all.filter((_, index) => places.includes(index));
+    expect(await Promise.all(others)).toEqual(Array(9).fill({ kind: "written" }));
+    await holder.client`commit`;
+    expect(await Promise.all(delayed)).toEqual(Array(3).fill({ kind: "stale" }));
+    await holder.close();
+    expect(await written(changing)).toHaveLength(0);
+  });
+
+  test("a batch, with all outcomes: each at its own place, with claims and without", async () => {
+    const [valid, full, revoked] = await Promise.all([1, 2, 3].map(() => seedCaller(database.db)));
+    if (!valid || !full || !revoked) throw new Error("no callers");
+    const quota = 10;
+    await Promise.all(Array.from({ length: 8 }, (_, index) => createKey(full, `earlier ${index}`, quota, null)));
+    await createKey(full, "earlier", quota, "done");
+    await createKey(valid, "earlier", quota, "done");
+    await revoke(revoked);
+    // The first create is a batch of its own; the others wait, and are the next batch.
+    const sizes: number[] = [];
+    const watcher = { statement: () => {}, batchRetry: () => {}, batch: (_: string, size: number) => sizes.push(size) };
+    const watched = connect(database.url, { connections: 1, watcher });
+    const pool = db;
+    db = watched;
+    const creates: [Caller, string | null, string][] = [
+      [valid, null, "written"],
+      [revoked, null, "stale"],
+      [valid, "new", "written"],
+      [full, null, "over_quota"],
+      [valid, "done", "replayed"],
+      [full, "new", "over_quota"],
+      [revoked, "new", "stale"],
+      [valid, null, "written"],
+      // The quota is checked before the claim.
+      [full, "done", "over_quota"],
+      [valid, "newer", "written"],
+    ];
+    const outcomes = await Promise.all(
+      creates.map(([caller, key], at) => createKey(caller, `place ${at}`, quota, key)),
+    );
+    db = pool;
+    await watched.close();
+    expect(outcomes.map(({ kind }) => kind)).toEqual(creates.map(([, , kind]) => kind) as never);
+    expect(sizes).toContain(9);
+    const replayed = outcomes[4];
+    const [first] = await database.db.client`
+      select id from api_keys where tenant_id = ${valid.tenantId} and name = 'earlier'`;
+    expect(replayed).toMatchObject({ response: { status: 201, location: `/api/v1/avatars/${first?.["id"]}` } });
+    const names = await database.db.client<{ name: string }[]>`
+      select name from api_keys where name like 'place %' order by name`;
+    expect(names.map(({ name }) => name)).toEqual(["place 0", "place 2", "place 7", "place 9"]);
+    // A refused create leaves no claim: the same Idempotency-Key can be used again.
+    const claims = await database.db.client<{ key: string }[]>`
+      select idempotency_key as key from idempotency_keys where tenant_id in ${database.db.client([
+        full.tenantId,
+        revoked.tenantId,
+      ])}`;
+    expect(claims.map(({ key }) => key)).toEqual(["done"]);
+  });
+
+  test("accepted creates, the pool closed: written or not executed", async () => {
+    const caller = await seedCaller(database.db);
+    const closing = connect(database.url, { connections: 1 });
+    const creates = Array.from({ length: 30 }, (_, index) => create(caller, `name ${index}`, null, closing));
+    const settled = Promise.allSettled(creates);
+    await Promise.race(creates);
+    await closing.close();
+    const outcomes = await settled;
+    const count = outcomes.filter(({ status }) => status === "fulfilled").length;
+    expect(await written(caller)).toHaveLength(count);
+    for (const outcome of outcomes) {
+      if (outcome.status === "rejected") expect(outcome.reason).toMatchObject({ failure: "not_executed" });
+    }
+  });
+});
+
+describe("creates with an Idempotency-Key", () => {
+  test("concurrent creates, sharing keys: each written once, the others replayed", async () => {
+    const [one, two] = [await seedCaller(database.db), await seedCaller(database.db)];
+    const attempts = Array.from({ length: 60 }, (_, index) => ({
+      caller: index % 2 ? one : two,
+      key: `key ${Math.floor(index / 2) % 10}`,
+    }));
+    const outcomes = await Promise.all(attempts.map(({ caller, key }, index) => create(caller, `name ${index}`, key)));
+    for (const caller of [one, two]) {
+      const rows = await database.db.client<{ key: string; location: string; id: string }[]>`
+        select idempotency_key as key, location, target_id as id from idempotency_keys
+        join audit_events on audit_events.tenant_id = idempotency_keys.tenant_id and audit_events.id = audit_event_id
+        join avatars on avatars.tenant_id = audit_events.tenant_id and avatars.id = target_id
+        where idempotency_keys.tenant_id = ${caller.tenantId}`;
+      expect(rows).toHaveLength(10);
+      expect(await written(caller)).toHaveLength(10);
+      for (const { key, location, id } of rows) {
+        expect(location).toBe(`/api/v1/avatars/${id}`);
+        const same = outcomes.filter((_, index) => attempts[index]?.caller === caller && attempts[index]?.key === key);
+        expect(same.filter(({ kind }) => kind === "written")).toHaveLength(1);
+        const replayed = same.flatMap((outcome) => (outcome.kind === "replayed" ? [outcome.response] : []));
+        expect(replayed).toHaveLength(2);
+        for (const stored of replayed) {
+          expect(stored).toMatchObject({ status: 201, location, etag: '"1"', sealedFor: null });
+          expect([...stored.bodyHash]).toEqual(Array(32).fill(7));
+          expect(Buffer.from(stored.answer).toString()).toBe(`"\\{,}' ${id}`);
+        }
+      }
+    }
+  });
+
+  test("creates, on two replicas in opposite orders: no deadlock, each once", async () => {
+    const caller = await seedCaller(database.db);
+    const other = connect(database.url, { connections: 4 });
+    for (let round = 0; round < 10; round++) {
+      const keys = Array.from({ length: 40 }, (_, index) => `round ${round} key ${index}`);
+      const outcomes = await Promise.all([
+        ...keys.map((key) => create(caller, key, key)),
+        ...keys.toReversed().map((key) => create(caller, key, key, other)),
+      ]);
+      expect(outcomes.filter(({ kind }) => kind === "written")).toHaveLength(40);
+      expect(outcomes.filter(({ kind }) => kind === "replayed")).toHaveLength(40);
+    }
+    await other.close();
+    expect(await written(caller)).toHaveLength(400);
+  });
+
+  test("a claim, older than 24 hours: replaced; a newer one: replayed", async () => {
+    const caller = await seedCaller(database.db);
+    await Promise.all(["x", "old", "y"].map((key) => create(caller, key, key)));
+    await database.db.client`
+      update idempotency_keys set created_at = now() - interval '25 hours'
+      where tenant_id = ${caller.tenantId} and idempotency_key = 'old'`;
+    const outcomes = await Promise.all(["first", "x", "old", "y"].map((key) => create(caller, `${key} again`, key)));
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["written", "replayed", "written", "replayed"]);
+  });
+
+  test.each([
+    ["rolls back", "rollback", "written"],
+    ["commits", "commit", "replayed"],
+  ])("a create, waiting for another that %s (%s): %s", async (_, end, kind) => {
+    const caller = await seedCaller(database.db);
+    const other = session(database.url);
+    await other.client`begin`;
+    expect(await create(caller, "other", "key", other)).toEqual({ kind: "written" });
+    const waiting = create(caller, "own", "key");
+    await untilBlocked(database.db);
+    await other.client.unsafe(end);
+    expect((await waiting).kind).toBe(kind as "written");
+    await other.close();
+    expect((await written(caller)).map(({ name }) => name)).toEqual([kind === "written" ? "own" : "other"]);
+  });
+});

@@ -1,0 +1,81 @@
+/** Batches of creates. Concurrent creates go to the database in one call, and each has its own outcome. */
+import type { AuditEventRecord } from "@realtime-avatar/domain/audit";
+import type { AnyCaller } from "../api-keys/callers.ts";
+import type { BatchKind, Runner } from "../connection/batch.ts";
+import type { Db } from "../connection/pool.ts";
+import { type Claim, outcomeAmong, type WriteOutcome, type WriteOutcomeRow } from "../idempotency/idempotency-keys.ts";
+
+/** What every batched write has. */
+export type Write = { caller: AnyCaller; claim: Claim | null };
+
+/** What every create has, beside what it creates. */
+export type Create = Write & { audit: AuditEventRecord };
+
+/** The outcome of a create. Of a refused one nothing is written, and its claim is not kept. */
+export type CreateOutcome<Refusal extends string> = WriteOutcome | { kind: Refusal };
+
+/** The parameters that every function takes which makes a batch of writes. */
+type Parameters = {
+  callers: readonly AnyCaller[];
+  callerAt: readonly number[];
+  claims: readonly (Claim | null)[] | null;
+  wait: boolean;
+};
+
+/** The parameters of `writes`: a caller that several share is sent and locked once. */
+const parametersOf = (writes: readonly Write[], wait: boolean): Parameters => {
+  const callers: AnyCaller[] = [];
+  const positions = new Map<string, number>();
+  const callerAt = writes.map(({ caller }) => {
+    const identity = `${caller.credentialKeyId ?? caller.sessionId} ${caller.version} ${caller.needsPasskey}`;
+    // `push` returns the new length: positions count from 1, as in SQL.
+    const position = positions.get(identity) ?? callers.push(caller);
+    positions.set(identity, position);
+    return position;
+  });
+  const claims = writes.some(({ claim }) => claim !== null) ? writes.map(({ claim }) => claim) : null;
+  return { callers, callerAt, claims, wait };
+};
+
+/**
+ * Returns a function that adds a write to the next batch of its kind. `call` calls the database function.
+ *
+ * In a batch, a write is stale when its caller has changed, is no longer valid, or is locked by a change. A stale write
+ * has written nothing. It is sent once more, alone, and then waits for such a change. If it is still stale, that is its
+ * outcome.
+ */
+export const batchedWrite = <One extends Write, Outcome extends { kind: string }>(
+  name: string,
+  call: (db: Runner, writes: readonly One[], parameters: Parameters) => Promise<readonly Outcome[]>,
+): ((db: Db, write: One) => Promise<Outcome>) => {
+  const kind: BatchKind<One, Outcome> = {
+    name,
+    inFlight: 2,
+    keyOf: ({ claim, caller }) => claim && `${caller.id} ${claim.request} ${claim.idempotencyKey}`,
+    run: (db, writes) => call(db, writes, parametersOf(writes, false)),
+  };
+  return async (db, write) => {
+    const outcome = await db.batch(kind, write, write.caller.tenantId);
+    if (outcome.kind !== "stale") return outcome;
+    const [waited] = await call(db, [write], parametersOf([write], true));
+    return waited as Outcome;
+  };
+};
+
+/**
+ * As `batchedWrite`, for creates. `refusals` are the outcomes of this kind of create that write nothing, beside those of
+ * every create. `call` gets their audit events as well, and returns the rows of the function.
+ */
+export const batchedCreate = <One extends Create, Refusal extends string>(
+  name: string,
+  refusals: readonly Refusal[],
+  call: (
+    db: Runner,
+    creates: readonly One[],
+    parameters: Parameters & { auditEvents: readonly AuditEventRecord[] },
+  ) => Promise<readonly WriteOutcomeRow[]>,
+): ((db: Db, create: One) => Promise<CreateOutcome<Refusal>>) =>
+  batchedWrite<One, CreateOutcome<Refusal>>(name, async (db, creates, parameters) => {
+    const rows = await call(db, creates, { ...parameters, auditEvents: creates.map(({ audit }) => audit) });
+    return rows.map((row) => outcomeAmong(row, refusals));
+  });

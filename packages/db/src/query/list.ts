@@ -1,0 +1,83 @@
+/**
+ * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
+ * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
+ * statement.
+ */
+import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
+import { type Column, type SQL, sql } from "drizzle-orm";
+import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
+import { batchStatement, inputColumn, type Positioned, type StatementOf } from "./statement.ts";
+
+/** How many requests for pages are sent to the database as one batch: it bounds what their results take in memory. */
+const MAX_BATCH = 16;
+/**
+ * How many different pages one statement reads. A large one holds up no more than these; 16 were not faster than 4, which
+ * are 1.15 times as fast as one at 32 connections.
+ */
+const PER_STATEMENT = 4;
+
+export const LIMIT = sql`${inputColumn("limit")}::bigint`;
+/**
+ * How many rows a page reads at most. A value of the inputs, not a constant: of a constant, the server may assume that it
+ * is all there is, and sort the whole list instead of reading an index in its order.
+ */
+export const MAX_READ = sql`${inputColumn("maxRead")}::bigint`;
+const MAX_BYTES = sql.raw(String(MAX_PAGE_BYTES));
+
+/**
+ * A statement for a page of the rows of `found`, which has one row more than `limit` where there are more. `item` is the
+ * JSON text of a row, `orderBy` puts the newest first. `rest` is the id below which the list goes on when `found` has no
+ * further row; by default it has ended. A page has at least one row when `found` has one.
+ *
+ * The rows are put in order once, by the innermost query: the windows and `string_agg` read them in that order. With a
+ * sort for each of them, it took 640 us of the server instead of 400 us for 50 avatars.
+ */
+export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQL = sql`null`): SQL => sql`
+  select
+    coalesce(string_agg(item, ',') filter (where is_shown), '') as "items",
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else ${rest} end as "next"
+  from (
+    select id, item,
+      row_number() over so_far = 1
+        or (row_number() over so_far <= ${LIMIT} and sum(octet_length(item) + 1) over so_far <= ${MAX_BYTES}) as is_shown
+    from (select ${id} as id, ${item} as item from ${found} order by ${orderBy}) items
+    window so_far as (rows unbounded preceding)
+  ) items`;
+
+/**
+ * Reads pages by `onePage`, a query of `pageOf`, which takes its values from `inputs`. Equal pages that are read at the same time
+ * share one result, and a few different ones share one statement. `names` are the names of the values.
+ */
+export const pageReader = <PageQuery extends object>(
+  name: StatementOf<Positioned<WrittenPage>>,
+  onePage: SQL,
+  names: readonly (keyof PageQuery & string)[],
+): BatchKind<PageQuery, WrittenPage> => {
+  const select = batchStatement<WrittenPage, PageQuery>(
+    name,
+    names,
+    (inputs) => sql`select position::integer as "position", page.* from ${inputs} cross join lateral (${onePage}) page`,
+  );
+  const read = async (db: Runner, queries: readonly PageQuery[]): Promise<WrittenPage[]> => {
+    const pages: WrittenPage[] = [];
+    for (const { position, ...page } of await select(db, queries)) pages[position - 1] = page;
+    return pages;
+  };
+  return {
+    name,
+    inFlight: 2,
+    maxBatch: MAX_BATCH,
+    run: (db, queries) =>
+      shareEqual(
+        queries,
+        (query) => JSON.stringify(Object.values(query)),
+        async (different) => {
+          const statements: Promise<WrittenPage[]>[] = [];
+          for (let at = 0; at < different.length; at += PER_STATEMENT) {
+            statements.push(read(db, different.slice(at, at + PER_STATEMENT)));
+          }
+          return (await Promise.all(statements)).flat();
+        },
+      ),
+  };
+};

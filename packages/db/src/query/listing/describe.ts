@@ -1,0 +1,138 @@
+/**
+ * Lists the statements as PostgreSQL receives them, with their columns as it describes them: `statements.sql` to be read,
+ * and `described.ts`, which the row types in the code are compared with.
+ */
+import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
+import type postgres from "postgres";
+import type { Db } from "../../connection/pool.ts";
+import "../../open.ts";
+import { FUNCTIONS_SCHEMA } from "../../functions/schema.ts";
+import "../../api-keys/usage.ts";
+import "../../api-keys/api-keys.ts";
+import "../../assets/assets.ts";
+import "../../assets/list.ts";
+import { listAuditEvents } from "../../audit/audit-events.ts";
+import "../../avatars/avatars.ts";
+import "../../avatars/list.ts";
+import "../../api-keys/callers.ts";
+import "../../credits/invariants.ts";
+import { listCreditEntries } from "../../credits/credits.ts";
+import "../../idempotency/idempotency-keys.ts";
+import "../../jobs/jobs.ts";
+import { listApiKeys } from "../../api-keys/list.ts";
+import { listUsageSessions } from "../../credits/list-usage-sessions.ts";
+import "../../credits/overdue-sessions.ts";
+import { TEXTS } from "../statement.ts";
+import "../../avatars/preparations.ts";
+import "../../people/identities.ts";
+import "../../people/invitations.ts";
+import "../../people/passkeys.ts";
+import "../../people/seen.ts";
+import "../../people/user-sessions.ts";
+import "../../people/users.ts";
+import "../../tenants/tenants.ts";
+
+/** The types of columns in TypeScript, by their ids in the catalog (pg_type.dat of PostgreSQL). */
+const TYPES: Record<number, [sql: string, typescript: string]> = {
+  16: ["boolean", "boolean"],
+  17: ["bytea", "Uint8Array"],
+  20: ["bigint", "string"],
+  23: ["integer", "number"],
+  25: ["text", "string"],
+  114: ["json", "object"],
+  1009: ["text[]", "readonly string[]"],
+  1184: ["timestamptz", "Date"],
+};
+
+/** Lists have a statement for each choice of filters, made when it is first used. */
+const makeLists = async (): Promise<void> => {
+  const db = { batch: async () => ({ items: "", next: null }) } as unknown as Db;
+  const page = { before: null, limit: 1 };
+  const tenantId = "ten_" as never;
+  for (const environment of [undefined, "test"] as const) {
+    for (const status of [undefined, ...API_KEY_STATUSES]) {
+      const filters = { ...(environment && { environment }), ...(status && { status }) };
+      await listApiKeys(db, tenantId, ["live", "test"], { ...page, filters });
+    }
+  }
+  for (const kind of [{}, { kind: "hold" }] as const) {
+    for (const key of [{}, { apiKeyId: "key_" }]) {
+      for (const session of [{}, { sessionId: "ses_" }]) {
+        for (const ofLineage of [null, "key_"] as const) {
+          await listCreditEntries(
+            db,
+            { tenantId, environment: "live", ofLineage },
+            { ...page, filters: { ...kind, ...key, ...session } },
+          );
+        }
+      }
+    }
+  }
+  const window = { from: "2026-11-01T00:00:00.000Z", to: "2026-11-02T00:00:00.000Z" };
+  for (const user of [{}, { endUserId: "u" }]) {
+    for (const status of [{}, { status: "started" }] as const) {
+      for (const key of [{}, { apiKeyId: "key_" }]) {
+        for (const avatar of [{}, { avatarId: "ava_" }]) {
+          const filters = { ...window, ...user, ...status, ...key, ...avatar };
+          await listUsageSessions(db, { tenantId, environment: "live" }, { ...page, filters });
+        }
+      }
+    }
+  }
+  const choices = [{}, { action: "api_key.revoked" }, { action: "avatar.created" }] as const;
+  for (const environment of ["live", "test"] as const) {
+    for (const action of choices) {
+      for (const target of [{}, { targetId: "key_" }]) {
+        for (const actor of [{}, { actorKeyId: "k" }]) {
+          await listAuditEvents(
+            db,
+            { tenantId, environment },
+            { ...page, filters: { ...action, ...target, ...actor } },
+          );
+        }
+      }
+    }
+  }
+};
+
+type Listing = { statements: string; described: string };
+
+/** The text of `statements.sql` and of `described.ts`. `client` is of a migrated database. */
+export const describeStatements = async (client: postgres.Sql): Promise<Listing> => {
+  await makeLists();
+  // In an order that does not depend on which list was used first.
+  const orderOf = ({ name, text }: { name: string; text: string }): string => `${name}\n${text}`;
+  const different = [...new Map(TEXTS.map((one) => [orderOf(one), one]))].sort(([a], [b]) => (a < b ? -1 : 1));
+  const rows = new Map<string, string>();
+  const sections: string[] = [];
+  for (const [, { name, text }] of different) {
+    const { columns } = await client.unsafe(text).describe();
+    const types = columns.map(({ name, type }) => {
+      const known = TYPES[type];
+      if (!known) throw new Error(`the type ${type} of the column ${name} has no name in TYPES`);
+      return { name, sql: known[0], typescript: known[1] };
+    });
+    const fields = types.map(({ name, typescript }) => `${name}: ${typescript} | null`);
+    rows.set(name, fields.length === 0 ? "object" : `{ ${fields.join("; ")} }`);
+    const comment = types.map(({ name, sql }) => `${name} ${sql}`).join(", ") || "none";
+    const plain = text.replaceAll(FUNCTIONS_SCHEMA, "rta").replaceAll(/"([a-z_]+)"/g, "$1");
+    const lines = plain.split("\n").filter((line) => line.trim() !== "");
+    const indent = Math.min(...lines.slice(1).map((line) => line.search(/\S/)));
+    const [first = "", ...others] = lines.map((line, index) => (index === 0 ? line.trim() : line.slice(indent)));
+    sections.push([`-- ${name}. Columns: ${comment}.`, ...(first ? [first] : []), ...others].join("\n"));
+  }
+  const members = [...rows].map(([name, row]) => `  ${name}: ${row};`);
+  return {
+    statements: [
+      "-- Every statement of the service that calls no database function, as PostgreSQL receives it.",
+      "-- Generated by `bun run statements`. Do not edit.",
+      ...sections,
+      "",
+    ].join("\n\n"),
+    described: [
+      "/** The rows of each statement, as the server describes them. Generated by `bun run statements`. Do not edit. */",
+      `export type Described = {\n${members.join("\n")}\n};`,
+      "",
+    ].join("\n"),
+  };
+};

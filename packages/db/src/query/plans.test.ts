@@ -1,0 +1,431 @@
+/** How the server executes the statements of a request: by an index, for any content of the tables. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
+import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
+import type { AuditAction } from "@realtime-avatar/domain/audit";
+import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import { type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { inOneBatch } from "@realtime-avatar/testing/batching";
+import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "../api-keys/api-keys.ts";
+import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { listApiKeys } from "../api-keys/list.ts";
+import { recordUses } from "../api-keys/usage.ts";
+import { listAuditEvents } from "../audit/audit-events.ts";
+import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
+import { listAvatars } from "../avatars/list.ts";
+import { connect, type Db } from "../connection/pool.ts";
+import {
+  findUsageSession,
+  listOpenSessions,
+  listUsageSessions,
+  sumUsageSessions,
+} from "../credits/list-usage-sessions.ts";
+import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempotency-keys.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const ROWS = 3000;
+let database: TestDatabase;
+/** One connection, so that its prepared statements can be looked at. */
+let db: TestDb;
+let tenantId: TenantId;
+let caller: Caller;
+let target: ApiKeyRecord;
+
+const claim = (idempotencyKey: string) => ({
+  request: "POST /x",
+  idempotencyKey,
+  bodyHash: new Uint8Array(32),
+  status: 201,
+  location: null,
+  etag: "1",
+  answer: new Uint8Array(1),
+  sealedFor: null,
+});
+
+/** Ids in their order, as the application makes them. */
+const ids = (prefix: string) => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = session(database.url);
+  tenantId = await seedTenant(db);
+  const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
+  const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
+  // All of one kind, as the server sees it, so that it is tempted to read the primary key and to filter.
+  target = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).record;
+  await db.client.unsafe(`
+    insert into tenants (tenant_id, name, created_at) select ${ids("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
+    insert into api_keys select '${tenantId}', ${ids("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', null, null, null,
+      '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
+    insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${ids("key")}, sha256('x'), null, now()
+      from generate_series(1, ${ROWS}) i;
+    insert into api_key_pending_changes select '${tenantId}', ${ids("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
+    insert into idempotency_keys select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1',
+      'x', null, now() from generate_series(1, ${ROWS}) i;
+    insert into api_key_usage select '${tenantId}', ${ids("key")}, now() from generate_series(1, ${ROWS}) i;
+    insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${ids("ten")}, 'live', 0, now()
+      from generate_series(1, ${ROWS}) i;
+    insert into api_key_meters select '${tenantId}', ${ids("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
+    insert into usage_sessions (
+      tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, ended_at, expires_at
+    )
+      select '${tenantId}', ${ids("ses")}, 'live', '${parent.record.id}', '{}',
+      case when i % 3 = 0 then 'reserved' else 'released' end, 1, 1, '{"user_id":"u"}', now(),
+      case when i % 3 > 0 then now() end, now() + interval '1 hour' * (i % 2) from generate_series(1, ${ROWS}) i;
+    insert into avatars select '${tenantId}', ${ids("ava")}, 'live', 'n', 'image', 'm', 'draft', null, null, null, 0, '{}', '{}', 1, now(), now()
+      from generate_series(1, ${ROWS}) i;
+    insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+      select '${tenantId}', ${ids("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
+      case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
+    analyze`);
+  const found = await findCredential(db, secret.keyId);
+  if (!found) throw new Error("no caller");
+  caller = found.caller;
+});
+afterAll(async () => {
+  await db.close();
+  await database.close();
+});
+
+/** Plans as auto_explain logs them, one for each statement that is run, those inside functions included. */
+type Explained = { plans: string[]; statements: number };
+
+/**
+ * Runs `work` on a session of its own, and returns the generic plan of each statement that it runs: the one that the
+ * server comes to use, whatever the values. What `work` writes is rolled back.
+ */
+const explain = async (work: () => Promise<unknown>, url = database.url, settings = ""): Promise<Explained> => {
+  const plans: string[] = [];
+  const onnotice = ({ message = "" }: { message?: string }): void => {
+    const [, plan] = /plan:\nQuery Text: .*?\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
+    if (plan) plans.push(plan);
+  };
+  const before = db;
+  db = session(url, { onnotice });
+  try {
+    await db.client.unsafe(`
+      load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+      set plan_cache_mode = force_generic_plan; ${settings} set client_min_messages = log`);
+    await db.client.unsafe("begin");
+    await work();
+    await db.client.unsafe("rollback; set client_min_messages = warning");
+    const [row] = await db.client<{ count: number }[]>`
+      select count(*)::integer as count from pg_prepared_statements where statement not like '%pg_prepared_statements%'`;
+    return { plans, statements: row?.count ?? 0 };
+  } finally {
+    await db.close();
+    db = before;
+  }
+};
+
+const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => (await explain(work)).plans;
+
+const claimOf = (idempotencyKey: string | null) => (idempotencyKey === null ? null : claim(idempotencyKey));
+const create = (db: Db, idempotencyKey: string | null) => {
+  const now = new Date();
+  const of = { id: newId("ava", now, random), tenantId, environment: "live", defaultModelId: "m", now } as const;
+  const avatar = newAvatar({ displayName: "x", sourceKind: "image" }, of);
+  return insertAvatar(db, avatar, null, caller, operatorOrigin(), claimOf(idempotencyKey));
+};
+const createKey = (db: Db, idempotencyKey: string | null) => {
+  const issued = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
+  return insertApiKey(db, { ...issued, maxActiveKeys: 10_000 }, caller, operatorOrigin(), claimOf(idempotencyKey));
+};
+
+const page = { filters: {}, before: null, limit: 50 };
+const ORIGIN = "https://example.com";
+type Case = [string, () => Promise<unknown>, string[]];
+
+/** Every choice of filters of each list, and the index in whose order it is read. */
+const keyLists = ([undefined, ...API_KEY_STATUSES] as const).flatMap((status): Case[] => {
+  const filters = status && { status };
+  const extra = { active: [], revoked: ["api_keys_revoked_index"], expired: ["api_keys_expires_at_index"] };
+  const known = status === undefined ? [] : extra[status];
+  return [
+    [
+      `listing keys, status ${status}`,
+      () => listApiKeys(db, tenantId, ["live", "test"], { ...page, filters: { ...filters } }),
+      ["api_keys_tenant_id_id_pk on api_keys", ...known],
+    ],
+    [
+      `listing keys of one environment, status ${status}`,
+      () => listApiKeys(db, tenantId, ["live", "test"], { ...page, filters: { environment: "test", ...filters } }),
+      ["api_keys_environment_index on api_keys", ...known],
+    ],
+  ];
+});
+const avatarFilters = [
+  {},
+  { status: "ready" },
+  { sourceKind: "video" },
+  { status: "ready", sourceKind: "video" },
+] as const;
+const avatarLists = avatarFilters.map(
+  (filters): Case => [
+    `listing avatars by ${Object.keys(filters)}`,
+    () => listAvatars(db, caller, { ...page, filters }, ORIGIN),
+    [Object.keys(filters).length === 0 ? "avatars_newest_index" : "avatars_list_index"],
+  ],
+);
+const eventLists = (["live", "test"] as const).flatMap((environment) =>
+  [undefined, "api_key.revoked", "avatar.created"].flatMap((action) =>
+    [false, true].flatMap((hasTarget) =>
+      [false, true].map((hasActor): Case => {
+        const byAction = action === "api_key.revoked" ? "audit_events_action_index" : null;
+        const byEnvironment = environment === "test" ? "audit_events_test_index" : "audit_events_tenant_id_id_pk";
+        const byOther = hasTarget ? "audit_events_target_id_index" : hasActor && "audit_events_actor_key_id_index";
+        return [
+          `listing events in ${environment}, action ${action}, target ${hasTarget}, actor ${hasActor}`,
+          () => {
+            const filters = {
+              ...(action && { action: action as AuditAction }),
+              ...(hasTarget && { targetId: target.id }),
+              ...(hasActor && { actorKeyId: caller.keyId }),
+            };
+            return listAuditEvents(db, { tenantId, environment }, { ...page, filters });
+          },
+          [byOther || byAction || byEnvironment],
+        ];
+      }),
+    ),
+  ),
+);
+
+const window = { from: "2026-01-01T00:00:00.000Z", to: "2026-03-01T00:00:00.000Z" };
+const sessionLists = [undefined, "u"].flatMap((endUserId) =>
+  [{}, { status: "started" }, { status: "released", apiKeyId: "key_x", avatarId: "ava_x" }].map(
+    (filters): Case => [
+      `listing sessions of user ${endUserId} by ${Object.keys(filters)}`,
+      () => {
+        const all = { ...window, ...(endUserId && { endUserId }), ...(filters as { status?: "started" }) };
+        return listUsageSessions(db, caller, { ...page, filters: all });
+      },
+      [endUserId ? "usage_sessions_end_user_index" : "usage_sessions_list_index"],
+    ],
+  ),
+);
+
+const cases: Case[] = [
+  [
+    "a look-up with headroom",
+    () => findCredential(db, caller.credentialKeyId, null, undefined, true),
+    ["api_key_meters_tenant_id_api_key_id_pk", "usage_sessions_tenant_overdue_index"],
+  ],
+  [
+    "reading a session",
+    () => findUsageSession(db, caller, newId("ses", new Date(), random)),
+    // The primary key, or the index of the list, which has the same columns.
+    ["Index Scan using usage_sessions_"],
+  ],
+  ...sessionLists,
+  ["listing open sessions", () => listOpenSessions(db, caller, page), ["usage_sessions_tenant_overdue_index"]],
+  [
+    "summing sessions",
+    () => sumUsageSessions(db, caller, { filters: { ...window, groupBy: "apiKey" }, before: null }),
+    ["usage_sessions_list_index"],
+  ],
+  [
+    "a look-up",
+    () => findCredential(db, caller.credentialKeyId, target.id),
+    ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk", "api_key_pending_changes_tenant_id_api_key_id_pk"],
+  ],
+  ["reading a key", () => findApiKey(db, tenantId, target.id), ["api_keys_tenant_id_id_pk"]],
+  ...keyLists,
+  ["reading an avatar", () => findAvatar(db, caller, newId("ava", new Date(), random)), ["avatars_tenant_id_id_pk"]],
+  ...avatarLists,
+  ...eventLists,
+  ["creating an avatar", () => create(db, null), ["api_keys_tenant_id_id_pk", "api_key_credentials_pkey"]],
+  ["creating an avatar with a claim", () => create(db, "k"), ["api_keys_tenant_id_id_pk"]],
+  ["a replay", () => create(db, "1"), ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"]],
+  ["creating a key", () => createKey(db, null), ["api_keys_active_index"]],
+  [
+    "finding a stored response",
+    () => findStoredResponse(db, caller, { request: "POST /x", idempotencyKey: "1" }),
+    ["idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p"],
+  ],
+  [
+    "changing an avatar",
+    () =>
+      updateAvatar(
+        db,
+        `ava_01h455vb4p${"1".padStart(16, "0")}` as AvatarId,
+        { displayName: "y" },
+        inStatus("draft"),
+        caller,
+        operatorOrigin(),
+      ),
+    ["avatars_tenant_id_id_pk"],
+  ],
+  [
+    "changing a key",
+    () => updateApiKey(db, { target, record: { ...target, name: "y" }, changedFields: [] }, caller, operatorOrigin()),
+    ["api_keys_tenant_id_id_pk"],
+  ],
+  [
+    "rotating a key",
+    () => {
+      const { record, secret } = issueApiKey({ name: "x" }, caller, { ...caller, now: new Date(), random });
+      const rotation = { target, record: { ...target, keyId: record.keyId }, secret, overlapSeconds: 0 };
+      return rotateApiKey(db, rotation, caller, operatorOrigin());
+    },
+    ["api_key_credentials_api_key_id_index"],
+  ],
+  [
+    "revoking a key",
+    () => revokeApiKey(db, target, { version: null }, caller, operatorOrigin()),
+    ["api_keys_tenant_id_id_pk"],
+  ],
+  [
+    "recording a use",
+    () => recordUses(db, [{ tenantId, id: target.id, usedAt: new Date() }]),
+    ["api_key_usage_tenant_id_api_key_id_pk"],
+  ],
+];
+
+test.each([...keyLists, ...eventLists, ...sessionLists])(
+  "the statement for %s, explained: the order of the index, no sort",
+  async (_, work) => {
+    const [plan = ""] = await plansOf(work);
+    // A sort would read all that there is before the limit.
+    expect(plan).not.toContain("Sort");
+    expect(plan).toContain("Limit");
+  },
+);
+
+describe("the index of each statement", () => {
+  test.each(cases)("the statement for %s, explained: one statement, by its index", async (_, work, indexes) => {
+    const { plans, statements } = await explain(work);
+    expect(statements).toBe(1);
+    expect(plans.length).toBeGreaterThanOrEqual(1);
+    const plan = plans.join("\n");
+    expect(plan).not.toContain("Seq Scan");
+    for (const index of indexes) expect(plan).toContain(index);
+    // Each index is entered by the tenant, but for the look-up of a credential and the sweep, which come before any.
+    for (const [, index = "", condition] of plan.matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
+      const isBefore = index === "api_key_credentials_pkey" || index === "idempotency_keys_created_at_index";
+      if (!isBefore) expect(condition).toContain("tenant_id");
+    }
+  });
+});
+
+describe("the index of a batch", () => {
+  const plansOfMany = async (work: (db: Db) => Promise<unknown>[]): Promise<string> => {
+    const { plans, statements } = await explain(() => Promise.all(work(inOneBatch(db))));
+    expect(statements).toBe(1);
+    expect(plans.length).toBeGreaterThanOrEqual(1);
+    const all = plans.join("\n");
+    expect(all).not.toContain("Seq Scan");
+    return all;
+  };
+  const six = [1, 2, 3, 4, 5, 6];
+
+  test("a batch of look-ups, explained: the same indexes", async () => {
+    const plan = await plansOfMany((db) => six.map((index) => findCredential(db, String(index).padStart(16, "0"))));
+    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plan).toContain(index);
+  });
+
+  test.each([
+    ["avatars", create],
+    ["keys", createKey],
+  ] as const)("a batch of creates of %s, explained: the same indexes", async (_, create) => {
+    const plan = await plansOfMany((db) => six.map((index) => create(db, index > 3 ? null : `new key ${index}`)));
+    for (const index of ["api_key_credentials_pkey", "api_keys_tenant_id_id_pk"]) expect(plan).toContain(index);
+    // Some of them are replays.
+    const replays = await plansOfMany((db) => six.map((index) => create(db, `${index}`)));
+    expect(replays).toContain("idempotency_keys_tenant_id_api_key_id_request_idempotency_key_p");
+  });
+
+  test.each([
+    [
+      "avatars",
+      "avatars_newest_index",
+      (pool: Db, limit: number) => listAvatars(pool, caller, { ...page, limit }, ORIGIN),
+    ],
+    [
+      "keys",
+      "api_keys_tenant_id_id_pk on api_keys",
+      (pool: Db, limit: number) => listApiKeys(pool, tenantId, ["live", "test"], { ...page, limit }),
+    ],
+    [
+      "revoked keys",
+      "api_keys_environment_index on api_keys",
+      (pool: Db, limit: number) =>
+        listApiKeys(pool, tenantId, ["test"], { ...page, limit, filters: { status: "revoked" } }),
+    ],
+    [
+      "events",
+      "audit_events_tenant_id_id_pk",
+      (pool: Db, limit: number) => listAuditEvents(pool, caller, { ...page, limit }),
+    ],
+  ] as const)("a batch of pages of %s, explained: the same index", async (_, index, list) => {
+    expect(await plansOfMany((db) => six.map((limit) => list(db, limit)))).toContain(index);
+  });
+
+  test("a batch of reads by id, explained: the same index", async () => {
+    const plan = await plansOfMany((db) => six.map(() => findAvatar(db, caller, newId("ava", new Date(), random))));
+    expect(plan).toContain("avatars_tenant_id_id_pk");
+  });
+});
+
+describe("a plan from small tables", () => {
+  // The server keeps it while the tables grow, until they are analyzed again.
+  test("a plan, made while the tables were small: reads rows by the primary key", async () => {
+    const small = await testDatabase();
+    const tenant = await seedTenant(small.db);
+    const { record, secret } = await seedKey(small.db, tenant, { environment: "live", scopes: ["*"] });
+    for (let count = 0; count < 130; count++) await seedKey(small.db, tenant, {}, record);
+    await small.db.client`analyze`;
+    const seqScanOff = "set enable_seqscan = off;"; // as the service's connections have it
+    const { plans } = await explain(() => findCredential(db, secret.keyId, record.id), small.url, seqScanOff);
+    await small.close();
+    expect(plans.length).toBeGreaterThan(0);
+    expect(plans.join("\n")).not.toMatch(/Seq Scan|Hash|Merge/);
+  });
+});
+
+test("a statement, executed for tables of any size: planned once", async () => {
+  const pool = connect(database.url, { connections: 1 });
+  for (let round = 0; round < 8; round++) {
+    await findCredential(pool, caller.credentialKeyId);
+    await listAvatars(pool, caller, page, ORIGIN);
+    await create(pool, null);
+    await create(pool, `round ${round}`);
+    await Promise.all([1, 2, 3].map(() => create(pool, null)));
+  }
+  const plans = await pool.run<{ custom: number; generic: number }>(
+    `select custom_plans::integer as custom, generic_plans::integer as generic from pg_prepared_statements
+     where statement not like '%pg_%'`,
+    [],
+  );
+  await pool.close();
+  // One for creates of all kinds, and for any number of them.
+  expect(plans).toHaveLength(3);
+  for (const { custom, generic } of plans) expect([custom, generic]).toEqual([0, expect.any(Number)]);
+});
+
+test("the sweep of claims, any share of them old: uses its indexes", async () => {
+  await db.client.unsafe(`
+    insert into idempotency_keys select '${tenantId}', 'key_swept', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1', 'x',
+      null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;
+    analyze idempotency_keys`);
+  const plans: string[] = [];
+  const explaining = {
+    ...db,
+    run: async (text: string) => {
+      const rows = await db.client.unsafe(`explain ${text}`);
+      plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+      return [];
+    },
+  } as Db;
+  expect(await sweepIdempotencyKeys(explaining)).toBe(0);
+  expect(plans).toHaveLength(1);
+  expect(plans[0]).not.toContain("Seq Scan");
+  expect(plans[0]).toContain("idempotency_keys_created_at_index");
+  expect(plans[0]).toContain("Tid Scan");
+});

@@ -1,0 +1,42 @@
+/** Tenants. */
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { newId } from "@realtime-avatar/domain/id";
+import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { insertTenant, listTenants } from "./tenants.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+let database: TestDatabase;
+let db: TestDb;
+
+beforeAll(async () => {
+  database = await testDatabase();
+  db = database.db;
+});
+afterAll(() => database.close());
+
+const tenantOf = (createdAt: Date, name = "x") => ({ tenantId: newId("ten", createdAt, random), name, createdAt });
+
+test("listTenants, with two tenants: all, oldest first", async () => {
+  const [first, second] = [tenantOf(new Date("2026-01-01")), tenantOf(new Date("2026-01-02"), 'ü"\\')];
+  await insertTenant(db, second, []);
+  await insertTenant(db, first, []);
+  expect(await listTenants(db)).toEqual([first, second]);
+});
+
+describe("insertTenant", () => {
+  test("a tenant, with an existing id: refused", async () => {
+    const tenant = tenantOf(new Date());
+    await insertTenant(db, tenant, []);
+    await expect(insertTenant(db, tenant, [])).rejects.toMatchObject({ code: "23505" });
+  });
+
+  test.each([
+    ["an empty name", ""],
+    ["a name of more than 120 characters", "x".repeat(121)],
+  ])("a tenant, with %s: refused", async (_, name) => {
+    await expect(insertTenant(db, tenantOf(new Date(), name), [])).rejects.toMatchObject({ code: "23514" });
+  });
+});

@@ -1,0 +1,23 @@
+/** Tenants in the database. */
+import type { TenantRecord } from "@realtime-avatar/domain/tenant";
+import { sql } from "drizzle-orm";
+import { createTenant } from "../../generated/functions.ts";
+import type { Db } from "../connection/pool.ts";
+import type { CreditMovement } from "../credits/credits.ts";
+import { statement } from "../query/statement.ts";
+import { tenants } from "./tables.ts";
+
+/** Writes a tenant with its credit accounts and its grants, one for each environment. One statement. */
+export const insertTenant = async (db: Db, tenant: TenantRecord, grants: readonly CreditMovement[]): Promise<void> => {
+  await createTenant(db, { ...tenant, isFirst: false, grants });
+};
+
+const select = statement<TenantRecord>(
+  "list_tenants",
+  sql`
+  select ${tenants.tenantId} as "tenantId", ${tenants.name} as "name", ${tenants.createdAt} as "createdAt"
+  from ${tenants} order by ${tenants.tenantId}`,
+);
+
+/** Every tenant, oldest first. */
+export const listTenants = (db: Db): Promise<TenantRecord[]> => select(db, {});

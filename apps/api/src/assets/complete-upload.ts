@@ -125,16 +125,19 @@ export const COMPLETE_UPLOAD = {
   lookUp: async (attempt: CompleteAttempt): Promise<Completion> => {
     const { previous, requestContext } = attempt;
     if (previous === null) return untimed(requestContext, () => complete(attempt));
-    const { found, outcome } = previous;
+    const { basis, outcome } = previous;
     // Another request was first. The response follows from the asset as it is now.
-    return outcome.kind === "unchanged" ? (completionOf(outcome.asset) ?? found) : found;
+    return outcome.kind === "unchanged" ? (completionOf(outcome.asset) ?? basis) : basis;
   },
-  plan: ({ caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, found: Completion) => {
-    const { asset } = found;
-    const responseOf = (shown: AssetRecord) => ({ version: shown.version, body: presentAsset(shown, assetOrigin()) });
+  plan: ({ caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, completion: Completion) => {
+    const { asset } = completion;
+    const responseOf = (record: AssetRecord) => ({
+      version: record.version,
+      body: presentAsset(record, assetOrigin()),
+    });
     const inputOf = (upload: AssetUpload | null) => [asset.id, upload, caller, origin] as const;
-    if (found.kind === "known") return { response: responseOf(asset), input: inputOf(null) };
-    const { contentType, sizeBytes } = found;
+    if (completion.kind === "known") return { response: responseOf(asset), input: inputOf(null) };
+    const { contentType, sizeBytes } = completion;
     const version = asset.version + 1;
     const after: AssetRecord = { ...asset, status: "uploaded", contentType, sizeBytes, version, updatedAt: origin.now };
     return {

@@ -16,7 +16,7 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import type { TSchema } from "@sinclair/typebox";
 import { ENVIRONMENT_HEADER } from "./people/cookie.ts";
 import { isPerson, requirePasskey } from "./people/person.ts";
-import { type ResourceHead, type ResponseHead, sendText, withMembers } from "./response.ts";
+import { type Representation, type ResourceHead, type ResponseHead, sendText, withMembers } from "./response.ts";
 
 /** What authenticates a caller, and what its stored responses are sealed with. */
 export type CallerSecret = ApiKeySecret | SessionToken;
@@ -63,11 +63,11 @@ export const readIdempotencyKey = ({ method, headers }: Request): string | null 
 const claimedOperation = ({ request: { method, headers }, path, caller }: ClaimingRequest): string =>
   isPerson(caller) ? `${method} ${path} ${headers.get(ENVIRONMENT_HEADER)}` : `${method} ${path}`;
 
-/** The claim of a request with `body`, and its response `text`; null without an `Idempotency-Key`. */
+/** The claim of a request with `body`, with its response; null without an `Idempotency-Key`. */
 export const claimOf = (
   claiming: ClaimingRequest,
   body: unknown,
-  schema: TSchema,
+  { schema }: Pick<Representation<never>, "schema">,
   { status, location, etag }: ResourceHead,
   text: string,
   random: RandomBytes,
@@ -101,7 +101,7 @@ export const sendReplay = (
   { response: stored, figures }: StoredReplay,
   claiming: ClaimingRequest,
   body: unknown,
-  schema: TSchema,
+  { schema }: Pick<Representation<never>, "schema">,
   set: ResponseHead,
 ): string => {
   const { path, caller, secret, idempotencyKey } = claiming;

@@ -1,11 +1,11 @@
 /**
  * A write of a caller, from top to bottom: read the body, look up, plan, claim, write, settle, and send the response.
- * `authenticate.ts` has authenticated the caller before. What a route writes is a `WriteOperation`: data, and functions
- * without side effects but for its `write`.
+ * `authenticate.ts` has authenticated the caller before. What a route writes is a `WriteOperation`: data, with one function
+ * for each of these steps.
  *
- * While the outcome is stale, the caller is authenticated again, and the rest is repeated from the plan on. When a request is
- * refused, an earlier one with the same `Idempotency-Key` may have succeeded, with another caller or target or at another
- * time: its response is replayed then.
+ * While the outcome is stale, the caller is authenticated again and another attempt is made. When a request is refused, an
+ * earlier one with the same `Idempotency-Key` may have succeeded, with another caller or target or at another time: its
+ * response is replayed then.
  */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
@@ -23,61 +23,53 @@ import { originOf } from "./request-context.ts";
 import { type Representation, type ResourceHead, responseText, sendText, withMembers } from "./response.ts";
 import { throwWriteError } from "./run-write.ts";
 
-/** One attempt at a write. Each has the caller as the look-up before it found it. */
-export type Attempt<Body, Found = unknown, Outcome = unknown> = WriteRequest & {
+/** One attempt at a write. Its caller is the one of the latest look-up. */
+export type Attempt<Body, Basis = unknown, Outcome = unknown> = WriteRequest & {
   body: Body;
   /** The condition of `If-Match`. */
   expectation: Expectation;
   origin: Origin;
   /** The attempt before this one, which was stale; null for the first. */
-  previous: { found: Found; outcome: Outcome } | null;
+  previous: { basis: Basis; outcome: Outcome } | null;
 };
 
 /** A resource as a response shows it: with a `location`, as a new one (201). `version` is null when it has none. */
-export type ResourceResponse<Shown> = { location?: string; version: number | null; body: Shown };
+export type ResourceResponse<Resource> = { location?: string; version: number | null; body: Resource };
 
 /**
- * What a request will do: the arguments of its write, and its response. The response is null when only the write knows it;
- * a claim then stores an empty object, to which the write adds all members.
+ * The arguments of a write, and its response. The response is null when only the write knows it: a claim then stores an empty
+ * object, and the write adds all members.
  */
-export type Plan<Input extends readonly unknown[], Shown> = {
+export type Plan<Input extends readonly unknown[], Resource> = {
   input: Input;
-  response: ResourceResponse<Shown> | null;
+  response: ResourceResponse<Resource> | null;
 };
 
 /** The outcome of a write that was not refused. `resource` is the response where the plan has none. */
-export type Settled<Shown> =
-  | { kind: "written"; figures?: object | null; resource?: ResourceResponse<Shown> }
+export type Settled<Resource> =
+  | { kind: "written"; figures?: object | null; resource?: ResourceResponse<Resource> }
   | { kind: "stale" }
   | StoredReplay;
 
 /** The outcome of the function of a write. */
 export type OutcomeOf<Write extends (...input: never[]) => unknown> = Awaited<ReturnType<Write>>;
 
-/** A kind of write. `Body` is that of the request, `Found` the result of the look-up, `Shown` the body of the response. */
-export type WriteOperation<Body, Found, Input extends readonly unknown[], Outcome, Shown> = {
-  representation: Representation<Shown>;
-  /** What two requests with the same `Idempotency-Key` must have in common; by default the body. */
-  identity?(body: Body): unknown;
-  /** Finds what the plan follows from, beside the caller: rows, what a passkey has signed, a file in the store. */
-  lookUp?(attempt: Attempt<Body, Found, Outcome>): Promise<Found>;
-  /** Plans the write, without side effects. Throws the problem of a request that is refused. */
-  plan(attempt: Attempt<Body, Found, Outcome>, found: Found): Plan<Input, Shown>;
+/** The steps of a kind of write, in their order. */
+export type WriteOperation<Body, Basis, Input extends readonly unknown[], Outcome, Resource> = {
+  representation: Representation<Resource>;
+  /** Finds what the plan is based on, beside the caller: rows, what a passkey has signed, a file in the store. */
+  lookUp?(attempt: Attempt<Body, Basis, Outcome>): Promise<Basis>;
+  /** Plans the write. Pure and synchronous. Throws the problem of a request that is refused. */
+  plan(attempt: Attempt<Body, Basis, Outcome>, basis: Basis): Plan<Input, Resource>;
   /** Writes, and stores the response when there is a claim. */
   write(db: Db, ...input: [...Input, Claim | null]): Promise<Outcome>;
-  /** Does what follows the write. Throws the problem of an outcome that refuses it. */
+  /** Throws the problem of an outcome that refuses the write. Does what follows one that was done: files, metrics. */
   settle(
     outcome: Outcome,
-    attempt: Attempt<Body, Found, Outcome>,
-    found: Found,
-  ): Settled<Shown> | Promise<Settled<Shown>>;
+    attempt: Attempt<Body, Basis, Outcome>,
+    basis: Basis,
+  ): Settled<Resource> | Promise<Settled<Resource>>;
 };
-
-/** The outcome of a write, and the resource as it left it. */
-export const shown = <Shown>({ version }: { version: number }, body: Shown): Settled<Shown> => ({
-  kind: "written",
-  resource: { version, body },
-});
 
 /** The body that an operation reads. */
 type BodyOf<Schema extends TSchema> = {
@@ -89,13 +81,10 @@ type BodyOf<Schema extends TSchema> = {
   errorsOf?(body: Static<Schema>): readonly FieldError[];
 };
 
-/** The head of a response that only the write knows, as a claim stores it. */
-const UNKNOWN_HEAD: ResourceHead = { status: 200, location: null, etag: '"0"' };
-
-const headOf = ({ location, version }: ResourceResponse<unknown>): ResourceHead => ({
-  status: location === undefined ? 200 : 201,
-  location: location ?? null,
-  etag: version === null ? "" : entityTag({ version }),
+/** The outcome of a write that was done, with the resource as it is now. */
+export const writtenResource = <Resource>({ version }: { version: number }, body: Resource): Settled<Resource> => ({
+  kind: "written",
+  resource: { version, body },
 });
 
 const readValidBody = async <Schema extends TSchema>(
@@ -110,24 +99,29 @@ const readValidBody = async <Schema extends TSchema>(
   return body;
 };
 
-/** Whether the request is refused, as opposed to a failure of the service. */
-const isRefusal = (error: unknown): boolean => error instanceof Problem && error.status < 500;
+/** The head of a response that only the write knows, as a claim stores it. */
+const UNKNOWN_HEAD: ResourceHead = { status: 200, location: null, etag: '"0"' };
 
-/** Makes one attempt: look up, plan, claim, write, settle. */
-const makeAttempt = async <Body, Found, Input extends readonly unknown[], Outcome, Shown>(
-  operation: WriteOperation<Body, Found, Input, Outcome, Shown>,
-  attempt: Attempt<Body, Found, Outcome>,
+const headOf = ({ location, version }: ResourceResponse<unknown>): ResourceHead => ({
+  status: location === undefined ? 200 : 201,
+  location: location ?? null,
+  etag: version === null ? "" : entityTag({ version }),
+});
+
+/** Makes one attempt. `claimedBody` is what a request with the same `Idempotency-Key` must have as well. */
+const makeAttempt = async <Body, Basis, Input extends readonly unknown[], Outcome, Resource>(
+  operation: WriteOperation<Body, Basis, Input, Outcome, Resource>,
+  attempt: Attempt<Body, Basis, Outcome>,
+  claimedBody: unknown,
 ) => {
-  const { representation, identity } = operation;
-  const { db, body, idempotencyKey, origin } = attempt;
-  const found = (operation.lookUp && (await operation.lookUp(attempt))) as Found;
+  const { representation } = operation;
+  const { db, idempotencyKey, origin } = attempt;
+  const basis = (operation.lookUp && (await operation.lookUp(attempt))) as Basis;
 
-  const { input, response } = operation.plan(attempt, found);
+  const { input, response } = operation.plan(attempt, basis);
   const head = response === null ? UNKNOWN_HEAD : headOf(response);
   const text = response === null ? "{}" : responseText(representation, response.body);
-
-  const claimed = identity ? identity(body) : body;
-  const claim = claimOf(attempt, claimed, representation.schema, head, text, origin.random);
+  const claim = claimOf(attempt, claimedBody, representation, head, text, origin.random);
 
   let outcome: Outcome;
   try {
@@ -136,53 +130,58 @@ const makeAttempt = async <Body, Found, Input extends readonly unknown[], Outcom
     return throwWriteError(error, idempotencyKey !== null);
   }
 
-  const settled = await operation.settle(outcome, attempt, found);
-  return { settled, head, text, previous: { found, outcome } };
+  const settled = await operation.settle(outcome, attempt, basis);
+  if (settled.kind === "stale") return { kind: "stale" as const, previous: { basis, outcome } };
+  if (settled.kind === "replayed") return settled;
+  const { resource, figures } = settled;
+  return response === null && resource
+    ? { kind: "written" as const, head: headOf(resource), text: responseText(representation, resource.body) }
+    : { kind: "written" as const, head, text: withMembers(text, figures) };
 };
 
-/** Executes a write with a body that has been read, at most once if it has an `Idempotency-Key`. Returns the response. */
-export const executeWithBody = async <Body, Found, Input extends readonly unknown[], Outcome, Shown>(
+/** The response of an earlier request, if this one was refused with `error`; otherwise throws the error again. */
+const replayAfter = async (error: unknown, attempt: WriteRequest): Promise<StoredReplay> => {
+  const isRefused = error instanceof Problem && error.status < 500;
+  const replay = isRefused ? await findReplay(attempt.db, attempt) : null;
+  if (replay === null) throw error;
+  return replay;
+};
+
+/** Executes a write whose body has been read, at most once if it has an `Idempotency-Key`, and sends the response. */
+export const executeWithBody = async <Body, Basis, Input extends readonly unknown[], Outcome, Resource>(
   write: WriteRequest,
-  operation: WriteOperation<Body, Found, Input, Outcome, Shown>,
+  operation: WriteOperation<Body, Basis, Input, Outcome, Resource>,
   body: Body,
+  claimedBody: unknown = body,
   expectation: Expectation = ANY_VERSION,
 ): Promise<string> => {
-  const { dependencies, db, requestContext, set } = write;
-  const { representation, identity } = operation;
-  let authenticated = write;
-  let previous: Attempt<Body, Found, Outcome>["previous"] = null;
+  const { dependencies, requestContext, set } = write;
+  let request = write;
+  let previous: Attempt<Body, Basis, Outcome>["previous"] = null;
   for (let attempts = 1; ; attempts++) {
-    const origin = originOf(dependencies, authenticated.caller, requestContext);
-    const attempt: Attempt<Body, Found, Outcome> = { ...authenticated, body, expectation, origin, previous };
-    const result = await makeAttempt(operation, attempt).catch(async (error: unknown) => {
-      const stored = isRefusal(error) ? await findReplay(db, attempt) : null;
-      if (stored === null) throw error;
-      return { settled: stored, head: UNKNOWN_HEAD, text: "", previous: null };
-    });
-    const { settled, head, text } = result;
-    switch (settled.kind) {
-      case "written": {
-        const { resource, figures } = settled;
-        if (head !== UNKNOWN_HEAD || !resource) return sendText(withMembers(text, figures), head, set);
-        return sendText(responseText(representation, resource.body), headOf(resource), set);
-      }
+    const origin = originOf(dependencies, request.caller, requestContext);
+    const attempt: Attempt<Body, Basis, Outcome> = { ...request, body, expectation, origin, previous };
+    const result = await makeAttempt(operation, attempt, claimedBody).catch((error) => replayAfter(error, attempt));
+    switch (result.kind) {
+      case "written":
+        return sendText(result.text, result.head, set);
       case "replayed":
-        return sendReplay(settled, attempt, identity ? identity(body) : body, representation.schema, set);
+        return sendReplay(result, attempt, claimedBody, operation.representation, set);
+      case "stale":
+        previous = result.previous;
     }
-
     await pauseBeforeRetry(attempts);
-    previous = result.previous;
-    authenticated = { ...write, ...(await write.authenticateAgain()) };
+    request = { ...write, ...(await write.authenticateAgain()) };
   }
 };
 
-/** Executes a write: reads the body, then as `executeWithBody`. */
-export const execute = async <Schema extends TSchema, Found, Input extends readonly unknown[], Outcome, Shown>(
+/** Reads the body of a write, executes it, and sends the response. */
+export const execute = async <Schema extends TSchema, Basis, Input extends readonly unknown[], Outcome, Resource>(
   write: WriteRequest,
-  operation: BodyOf<Schema> & WriteOperation<Static<Schema>, Found, Input, Outcome, Shown>,
+  operation: BodyOf<Schema> & WriteOperation<Static<Schema>, Basis, Input, Outcome, Resource>,
 ): Promise<string> => {
-  // A POST has no condition: an `If-Match` of it is ignored.
+  // A POST has no condition: its `If-Match` is ignored.
   const expectation = write.request.method === "POST" ? ANY_VERSION : readIfMatch(write.request);
   const body = await readValidBody(write, operation, expectation);
-  return executeWithBody(write, operation, body, expectation);
+  return executeWithBody(write, operation, body, body, expectation);
 };

@@ -36,7 +36,7 @@ import { authentication } from "../http/authenticate.ts";
 import { grantorOf, isPerson, keyOf, requirePasskey } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { type ResponseHead, sendResource } from "../http/response.ts";
-import { type Attempt, execute, type OutcomeOf, type Settled, shown } from "../http/write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -161,7 +161,7 @@ const REVOKE_API_KEY = {
   write: (db: Db, key: ApiKeyRecord, expected: { version: number | null }, caller: AnyCaller, origin: Origin) =>
     revokeApiKey(db, key, expected, caller, origin),
   settle: (outcome: RevokeOutcome): Settled<ApiKey> =>
-    outcome.kind === "stale" ? outcome : shown(outcome.key, presentApiKey(outcome.key)),
+    outcome.kind === "stale" ? outcome : writtenResource(outcome.key, presentApiKey(outcome.key)),
 };
 export const apiKeyRoutes = (dependencies: Dependencies) => {
   const { responseBytes } = dependencies;

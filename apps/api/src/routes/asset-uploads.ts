@@ -75,7 +75,6 @@ const locationOf = (id: AssetId): string => `/api/v1/assets/${id}`;
 type StoredUpload = { id: AssetId; file: ReceivedFile; keep: () => void };
 const UPLOAD_ASSET = {
   representation: ASSET,
-  identity: ({ file: { declaredKind: kind, sha256 } }: StoredUpload) => ({ kind, sha256 }),
   plan: ({ body: { id, file }, caller, origin, dependencies }: Attempt<StoredUpload>) => {
     const { tenantId, environment } = caller;
     const { declaredKind: _, ...facts } = file;
@@ -119,7 +118,7 @@ const CREATE_UPLOAD = {
   errorsOf: uploadErrors,
   representation: ASSET_WITH_UPLOAD,
   lookUp: async (attempt: Attempt<CreateUpload, SignedUpload>): Promise<SignedUpload> =>
-    attempt.previous?.found ?? sign(attempt),
+    attempt.previous?.basis ?? sign(attempt),
   plan: ({ body, caller, origin, dependencies }: Attempt<CreateUpload, SignedUpload>, signed: SignedUpload) => {
     const { id, url, headers, expiresAt } = signed;
     const { kind, sizeBytes, originalFilename, metadata } = body;
@@ -128,9 +127,9 @@ const CREATE_UPLOAD = {
     const owner = { id, tenantId, environment, now: origin.now };
     const asset = newAsset({ ...owner, ...about, status: "pending_upload" }, origin.random);
     const upload = { method: "PUT" as const, url, headers, expiresAt: expiresAt.toISOString() };
-    const shownAsset = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
+    const resource = { ...presentAsset(asset, dependencies.assetOrigin()), upload };
     return {
-      response: { location: locationOf(id), version: asset.version, body: shownAsset },
+      response: { location: locationOf(id), version: asset.version, body: resource },
       input: [{ asset, job: null, quota: quotaOf(dependencies) }, caller, origin] as const,
     };
   },
@@ -148,7 +147,8 @@ const receiveForm = async (write: WriteRequest, spooled: SpoolFile, place: Place
   const asset = { tenantId: caller.tenantId, id: newId("ast", clock(), random) };
   return removingUnlessKept(storage, asset, async (keep) => {
     await untimed(requestContext, () => storage.put(originalKey(asset), spooled, file.contentType));
-    return executeWithBody(write, UPLOAD_ASSET, { id: asset.id, file, keep });
+    const { declaredKind: kind, sha256 } = file;
+    return executeWithBody(write, UPLOAD_ASSET, { id: asset.id, file, keep }, { kind, sha256 });
   });
 };
 

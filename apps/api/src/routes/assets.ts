@@ -17,7 +17,7 @@ import { authentication } from "../http/authenticate.ts";
 import { entityTag, isKnown } from "../http/conditional.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
-import { type Attempt, execute, type Settled, shown } from "../http/write.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -63,9 +63,9 @@ const IMPORT_ASSET = {
     const owner = { id, tenantId, environment, now: origin.now };
     const reservedBytes = ASSET_LIMITS[body.kind].maxBytes;
     const asset = newAsset({ ...owner, ...body, status: "pending_upload", reservedBytes }, origin.random);
-    const shownAsset = presentAsset(asset, dependencies.assetOrigin());
+    const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
-      response: { location: `/api/v1/assets/${id}`, version: asset.version, body: shownAsset },
+      response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },
       input: [{ asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) }, caller, origin] as const,
     };
   },
@@ -97,7 +97,7 @@ const DELETE_ASSET = {
         checkVersion(outcome.asset, matches);
     }
     await removeAllFiles(storage, outcome.asset);
-    return shown(outcome.asset, presentAsset(outcome.asset, assetOrigin()));
+    return writtenResource(outcome.asset, presentAsset(outcome.asset, assetOrigin()));
   },
 };
 

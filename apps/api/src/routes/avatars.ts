@@ -33,7 +33,7 @@ import { authentication } from "../http/authenticate.ts";
 import { entityTag, isKnown } from "../http/conditional.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
-import { type Attempt, execute, type Settled, shown } from "../http/write.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -153,7 +153,7 @@ const settleChange = (
     case "unchanged": {
       // `unchangedAvatar` throws, except for an avatar that is deleted again: the response is that of the first deletion.
       const avatar = outcome.kind === "written" ? outcome.avatar : unchangedAvatar(outcome.avatar, changes, matches);
-      return shown(avatar, presentAvatar(avatar, assetOrigin()));
+      return writtenResource(avatar, presentAvatar(avatar, assetOrigin()));
     }
     case "not_found":
       throw notFound();

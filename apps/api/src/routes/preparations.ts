@@ -15,7 +15,7 @@ import type { Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
-import { type Attempt, execute, type Settled, shown } from "../http/write.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -40,8 +40,8 @@ const MAX_PLANS = 4;
 const CONTENDED = new Problem("unavailable", "Other requests are changing the avatar. Try again.", { retryable: true });
 
 /** The avatar from which the response of a request with an Idempotency-Key follows, and how often it was planned. */
-type Found = { avatar: AvatarRecord | null; plans: number } | null;
-type PrepareAttempt = Attempt<Static<typeof PrepareAvatar>, Found, PrepareAvatarOutcome>;
+type Basis = { avatar: AvatarRecord | null; plans: number } | null;
+type PrepareAttempt = Attempt<Static<typeof PrepareAvatar>, Basis, PrepareAvatarOutcome>;
 
 /**
  * With an Idempotency-Key, the response is stored, so it is made before the write. It follows from the avatar as it was read:
@@ -52,30 +52,30 @@ const PREPARE_AVATAR = {
   body: PrepareAvatar,
   isBodyOptional: true,
   representation: AVATAR,
-  lookUp: async ({ id, db, caller, idempotencyKey, previous }: PrepareAttempt): Promise<Found> => {
+  lookUp: async ({ id, db, caller, idempotencyKey, previous }: PrepareAttempt): Promise<Basis> => {
     if (idempotencyKey === null) return null;
-    if (!previous?.found) return { avatar: isId("ava", id) ? await findAvatar(db, caller, id) : null, plans: 1 };
-    const { found, outcome } = previous;
-    return outcome.kind === "unchanged" ? { avatar: outcome.avatar, plans: found.plans + 1 } : found;
+    if (!previous?.basis) return { avatar: isId("ava", id) ? await findAvatar(db, caller, id) : null, plans: 1 };
+    const { basis, outcome } = previous;
+    return outcome.kind === "unchanged" ? { avatar: outcome.avatar, plans: basis.plans + 1 } : basis;
   },
-  plan: ({ id, caller, origin, dependencies: { assetOrigin } }: PrepareAttempt, found: Found) => {
-    if (!isId("ava", id) || found?.avatar === null) throw notFound();
-    const after = found && preparedAgain(found.avatar, origin.now);
+  plan: ({ id, caller, origin, dependencies: { assetOrigin } }: PrepareAttempt, basis: Basis) => {
+    if (!isId("ava", id) || basis?.avatar === null) throw notFound();
+    const after = basis && preparedAgain(basis.avatar, origin.now);
     const jobId = newId("job", origin.now, origin.random);
     return {
       response: after && { version: after.version, body: presentAvatar(after, assetOrigin()) },
-      input: [id, found?.avatar.version ?? null, jobId, caller, origin] as const,
+      input: [id, basis?.avatar.version ?? null, jobId, caller, origin] as const,
     };
   },
   write: prepareAvatar,
   settle: (
     outcome: PrepareAvatarOutcome,
     { origin, dependencies: { assetOrigin } }: PrepareAttempt,
-    found: Found,
+    basis: Basis,
   ): Settled<Avatar> => {
     switch (outcome.kind) {
       case "unchanged":
-        if (found?.plans === MAX_PLANS) throw CONTENDED;
+        if (basis?.plans === MAX_PLANS) throw CONTENDED;
         // Throws, unless the avatar has changed since it was read.
         preparedAgain(outcome.avatar, origin.now);
         return { kind: "stale" };
@@ -84,7 +84,7 @@ const PREPARE_AVATAR = {
       case "not_found":
         throw notFound();
       case "written":
-        return shown(outcome.avatar, presentAvatar(outcome.avatar, assetOrigin()));
+        return writtenResource(outcome.avatar, presentAvatar(outcome.avatar, assetOrigin()));
       case "stale":
         return { kind: "stale" };
       case "replayed":

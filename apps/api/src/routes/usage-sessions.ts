@@ -51,7 +51,7 @@ import { authentication, checkScope } from "../http/authenticate.ts";
 import { keyOf } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
-import { type Attempt, execute, type OutcomeOf, type Settled, shown } from "../http/write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 import type { SweepOverdue } from "../overdue-sessions.ts";
 
@@ -114,12 +114,15 @@ const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify };
 const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
   concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);
 
-/** The refusal of a session that cannot fit, as the look-up of its caller found it; null when it may fit. */
-const refusalByHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<Problem | null> => {
+/** Throws the problem of a session that cannot fit, as the look-up of its caller found it. */
+const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<void> => {
   const { headroom } = caller;
-  if (!headroom) return null;
+  // Overdue sessions hold credits: the write closes them before it refuses the session.
+  if (!headroom || headroom.hasOverdue) return;
   const reached = reachedLimitOf(headroom);
-  return reached ? sessionLimitReached(db, caller, reached) : refusalOf(planned, headroom);
+  if (reached) throw await sessionLimitReached(db, caller, reached);
+  const refusal = refusalOf(planned, headroom);
+  if (refusal) throw refusal;
 };
 
 /** The outcomes with which a limit refuses a session: it may fit once overdue sessions are closed. */
@@ -147,16 +150,13 @@ type OpenAttempt = Attempt<CreateUsageSession, PlannedSession>;
 const OPEN_SESSION = {
   body: CreateUsageSession,
   representation: OPENED_SESSION,
-  /** A session that cannot fit is refused without a write, unless overdue sessions could be closed. */
+  /** A session that cannot fit is refused before its response is made: a refusal stays cheap. */
   lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: OpenAttempt): Promise<PlannedSession> => {
     const caller = keyOf(anyCaller);
     const { creditPriceMicrosPerSecond, sessionStartSeconds } = dependencies.config;
     const terms = { priceCreditMicrosPerSecond: creditPriceMicrosPerSecond, startSeconds: sessionStartSeconds };
     const planned = plannedSession(body, terms, { environment: caller.environment, ...origin });
-    const refusal = await refusalByHeadroom(db, planned, caller);
-    if (refusal === null) return planned;
-    const hasSwept = caller.headroom?.hasOverdue && (await dependencies.sweepOverdue(db, caller.tenantId, origin));
-    if (!hasSwept) throw refusal;
+    await checkHeadroom(db, planned, caller);
     return planned;
   },
   plan: ({ caller: anyCaller, origin, dependencies: { sweepOverdue } }: OpenAttempt, planned: PlannedSession) => {
@@ -215,7 +215,7 @@ const sessionIdOf = (id: string): SessionId => {
 const settleSession = (outcome: SessionOutcome<object>, closed: string): Settled<UsageSession> => {
   switch (outcome.kind) {
     case "written":
-      return shown(outcome.session, presentSession(outcome.session));
+      return writtenResource(outcome.session, presentSession(outcome.session));
     case "session_closed":
       throw new Problem("session_closed", closed);
     case "not_found":

@@ -10,7 +10,7 @@ import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { readQuery } from "../../http/query.ts";
-import { type Attempt, execute, type OutcomeOf, type Settled, shown } from "../../http/write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -50,7 +50,7 @@ const DELETE_IDENTITY = {
       case "last_passkey":
         throw new Problem("last_passkey", "The person could not sign in without the identity.");
       case "written":
-        return shown(VERSION, presentIdentity(outcome.identity));
+        return writtenResource(VERSION, presentIdentity(outcome.identity));
       case "stale":
         return outcome;
     }

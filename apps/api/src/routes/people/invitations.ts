@@ -41,7 +41,7 @@ import { readQuery } from "../../http/query.ts";
 import { originOf, type RequestContext, withRequestContext } from "../../http/request-context.ts";
 import { sendJson } from "../../http/response.ts";
 import { runWrite } from "../../http/run-write.ts";
-import { type Attempt, execute, type OutcomeOf, type Settled, shown } from "../../http/write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 import { createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
 
@@ -239,7 +239,7 @@ const DELETE_INVITATION = {
   write: deleteInvitation,
   settle: (outcome: OutcomeOf<typeof deleteInvitation>): Settled<Invitation> => {
     if (outcome.kind === "not_found") throw notFound();
-    return outcome.kind === "stale" ? outcome : shown(VERSION, presentInvitation(outcome.invitation));
+    return outcome.kind === "stale" ? outcome : writtenResource(VERSION, presentInvitation(outcome.invitation));
   },
 };
 

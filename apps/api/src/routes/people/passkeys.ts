@@ -39,7 +39,7 @@ import { invalidPasskey, type NewPasskey } from "../../http/people/passkeys.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { readQuery } from "../../http/query.ts";
 import { sendJson } from "../../http/response.ts";
-import { type Attempt, execute, type OutcomeOf, type Settled, shown } from "../../http/write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -106,7 +106,7 @@ const settleChange = (outcome: PasskeyOutcome, { expectation: { matches } }: Att
     case "last_passkey":
       throw new Problem("last_passkey", "The person could not sign in without the passkey.");
     case "written":
-      return shown(outcome.passkey, presentPasskey(outcome.passkey));
+      return writtenResource(outcome.passkey, presentPasskey(outcome.passkey));
     case "stale":
       return outcome;
   }

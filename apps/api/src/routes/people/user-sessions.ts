@@ -45,7 +45,7 @@ import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
 import { originOf, type RequestContext, withRequestContext } from "../../http/request-context.ts";
 import { sendJson, sendResource } from "../../http/response.ts";
 import { runWrite } from "../../http/run-write.ts";
-import { type Attempt, execute, type OutcomeOf, type Settled, shown } from "../../http/write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 import { CURRENT_SESSION, createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
 
@@ -202,7 +202,7 @@ const END_SESSION = {
         if (isCurrent) attempt.set.headers["set-cookie"] = clearedCookie(attempt.dependencies.publicUrl());
         // Of another session it is not read: the sign-in is the last time that is known.
         const lastSeenAt = isCurrent ? caller.checkedAt : session.createdAt;
-        return shown(session, presentUserSession(session, { lastSeenAt, isCurrent }));
+        return writtenResource(session, presentUserSession(session, { lastSeenAt, isCurrent }));
       }
       case "stale":
         return outcome;

@@ -14,7 +14,7 @@ import type { Expectation } from "../../http/conditional.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
 import { sendResource } from "../../http/response.ts";
-import { type Attempt, execute, type Settled, shown } from "../../http/write.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -80,7 +80,7 @@ const UPDATE_USER = {
     const user = changedUser(outcome, expectation);
     if (user === null) return { kind: "stale" };
     const seen = await findUser(db, user.tenantId, user.id);
-    return shown(user, presentUser({ ...user, lastSeenAt: seen?.lastSeenAt ?? null }));
+    return writtenResource(user, presentUser({ ...user, lastSeenAt: seen?.lastSeenAt ?? null }));
   },
 };
 
@@ -95,7 +95,7 @@ const DELETE_USER = {
   write: deleteUser,
   settle: (outcome: UserOutcome, { expectation }: Attempt<unknown>): Settled<User> => {
     const user = changedUser(outcome, expectation);
-    return user === null ? { kind: "stale" } : shown(user, presentUser(user));
+    return user === null ? { kind: "stale" } : writtenResource(user, presentUser(user));
   },
 };
 

@@ -18,10 +18,10 @@ import type { WriteRequest } from "./authenticate.ts";
 import { readBody, readOptionalBody } from "./body.ts";
 import { ANY_VERSION, type Expectation, entityTag, readIfMatch } from "./conditional.ts";
 import { claimOf, findReplay, type StoredReplay, sendReplay } from "./idempotency.ts";
+import { throwWriteError } from "./problem.ts";
 import { NO_PARAMETERS, readQuery, refuseIfAny } from "./query.ts";
 import { originOf } from "./request-context.ts";
 import { type Representation, type ResourceHead, responseText, sendText, withMembers } from "./response.ts";
-import { throwWriteError } from "./run-write.ts";
 
 /** One attempt at a write. Its caller is the one of the latest look-up. */
 export type Attempt<Body, Basis = unknown, Outcome = unknown> = WriteRequest & {

@@ -36,10 +36,9 @@ import type { Dependencies } from "../../dependencies.ts";
 import { clearedAttemptCookie, presentedAttempt, sessionCookie } from "../../http/people/cookie.ts";
 import { OidcError, type OidcPerson } from "../../http/people/oidc.ts";
 import { requirePasskey } from "../../http/people/person.ts";
-import { toProblem } from "../../http/problem.ts";
+import { runWrite, toProblem } from "../../http/problem.ts";
 import { originOf, type RequestContext, untimed } from "../../http/request-context.ts";
 import type { ResponseHead } from "../../http/response.ts";
-import { runWrite } from "../../http/run-write.ts";
 import { findValidInvitation, invitedUserId } from "./invitations.ts";
 import { userAgentOf } from "./sign-in.ts";
 

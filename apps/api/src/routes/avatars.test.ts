@@ -29,6 +29,11 @@ const { make: makeAsset } = assetCalls(
 const create = (body: unknown, key = live) => api.call("POST", PATH, { key, body });
 
 describe("the creation of an avatar", () => {
+  test("a create, with a malformed If-Match: 201, since only a change reads it", async () => {
+    const body = { displayName: "Ada", sourceKind: "image" };
+    expect((await api.call("POST", PATH, { key: live, body, headers: { "if-match": "?" } })).status).toBe(201);
+  });
+
   test("a new avatar, all fields set: 201 with location and version, stored as sent", async () => {
     const fields = {
       displayName: "Ada 👩‍🚀",

@@ -1,25 +1,15 @@
 /** Keys that have ended are marked when a tenant reaches its quota. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "./api-keys.ts";
 import type { Caller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 
 /** Adds `count` keys below `parent`, all valid. */
 const addKeys = (parent: Caller, count: number) =>

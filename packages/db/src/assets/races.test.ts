@@ -1,6 +1,6 @@
 /** Assets and jobs under many writers at once: nothing is lost, doubled, revived or left over. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import {
   assetOf,
   avatarOf,
@@ -23,13 +23,7 @@ setDefaultTimeout(300_000);
 
 const SLOTS = 3;
 const WORKERS = 8;
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

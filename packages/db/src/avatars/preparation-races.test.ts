@@ -1,7 +1,8 @@
 /** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -27,13 +28,8 @@ setDefaultTimeout(300_000);
 /** With LONG=1, ten times as many rounds. */
 const ROUNDS = process.env["LONG"] === "1" ? 600 : 60;
 const ANY_STATUS = ["draft", "preprocessing", "ready", "failed", "disabled"] as const;
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

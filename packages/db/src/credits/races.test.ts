@@ -3,11 +3,12 @@
  * replay of everything in its order finds nothing over a cap or a balance. `LONG=1` does a million operations, and more
  * rounds of each fault.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Load, LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { installTrace, replayTrace } from "@realtime-avatar/testing/credits/trace";
-import { client, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { client } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { connect } from "../connection/pool.ts";
 import { findCreditDrift } from "./invariants.ts";
@@ -21,13 +22,9 @@ const ROUND = 5000;
 const REPLICAS = 3;
 const CLIENTS = 16;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await mutate(database.db);
-  await installTrace(database.db);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+await mutate(database.db);
+await installTrace(database.db);
 
 /** Fails unless all invariants hold; returns what was found. */
 const check = async (load: Load) => {

@@ -1,9 +1,10 @@
 /** The schemas of the functions: one for each version of their text. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
-import { client, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { client } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { FUNCTION_FILES } from "../../generated/function-files.ts";
@@ -14,18 +15,11 @@ import { isMigrated, migrate, pruneFunctions } from "../migrate.ts";
 import { functionFiles, nameOf } from "./files.ts";
 import { FUNCTIONS_SCHEMA, functionsSchema } from "./schema.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const paths = await functionFiles();
 const files = await Promise.all(paths.map((path) => Bun.file(join(import.meta.dir, "..", path)).text()));
 const functions = paths.filter((path) => nameOf(path) !== "types");
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase({ migrated: false });
-});
-afterAll(() => database.close());
+const database = await fileDatabase({ migrated: false });
 beforeEach(async () => {
   await migrate(database.url);
 });

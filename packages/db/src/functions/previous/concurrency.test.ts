@@ -1,8 +1,8 @@
 /** Replicas of the version before limits of open sessions run beside this one, on the same tables, with their own functions. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { expect, test } from "bun:test";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../../api-keys/callers.ts";
@@ -11,24 +11,14 @@ import { releaseSession, reportUsage, sweepSessions } from "../../credits/usage-
 import { functionsSchema } from "../schema.ts";
 import beforeConcurrency from "./before_concurrency.sql" with { type: "text" };
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const { name: OLD, create: CREATE_OLD } = functionsSchema([beforeConcurrency]);
-let database: TestDatabase;
-let tenantId: TenantId;
-let parent: Caller;
-let caller: Caller;
-beforeAll(async () => {
-  database = await testDatabase();
-  const { db } = database;
-  await db.client.unsafe(CREATE_OLD);
-  tenantId = await seedTenant(db, { live: 10_000_000_000 });
-  const root = await seedCaller(db, tenantId);
-  parent = root.caller;
-  caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
+await db.client.unsafe(CREATE_OLD);
+const tenantId = await seedTenant(db, { live: 10_000_000_000 });
+const root = await seedCaller(db, tenantId);
+const parent = root.caller;
+const caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
 
 const CALLER = `row($1, $2, $3, $4, $5::text[], null, false)::${OLD}.caller`;
 const callerOf = ({ tenantId, id, version, credentialKeyId, lineage }: Caller) => [

@@ -1,9 +1,10 @@
 /** Replicas of the version before preparations run beside this one, on the same tables, with functions of their own. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -31,15 +32,10 @@ import beforePreparations from "./before_preparations.sql" with { type: "text" }
 setDefaultTimeout(120_000);
 
 const { name: OLD, create: CREATE_OLD } = functionsSchema([beforePreparations]);
-let database: TestDatabase;
-let db: TestDb;
 let caller: Caller;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-  await db.client.unsafe(CREATE_OLD);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
+await db.client.unsafe(CREATE_OLD);
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

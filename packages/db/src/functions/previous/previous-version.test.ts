@@ -28,12 +28,10 @@ import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../../jobs/j
 import { functionsSchema } from "../schema.ts";
 import beforePreparations from "./before_preparations.sql" with { type: "text" };
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
 const { name: OLD, create: CREATE_OLD } = functionsSchema([beforePreparations]);
 let caller: Caller;
 const database = await fileDatabase();
+setDefaultTimeout(120_000);
 const { db } = database;
 await db.client.unsafe(CREATE_OLD);
 // A claim may serve any tenant.

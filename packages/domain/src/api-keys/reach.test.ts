@@ -181,7 +181,7 @@ describe("the reach of a key", () => {
           return after;
         });
       }),
-      { seed: 9, numRuns: 2 * RUNS },
+      { seed: 9, numRuns: 3 * RUNS },
     );
     expect(Object.values(seen).every((count) => count > 20)).toBe(true);
   });

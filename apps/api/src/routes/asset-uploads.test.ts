@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
-import { type Answer, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
+import { type Answer, rowCounts, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { fileOf, filePart, formOf, md5Of, PNG, sha256Of, typeOf } from "../../test/support/forms.ts";
 import { MAX_FORM_BYTES } from "../assets/receive-file.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-const { upload, call, stored, trail, put } = assetCalls(
-  () => api,
-  () => key,
-);
+const api = await startApi();
+const key = await api.key();
+const { upload, call, stored, trail, put } = assetCalls(api, key);
 const outcome = ({ status, body }: Answer) => [status, body?.code, body?.errors?.[0]?.pointer, body?.errors?.[0]?.code];
 const spooled = () => readdir(`${api.files.folder}/uploads`).catch(() => []);
 

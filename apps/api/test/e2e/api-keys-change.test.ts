@@ -1,22 +1,13 @@
 /** Changes of API keys. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { rowCounts, startApi } from "../support/api.ts";
 import { apiKeyCalls, outcome, PATH, withoutSecret } from "../support/api-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const root = await api.key();
 
-let api: TestApi;
-let root: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
-
-const { make, get, patch, revoke, rotate, trail, expire } = apiKeyCalls(() => api);
+const { make, get, patch, revoke, rotate, trail, expire } = apiKeyCalls(api);
 
 describe("the change of a key", () => {
   test("a key, two fields changed: the rest stays, version 2, the trail names the fields", async () => {

@@ -1,24 +1,15 @@
 /** API keys by id, by `self` and in lists, and the limits of their lineage that they show. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Answer, startApi, type TestApi } from "../support/api.ts";
+import { type Answer, startApi } from "../support/api.ts";
 import { apiKeyCalls, outcome, PATH, withoutSecret } from "../support/api-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const root = await api.key();
 
-let api: TestApi;
-let root: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
-
-const { make, get, patch, revoke, rotate, expire } = apiKeyCalls(() => api);
+const { make, get, patch, revoke, rotate, expire } = apiKeyCalls(api);
 
 describe("the reading of one key", () => {
   test("a key, read: as at its creation, without the secret", async () => {

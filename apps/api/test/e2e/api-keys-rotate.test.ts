@@ -1,24 +1,15 @@
 /** Rotations of API keys. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { validate } from "@realtime-avatar/domain/schema";
-import { startApi, type TestApi } from "../support/api.ts";
+import { startApi } from "../support/api.ts";
 import { apiKeyCalls, outcome, PATH } from "../support/api-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const root = await api.key();
 
-let api: TestApi;
-let root: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
-
-const { make, get, patch, rotate, works, trail } = apiKeyCalls(() => api);
+const { make, get, patch, rotate, works, trail } = apiKeyCalls(api);
 
 describe("the rotation of a key", () => {
   test("a key, rotated without overlap: a new secret shown once, the old one ends", async () => {

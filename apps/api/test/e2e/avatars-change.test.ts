@@ -1,32 +1,17 @@
 /** Changes and deletions of avatars. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AVATAR_STATUSES, writableStatuses } from "@realtime-avatar/domain/avatars/status";
-import { createTestApp, readAnswer, requestInit, startApi, type TestApi } from "../support/api.ts";
+import { createTestApp, readAnswer, requestInit, startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
 import { avatarCalls, outcome, PATH } from "../support/avatars.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const key = await api.key();
 
-let api: TestApi;
-let key: string;
+const { make, makeIn, get, patch, remove, trail } = avatarCalls(api, key);
 
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-
-const { make, makeIn, get, patch, remove, trail } = avatarCalls(
-  () => api,
-  () => key,
-);
-
-const { make: makeAsset } = assetCalls(
-  () => api,
-  () => key,
-);
+const { make: makeAsset } = assetCalls(api, key);
 
 describe("the change of an avatar", () => {
   test("an avatar, some fields changed: null clears, the rest stays, the trail names the fields", async () => {

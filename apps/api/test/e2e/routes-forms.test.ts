@@ -1,20 +1,11 @@
 /** The routes that take a form: in which order a request is checked. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { startApi, type TestApi } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { startApi } from "../support/api.ts";
 import { fieldPart, fileOf, filePart, formOf, PNG, typeOf } from "../support/forms.ts";
 import { allRoutesOf, expectProblem } from "../support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let everything: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  everything = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const everything = await api.key();
 
 const withForm = () => allRoutesOf(api).filter(({ isForm }) => isForm);
 const FORM = { body: formOf([filePart(PNG)]), headers: { "content-type": typeOf() } };

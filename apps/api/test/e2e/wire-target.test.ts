@@ -1,23 +1,13 @@
 /**
  * Request targets and hosts byte by byte, over a socket: an HTTP client would normalise them before it sends them.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { rowCounts, startApi } from "../support/api.ts";
 import { CLOSE, MALFORMED, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let key: string;
-let port: number;
-
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-  port = Number(new URL(api.url).port);
-});
-afterAll(() => api.close());
+const api = await startApi();
+const key = await api.key();
+const port = Number(new URL(api.url).port);
 
 const { exchange } = wireCalls(() => port);
 const bearer = (): string => `Authorization: Bearer ${key}\r\n`;

@@ -1,22 +1,14 @@
 /** The pages for people, in a real browser. Skipped where there is none; .ci/run brings one where it can. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
 import axe from "axe-core";
-import { startApi, type TestApi } from "../../../test/support/api.ts";
+import { startApi } from "../../../test/support/api.ts";
 import { type OpenApi, operationsOf } from "../../../test/support/openapi.ts";
 import { describeApi } from "../../openapi/write-file.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const key = await api.key();
 
 /** The requests of a page, and the errors of the browser. */
 type Watched = { page: Page; requests: string[]; complaints: string[] };

@@ -82,7 +82,7 @@ const bodyOf = (kind: Asked["body"], right: object): unknown =>
 test("secrets, sent anywhere at random: not in the log, other responses or the database", async () => {
   const lines: string[] = [];
   const log = createLog("trace", { write: (line) => void lines.push(line) });
-  const gone = connect("postgres://postgres@127.0.0.1:1/postgres");
+  const gone = connect("postgres://postgres@127.0.0.1:1/postgres", { deadlineMs: 10 });
   const slow = connect(api.database.url, { deadlineMs: 3 });
   const files = await testStorage(() => api.url);
   const services = {

@@ -201,15 +201,17 @@ export const freshIdOf = async ({ path }: Described, { send, newKey, giveSource 
   return id;
 };
 
-/** Expects every problem of a session: of a key with a tiny cap, of a tenant without credits, of avatars, and of one that ended. */
+/** Expects every problem of a session: of a key with a tiny cap, of one with a place for one session, of a tenant without credits, of avatars, and of one that ended. */
 export const expectSessionProblems = async (
   send: Send,
-  { capped, poor }: { capped: string; poor: string },
+  { capped, single, poor }: { capped: string; single: string; poor: string },
   openSession: () => Promise<string>,
 ): Promise<void> => {
   const open = one("openUsageSession");
   const body = { maxSessionSeconds: 1 };
   expect((await send(open, { key: capped, body })).code).toBe("spend_limit_exceeded");
+  expect((await send(open, { key: single, body })).status).toBe(201);
+  expect((await send(open, { key: single, body })).code).toBe("concurrency_limit_reached");
   expect((await send(open, { key: poor, body })).code).toBe("insufficient_credits");
   const avatar = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
   const { id: avatarId } = JSON.parse(avatar.text);

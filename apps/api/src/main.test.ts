@@ -59,7 +59,7 @@ describe("overdue sessions", () => {
 });
 
 describe("an empty embedded database", () => {
-  test("a first start, repeated: the key is shown once, its calls work, overdue sessions are closed, data survives", async () => {
+  test("a first start, repeated: the key is shown once, its calls work, and data survives", async () => {
     const variables = { DATA_DIR: join(folder, "first-run"), METRICS_PORT: "0" };
     const first = await start(variables);
     expect(await isSweepingNow(first)).toBe(true);
@@ -130,7 +130,7 @@ describe("a DATABASE_URL", () => {
     expect(await database.db.client`select 1 from tenants`).toHaveLength(0);
   });
 
-  test("a start, before the migrations: live but not ready, no warning of proxies; ready after migrate", async () => {
+  test("a start, before the migrations: live but not ready; ready after migrate", async () => {
     const empty = await testDatabase({ migrated: false });
     const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "http://localhost:3000" });
     await running.waitFor(/bun run migrate/);
@@ -149,7 +149,7 @@ describe("a DATABASE_URL", () => {
     await empty.close();
   });
 
-  test("the service, on https without TRUSTED_PROXY_HOPS, its database gone: a warning, live but not ready", async () => {
+  test("the service, its database gone: live but not ready", async () => {
     const doomed = await testDatabase();
     const running = await start({ DATABASE_URL: doomed.url, PUBLIC_URL: "https://avatars.example.com" });
     await running.waitFor(/"level":40,.*TRUSTED_PROXY_HOPS is 0/);
@@ -284,7 +284,7 @@ describe("a bad start", () => {
 });
 
 describe("the bundle", () => {
-  test("the bundle, alone in a folder: runs with a database, without the worker; without one says what is missing", async () => {
+  test("the bundle, alone in a folder: runs with a database; without one says what is missing", async () => {
     const out = await mkdtemp(join(folder, "bundle-"));
     for (const [entry, name] of [
       [API, "api"],

@@ -45,6 +45,21 @@ describe("an upload by a form", () => {
     expect(await spooled()).toEqual([]);
   });
 
+  test.each([
+    ["application/json", ""],
+    ["multipart/form-data2; boundary=x", ""],
+    ["multipart/mixed; boundary=x", ""],
+    ["", ""],
+    [typeOf(), "gzip"],
+    [typeOf(), "identity"],
+  ])("an uploaded form, of type %j and encoding %j: 415", async (type, encoding) => {
+    const headers = { "content-type": type, ...(encoding && { "content-encoding": encoding }) };
+    for (const body of ["x", formOf([filePart(PNG)])]) {
+      const answer = await api.call("POST", "/api/v1/assets", { key, body, headers });
+      expect(outcome(answer).slice(0, 2)).toEqual([415, "unsupported_media_type"]);
+    }
+  });
+
   test("an uploaded form, declared larger than any file: 413 before it is read", async () => {
     const { hostname, port } = new URL(api.url);
     const length = MAX_FORM_BYTES + 1;

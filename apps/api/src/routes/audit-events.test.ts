@@ -149,10 +149,7 @@ describe("the audit trail", () => {
   test.each([
     ["action=api_key.stolen", "action", "not_allowed"],
     ["actorKeyId=short", "actorKeyId", "too_short"],
-    ["targetId=", "targetId", "too_short"],
     ["targetId=%00", "targetId", "invalid_text"],
-    ["targetId=x&targetId=y", "targetId", "repeated_parameter"],
-    ["actorId=x", "actorId", "unknown_parameter"],
   ])("the trail, filtered by ?%s: 422", async (query, parameter, code) => {
     const { status, body } = await list(`?${query}`);
     expect([status, body.code]).toEqual([422, "validation_failed"]);

@@ -151,17 +151,6 @@ describe("the change of a key", () => {
     },
   );
 
-  test("eight changes of a key, at once: all applied, in order", async () => {
-    const made = await make(root);
-    const answers = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => patch(root, made.id, { name: `n${index}` })),
-    );
-    expect(answers.map(({ status }) => status)).toEqual(Array(8).fill(200));
-    const versions = answers.map(({ headers }) => headers.get("etag"));
-    expect(versions.sort()).toEqual(['"2"', '"3"', '"4"', '"5"', '"6"', '"7"', '"8"', '"9"']);
-    expect(await trail(made.id)).toHaveLength(8);
-  });
-
   test("eight changes of a key, at once with the same If-Match: one applied", async () => {
     const made = await make(root);
     const answers = await Promise.all(

@@ -234,42 +234,6 @@ describe("the configuration", () => {
   });
 });
 
-describe("docs/security.md", () => {
-  test("docs/security.md, its tests and files: they exist", async () => {
-    const text = await read("docs/security.md");
-    const folders: Record<string, string> = {
-      api: "apps/api/src",
-      cli: "apps/cli/src",
-      worker: "apps/worker/src",
-      faults: "apps/api/test/faults",
-      domain: "packages/domain/src",
-      db: "packages/db/src",
-      runtime: "packages/runtime/src",
-      client: "packages/client/src",
-    };
-    const source = async (name: string): Promise<string> => {
-      const [folder = "", ...file] = name.split("/");
-      const root = folder === "api" && file[0] === "test" ? "apps/api" : (folders[folder] ?? folder);
-      return readFile(join(REPOSITORY, root, ...file), "utf8");
-    };
-    // `folder/file.test.ts` "a test", "another"
-    const cited = [
-      ...text.matchAll(
-        /`((?:api|cli|client|db|domain|faults|runtime|worker)\/[\w./-]+\.ts)`((?:,? "(?:[^"|]|\|)+?")*)/g,
-      ),
-    ];
-    let tests = 0;
-    for (const [, name = "", words = ""] of cited) {
-      const code = (await source(name)).replaceAll('\\"', "'");
-      for (const [, title = ""] of words.matchAll(/"([^"]+)"/g)) {
-        tests++;
-        if (!code.includes(title)) throw new Error(`${name} has no test "${title}"`);
-      }
-    }
-    expect(tests).toBeGreaterThan(150);
-  });
-});
-
 /** Every document of the repository. */
 const documents = async (): Promise<string[]> => {
   const names: string[] = [];

@@ -163,12 +163,12 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
     });
 
     if (isOpen(described)) {
-      test("requests, 61 from one network: 429", async () => {
+      test("requests, 61 from one network: 429 for the last", async () => {
         const headers = { "x-forwarded-for": `192.0.2.${operationsOfPeople.indexOf(described)}` };
         const app = createTestApp(api.database.db, { config });
         const codes = [];
         for (let sent = 0; sent < 61; sent++) codes.push((await send(described, { body: example, headers }, app)).code);
-        expect(codes.at(-1)).toBe("rate_limited");
+        expect(codes.indexOf("rate_limited")).toBe(60);
       });
       return;
     }

@@ -362,16 +362,6 @@ describe("the start of an attempt", () => {
       .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
     expectProblem(await person.call("POST", "/api/v1/oidc/identity"), "passkey_required");
   });
-
-  test("starts, 70 from one address: 10 limited", async () => {
-    const headers = { "x-forwarded-for": "192.0.2.78" };
-    const call = callAnew(api, { config: oidcConfig(fake.issuer) });
-    const answers = await Promise.all(
-      Array.from({ length: 70 }, () => call("POST", "/api/v1/oidc/sign-in", { body, headers })),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
-    for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, "rate_limited");
-  });
 });
 
 test("the attempt cookie and the session cookie, exchanged: neither counts as the other", async () => {

@@ -156,11 +156,17 @@ describe("/problems/<code>", () => {
         expect(body).toEqual({ type: `/problems/${code}`, code, status, title, meaning, remedy });
         expect(headers.get("vary")).toBe("Accept");
       }
+      const { headers, text } = await api.call("GET", `/problems/${code}`, {
+        headers: { accept: "text/html,*/*;q=0.8" },
+      });
+      expect(headers.get("content-type")).toBe("text/html; charset=utf-8");
+      expect(text).toContain(`<title>${code}</title>`);
+      expect(text).not.toMatch(/`|undefined/);
     }
   });
 
   test("a problem, an unknown code: 404", async () => {
-    for (const code of ["none", "__proto__", "constructor", "<script>"]) {
+    for (const code of ["none", "__proto__", "constructor", "<script>", "not_found%00"]) {
       const { body, status } = await api.call("GET", `/problems/${code}`, { headers: { accept: "text/html" } });
       expect([status, body.code]).toEqual([404, "not_found"]);
     }

@@ -3000,6 +3000,7 @@ export interface components {
           | "not_in_future"
           | "too_short_for_own_key"
           | "unsupported_url"
+          | "not_supported"
           | "unsupported_file"
           | "asset_kind_mismatch"
           | "wrong_size"
@@ -3587,7 +3588,7 @@ export interface components {
         traceparent: components["headers"]["traceparent"];
         "Cache-Control": components["headers"]["Cache-Control"];
         "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
-        "Retry-After": components["headers"]["RateRetryAfter"];
+        "Retry-After": components["headers"]["Retry-After"];
         "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
         RateLimit: components["headers"]["RateLimit"];
         [name: string]: unknown;
@@ -3998,11 +3999,6 @@ export interface components {
      * @example 1
      */
     "Retry-After": string;
-    /**
-     * @description Seconds to wait before the next attempt; on `rate_limited`.
-     * @example 1
-     */
-    RateRetryAfter: string;
     /**
      * @description Seconds until the overlap ends; on `rotation_in_progress`.
      * @example 60

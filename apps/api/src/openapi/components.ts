@@ -225,12 +225,6 @@ export const HEADERS: Record<string, Json> = {
   "Idempotent-Replayed": text("The response is a replay of an earlier one.", "true", { const: "true" }, false),
   "Set-Cookie": text("The cookie of the session, or its deletion.", "__Host-realtime-avatar-session=…", {}, false),
   "Retry-After": text("Seconds to wait before the next attempt.", "1", { pattern: "^[1-9]\\d*$" }),
-  RateRetryAfter: text(
-    "Seconds to wait before the next attempt; on `rate_limited`.",
-    "1",
-    { pattern: "^[1-9]\\d*$" },
-    false,
-  ),
   OverlapRetryAfter: text(
     "Seconds until the overlap ends; on `rotation_in_progress`.",
     "60",

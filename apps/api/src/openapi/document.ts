@@ -113,7 +113,6 @@ const problemHeaders = (status: number, codes: readonly ProblemCode[]): Json => 
   ...(codes.includes("replay_unavailable") ? headers({ Location: "LocationOfReplay" }) : {}),
   ...(codes.includes("rotation_in_progress") ? headers({ "Retry-After": "OverlapRetryAfter" }) : {}),
   ...(status === 429 || status === 503 ? headers(["Retry-After"]) : {}),
-  ...(codes.includes("concurrency_limit_reached") ? headers({ "Retry-After": "RateRetryAfter" }) : {}),
 });
 
 const problemResponse = (status: number, codes: readonly ProblemCode[], rates: Json): Json => {

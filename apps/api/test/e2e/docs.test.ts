@@ -47,10 +47,12 @@ const [apiDocument, keysDocument, creditsDocument, configuration, peopleDocument
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities|oidc)(\/|$)/;
 
 describe("the tables of docs/api.md", () => {
-  /** The row of a field, in the table of its endpoint. */
+  /** The row of a field, in the table of its endpoint, with a list of its values below the table. */
   const rowOf = (section: string, field: string): string => {
     const [, text = ""] = apiDocument?.split(`## ${section}\n`) ?? [];
-    return text.split("\n").find((line) => line.startsWith(`| \`${field}\` |`)) ?? `no row for ${field}`;
+    const row = text.split("\n").find((line) => line.startsWith(`| \`${field}\` |`)) ?? `no row for ${field}`;
+    const [, values = ""] = text.match(new RegExp(`^The values of \`${field}\` are ([^]+?)\\.\n\n`, "m")) ?? [];
+    return `${row} ${values.replaceAll("\n", " ")}`;
   };
   const bounds = (schema: Record<string, unknown>): string[] => {
     const [inner] = (schema["anyOf"] as Record<string, unknown>[] | undefined) ?? [schema];
@@ -237,7 +239,7 @@ describe("the configuration", () => {
 /** Every document of the repository. */
 const documents = async (): Promise<string[]> => {
   const names: string[] = [];
-  for (const pattern of ["*.md", "docs/*.md", "docs/decisions/*.md", "packages/*/README.md"]) {
+  for (const pattern of ["*.md", "docs/**/*.md", "packages/*/README.md"]) {
     for await (const name of new Bun.Glob(pattern).scan({ cwd: REPOSITORY })) names.push(name);
   }
   expect(names.length).toBeGreaterThan(15);

@@ -17,6 +17,7 @@ import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
 import { JOB_TIMING } from "../jobs/run-job.ts";
 import { fetchRemote } from "../remote/fetch.ts";
 import { http, startServer, type TestServer } from "../remote/server.testing.ts";
+import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
 import { createInspect, type SandboxedOptions } from "./sandboxed.ts";
 import { createTemporaryFolders } from "./temporary.ts";
@@ -243,7 +244,7 @@ describe("a crashing decoder", () => {
         return ["/bin/sh", "-c", "while :; do :; done"];
       };
       const asset = await world.seedUpload(await noise());
-      start({ command });
+      start({ command, limits: { ...SANDBOX_LIMITS, cpuSeconds: 1 } });
       expect(await ended(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
       expect(starts).toBe(1);
     },

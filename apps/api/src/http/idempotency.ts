@@ -32,7 +32,7 @@ type PlannedOutcome = WriteOutcome & { etag?: string };
 
 /**
  * What a request will do: its response, which is known before the write, and the write. Members of the response that only
- * the write knows are `figures` of its outcome: they are stored beside the response, and complete it when it is sent.
+ * the write knows are `responseFields` of its outcome: they are stored beside the response, and complete it when it is sent.
  */
 type Plan<Body> = {
   response: ResourceHead & { body: Body };
@@ -94,7 +94,7 @@ const needsPasskey = (text: string, status: number): boolean =>
 
 /** Sends the stored response of an earlier request to `caller`. */
 const replay = (
-  { response: stored, figures, caller }: Replayed & { caller: AnyCaller },
+  { response: stored, responseFields, caller }: Replayed & { caller: AnyCaller },
   idempotent: IdempotentRequest,
   set: ResponseHead,
 ): string => {
@@ -104,12 +104,12 @@ const replay = (
   }
   const text =
     !containsSecret && stored.sealedFor === null
-      ? Buffer.from(stored.answer).toString()
-      : openResponse(stored.answer, stored, { secret, idempotencyKey, request: operation });
+      ? Buffer.from(stored.responseBody).toString()
+      : openResponse(stored.responseBody, stored, { secret, idempotencyKey, request: operation });
   if (text !== null) {
     if (containsSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
     set.headers["idempotent-replayed"] = "true";
-    return sendText(withMembers(text, figures), stored, set);
+    return sendText(withMembers(text, responseFields), stored, set);
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
@@ -159,9 +159,9 @@ const claimOf = (
 ): Claim => {
   const head = { status, location, etag, bodyHash };
   const claim = { request: operation, idempotencyKey, ...head };
-  if (!containsSecret) return { ...claim, answer: Buffer.from(text), sealedFor: null };
+  if (!containsSecret) return { ...claim, responseBody: Buffer.from(text), sealedFor: null };
   const sealed = sealResponse(text, head, { secret, idempotencyKey, request: operation }, random);
-  return { ...claim, answer: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
+  return { ...claim, responseBody: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
 };
 
 /**
@@ -201,8 +201,8 @@ export const executeIdempotently = async <Body>(
   const outcome = await writeAsCaller(attempt, { isRepeatable: idempotent !== null });
   switch (outcome.kind) {
     case "written": {
-      const { response, text, figures, etag = response.etag } = outcome;
-      return sendText(withMembers(text, figures), { ...response, etag }, set);
+      const { response, text, responseFields, etag = response.etag } = outcome;
+      return sendText(withMembers(text, responseFields), { ...response, etag }, set);
     }
     case "replayed":
       return replay(outcome, idempotent as IdempotentRequest, set);

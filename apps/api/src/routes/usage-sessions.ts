@@ -231,9 +231,9 @@ const planChange = <Details>(
     const outcome = await write(claim);
     switch (outcome.kind) {
       case "written": {
-        const figures = present(outcome);
-        if (!matchesSchema(schema, figures)) throw new Error("a response does not match its schema");
-        return { kind: "written", figures, etag: entityTag(outcome.session) };
+        const responseFields = present(outcome);
+        if (!matchesSchema(schema, responseFields)) throw new Error("a response does not match its schema");
+        return { kind: "written", responseFields, etag: entityTag(outcome.session) };
       }
       case "session_closed":
         throw new Problem("session_closed", closed);

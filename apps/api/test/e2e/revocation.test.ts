@@ -241,7 +241,7 @@ describe("a key that writes without a pause", () => {
         expect([200, 202]).toContain(answer.status);
         // They go on writing, or trying to, until it has been answered.
         // Withdrawn shortly after the response.
-        while ((await api.database.db.client`select 1 from api_key_pending_changes`).length > 0) await Bun.sleep(5);
+        while ((await api.database.db.client`select 1 from pending_changes`).length > 0) await Bun.sleep(5);
       } finally {
         stop = true;
         await Promise.all(lanes);
@@ -255,7 +255,7 @@ describe("an announced change", () => {
   test("an announcement, never withdrawn: a look-up waits a bounded time", async () => {
     const { record, secret } = await seedKey(api.database.db, api.tenantId, { scopes: ["*"] });
     await api.database.db.client`
-      insert into api_key_pending_changes values (${record.tenantId}, ${record.id}, now() + interval '1 hour')`;
+      insert into pending_changes values (${record.tenantId}, ${record.id}, now() + interval '1 hour')`;
     expect((await api.call("GET", "/api/v1/api-keys/self", { key: secret.reveal() })).status).toBe(200);
   });
 
@@ -265,7 +265,7 @@ describe("an announced change", () => {
     const key = await api.key();
     const announced = async (): Promise<number | undefined> => {
       const [row] = await db.client`
-        select announced_at from api_key_pending_changes where api_key_id = ${record.id}`;
+        select announced_at from pending_changes where subject_id = ${record.id}`;
       return row?.["announced_at"].getTime();
     };
     const changeUnder = async (whileHeld: () => Promise<void>): Promise<void> => {
@@ -287,10 +287,10 @@ describe("an announced change", () => {
     // Looked up while the table is there, blocked while it is not.
     await changeUnder(async () => {
       await untilBlocked(db);
-      await db.client`alter table api_key_pending_changes rename to elsewhere`;
+      await db.client`alter view pending_changes rename to elsewhere`;
       await Bun.sleep(500);
     });
-    await db.client`alter table elsewhere rename to api_key_pending_changes`;
+    await db.client`alter view elsewhere rename to pending_changes`;
     expect((await api.call("GET", `/api/v1/api-keys/${record.id}`, { key })).body.name).toBe("held");
   });
 });

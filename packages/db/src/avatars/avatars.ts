@@ -211,10 +211,11 @@ export const prepareAvatar = async (
     auditEvent: auditEvent("avatar.updated", { tenantId, environment, id }, origin),
     claim,
   });
-  const { outcome, bodyHash, responseStatus, location, etag, answer, sealedFor, ...avatar } = row as PrepareAvatarRow;
+  const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, ...avatar } =
+    row as PrepareAvatarRow;
   const kind = kindOf(outcome, ["written", "unchanged", "no_source", "not_found", "stale", "replayed"]);
   if (kind === "replayed") {
-    const response = { bodyHash, status: responseStatus, location, etag, answer, sealedFor };
+    const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
     return { kind, response: response as StoredResponse };
   }
   const isFound = kind === "written" || kind === "unchanged" || kind === "no_source";

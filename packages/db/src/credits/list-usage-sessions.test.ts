@@ -57,7 +57,7 @@ const claim = (idempotencyKey: string): Claim => ({
   status: 200,
   location: null,
   etag: "1",
-  answer: Buffer.from("{}"),
+  responseBody: Buffer.from("{}"),
   sealedFor: null,
 });
 const find = async (caller: Caller, id: SessionId) => {
@@ -103,7 +103,7 @@ describe("the list of sessions", () => {
       if (outcome.kind !== "written") throw new Error(outcome.kind);
       const replayed = await work(ids[3], "x");
       if (replayed.kind !== "replayed") throw new Error(replayed.kind);
-      expect(JSON.stringify(replayed.figures)).toBe(JSON.stringify(presentSession(outcome.session)));
+      expect(JSON.stringify(replayed.responseFields)).toBe(JSON.stringify(presentSession(outcome.session)));
       expect(replayed.response.etag).toBe(`"${outcome.session.version}"`);
     }
     const sessions = await Promise.all(ids.toReversed().map((id) => find(caller, id)));

@@ -49,7 +49,7 @@ beforeAll(async () => {
         now() + interval '1 hour', true from generate_series(1, ${ROWS}) i;
     insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
       select '${tenantId}', ${id("ent")}, 'live', 'hold', 1, ${id("ses")}, ${id("key")}, 'r', now() from generate_series(1, ${ROWS}) i;
-    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+    insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
       select '${tenantId}', '${world.records[0]?.id}', 'POST /api/v1/usage/sessions', i::text, ${id("ent")}, sha256('x'), 201, '1', 'x', now()
       from generate_series(1, ${ROWS}) i;
     insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,

@@ -61,7 +61,7 @@ const create = async (db: Runner, wanted: readonly Wanted[], wait = false) => {
           status: 201,
           location: avatars[at]?.id ?? null,
           etag: "1",
-          answer: new Uint8Array(1),
+          responseBody: new Uint8Array(1),
           sealedFor: null,
         },
   );
@@ -83,7 +83,7 @@ const counts = async ({ tenantId }: Caller) => {
   const [row] = await database.db.client<{ avatars: number; events: number; claims: number }[]>`
     select (select count(*)::integer from avatars where tenant_id = ${tenantId}) as avatars,
       (select count(*)::integer from audit_events where tenant_id = ${tenantId} and action = 'avatar.created') as events,
-      (select count(*)::integer from idempotency_keys where tenant_id = ${tenantId}) as claims`;
+      (select count(*)::integer from idempotency_claims where tenant_id = ${tenantId}) as claims`;
   return { ...row };
 };
 
@@ -167,7 +167,7 @@ describe("a claim that another request holds", () => {
   test("a claim, a day old, taken eight times at once: replaced by one", async () => {
     const caller = await seedCaller();
     await create(database.db, [{ caller, key: "a" }]);
-    await database.db.client`update idempotency_keys set created_at = now() - interval '24 hours'`;
+    await database.db.client`update idempotency_claims set created_at = now() - interval '24 hours'`;
     const all = await Promise.all(Array.from({ length: 8 }, () => create(database.db, [{ caller, key: "a" }])));
     expect(kinds(all.flat()).toSorted()).toEqual([...Array(7).fill("replayed"), "written"]);
     expect(await counts(caller)).toEqual({ avatars: 2, events: 2, claims: 1 });
@@ -357,8 +357,8 @@ describe("the names in the functions", () => {
   test("names, of temporary tables put first: do not divert a write", async () => {
     const caller = await seedCaller();
     const db = session(database.url);
-    for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_keys"]) {
-      await db.client.unsafe(`create temporary table ${table} (like public.${table})`);
+    for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_claims"]) {
+      await db.client.unsafe(`create temporary table ${table} ()`);
     }
     expect(kinds(await create(db, [{ caller, key: "a" }]))).toEqual(["written"]);
     await db.close();

@@ -44,7 +44,7 @@ const claim = (idempotencyKey: string) => ({
   status: 201,
   location: null,
   etag: "1",
-  answer: new Uint8Array(1),
+  responseBody: new Uint8Array(1),
   sealedFor: null,
 });
 
@@ -65,8 +65,8 @@ beforeAll(async () => {
       '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
     insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${ids("key")}, sha256('x'), null, now()
       from generate_series(1, ${ROWS}) i;
-    insert into api_key_pending_changes select '${tenantId}', ${ids("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
-    insert into idempotency_keys select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1',
+    insert into pending_changes select '${tenantId}', ${ids("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
+    insert into idempotency_claims select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1',
       'x', null, now() from generate_series(1, ${ROWS}) i;
     insert into api_key_usage select '${tenantId}', ${ids("key")}, now() from generate_series(1, ${ROWS}) i;
     insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${ids("ten")}, 'live', 0, now()
@@ -411,9 +411,9 @@ test("a statement, executed for tables of any size: planned once", async () => {
 
 test("the sweep of claims, any share of them old: uses its indexes", async () => {
   await db.client.unsafe(`
-    insert into idempotency_keys select '${tenantId}', 'key_swept', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1', 'x',
+    insert into idempotency_claims select '${tenantId}', 'key_swept', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1', 'x',
       null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;
-    analyze idempotency_keys`);
+    analyze idempotency_claims`);
   const plans: string[] = [];
   const explaining = {
     ...db,

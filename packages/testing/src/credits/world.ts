@@ -120,8 +120,10 @@ export class CreditWorld {
       });
     const rows = await openAll(this.db, asked, now, wait);
     return asked.map(({ caller, ...request }, at) => {
-      const { kind, limitedBy, reserved, figures } = rows[at] ?? {};
-      const held = Number(reserved ?? (figures as { reservedCreditMicros?: number } | null)?.reservedCreditMicros ?? 0);
+      const { kind, limitedBy, reserved, responseFields } = rows[at] ?? {};
+      const held = Number(
+        reserved ?? (responseFields as { reservedCreditMicros?: number } | null)?.reservedCreditMicros ?? 0,
+      );
       const stored = { kind, ...(limitedBy ? { limitedBy } : {}), ...(held ? { reserved: held } : {}) } as ModelOpened;
       if (kind === "written") this.sessions.push(request.id);
       const expected = this.model.open({ ...request, caller: { keyId: caller.id, version: caller.version } });
@@ -311,5 +313,5 @@ const claimOf = (key: string | null) =>
     ? null
     : {
         ...{ request: "POST /api/v1/usage/sessions", idempotencyKey: key, bodyHash: new Uint8Array(32), status: 201 },
-        ...{ location: null, etag: '"1"', answer: new Uint8Array(1), sealedFor: null },
+        ...{ location: null, etag: '"1"', responseBody: new Uint8Array(1), sealedFor: null },
       };

@@ -252,7 +252,7 @@ test("an old replica and a person, each changing the other's objects: written", 
   const by = person as unknown as PersonCaller;
   const claimOf = (idempotencyKey: string) => ({
     ...{ request: "POST /api/v1/avatars live", idempotencyKey, bodyHash: new Uint8Array(32), status: 201 },
-    ...{ location: null, etag: "1", answer: new Uint8Array(1), sealedFor: null },
+    ...{ location: null, etag: "1", responseBody: new Uint8Array(1), sealedFor: null },
   });
   const avatar = avatarOf(caller);
   expect(await insertAvatar(db, avatar, null, by, originOf(by), claimOf("a"))).toEqual({ kind: "written" });

@@ -15,11 +15,11 @@ import { noise, openWorld, unexpected, type World } from "../../test/support/wor
 import { MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
 import { JOB_TIMING } from "../jobs/run-job.ts";
+import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
 import { fetchRemote } from "../remote/fetch.ts";
 import { http, startServer, type TestServer } from "../remote/server.testing.ts";
+import { createInspect, type InspectOptions } from "./inspect.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
-import { createInspect, type SandboxedOptions } from "./sandboxed.ts";
-import { createTemporaryFolders } from "./temporary.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -47,7 +47,7 @@ const urlOf = (path: string): string => `https://files.example.com:${server.port
 const inspector = (task: string): string[] => [...inspectorOf(), task];
 
 /** Starts a worker's job loop. `retrySeconds`: the pause before the second attempt. */
-const start = (options: Partial<ProcessOptions & SandboxedOptions> & { retrySeconds?: number } = {}): void => {
+const start = (options: Partial<ProcessOptions & InspectOptions> & { retrySeconds?: number } = {}): void => {
   const { retrySeconds = 3600, ...others } = options;
   const { database, storage, log } = world;
   const process = createProcessAsset({

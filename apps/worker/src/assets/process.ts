@@ -17,9 +17,9 @@ import type { Storage } from "@realtime-avatar/storage/storage";
 import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
 import { copyStored, type LocalFile, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
+import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { fetchRemote } from "../remote/fetch.ts";
 import type { Inspect } from "./inspect.ts";
-import type { TemporaryFolders } from "./temporary.ts";
 
 export type ProcessOptions = {
   db: Db;

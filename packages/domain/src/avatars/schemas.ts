@@ -7,6 +7,9 @@ import { Check, MAX_CHECKS } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
 import { AVATAR_STATUSES, SETTABLE_STATUSES } from "./status.ts";
 
+/** The maximum length of `error`, in code points. */
+export const MAX_ERROR_LENGTH = 500;
+
 /** Maximum size of `settings` and of `metadata`, as compact JSON in UTF-8. */
 const MAX_JSON_BYTES = 32 * 1024;
 
@@ -73,7 +76,7 @@ export const Avatar = ClosedObject({
     description: "The new source of an avatar that goes on serving the present one until the new one is ready.",
   }),
   defaultVoiceId: Nullable(fields.defaultVoiceId),
-  error: Nullable(Text({ minLength: 1, maxLength: 500 }), {
+  error: Nullable(Text({ minLength: 1, maxLength: MAX_ERROR_LENGTH }), {
     description: "Why the latest preparation failed, and what to do; otherwise null.",
   }),
   checks: Type.Array(Check, {

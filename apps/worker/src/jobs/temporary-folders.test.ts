@@ -5,7 +5,7 @@ import { mkdir, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { createTemporaryFolders } from "./temporary.ts";
+import { createTemporaryFolders } from "./temporary-folders.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);

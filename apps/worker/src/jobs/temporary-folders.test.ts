@@ -31,7 +31,7 @@ test("a folder, its work ended or failed: private before, removed after", async 
 
 test("a folder, its process killed: removed; its process running: kept", async () => {
   const script = join(folder, "owner.ts");
-  const module = join(import.meta.dir, "temporary.ts");
+  const module = join(import.meta.dir, "temporary-folders.ts");
   await writeFile(
     script,
     `import { createTemporaryFolders } from ${JSON.stringify(module)};

@@ -161,7 +161,7 @@ describe("a write that waits for a change of its target", () => {
       await untilBlocked(api.database.db);
       await other.client`commit`;
       const { status, body } = await pending;
-      // A revocation is judged by what the key was at its look-up: whoever widens it without a pause would save it.
+      // A revocation is decided by what the key was at its look-up: a key that is widened without a pause would never be revoked.
       const isRevocation = method === "DELETE";
       expect([status, body.code]).toEqual(isRevocation ? [200, undefined] : [403, "grant_exceeds_caller"]);
       const events = await api.database.db.client`select 1 from audit_events where actor_id = ${record.id}`;

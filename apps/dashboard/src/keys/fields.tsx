@@ -1,5 +1,7 @@
 /** The fields of a key, which are the same for a new key and for a change. */
+
 import type { ApiKey } from "@realtime-avatar/client";
+import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
 import { parseCredits } from "../format.ts";
@@ -104,7 +106,7 @@ export const KeyFields = ({
       value={values.name}
       onChange={(event) => onChange({ name: event.target.value })}
       error={errors("name")}
-      maxLength={120}
+      maxLength={MAX_NAME_LENGTH}
       required
       data-focus
       // For a form that is shown after its dialog has opened.

@@ -3,6 +3,7 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_DISPLAY_NAME_LENGTH } from "../text.ts";
 import { Check, MAX_CHECKS } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
 import { AVATAR_STATUSES, SETTABLE_STATUSES } from "./status.ts";
@@ -18,7 +19,7 @@ const MAX_URL_LENGTH = 2048;
 
 /** Fields that requests and responses share. */
 const fields = {
-  displayName: Text({ minLength: 1, maxLength: 160, description: "Human-readable name." }),
+  displayName: Text({ minLength: 1, maxLength: MAX_DISPLAY_NAME_LENGTH, description: "Human-readable name." }),
   sourceKind: OneOf(SOURCE_KINDS, { description: "Kind of the source from which the avatar is built." }),
   modelId: Text({ minLength: 1, maxLength: 160, description: "Id of the model that renders the avatar." }),
   sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "Id of the source image or video." }),

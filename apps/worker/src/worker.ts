@@ -4,6 +4,7 @@
  */
 import { tmpdir } from "node:os";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
@@ -13,7 +14,6 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve } from "@realtime-avatar/runtime/serve";
-import { startSweeper } from "@realtime-avatar/runtime/sweeper";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createInspect } from "./assets/inspect.ts";

@@ -2,13 +2,7 @@
 
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import {
-  type AvatarChanges,
-  findAvatar,
-  insertAvatar,
-  type SourceRefusal,
-  updateAvatar,
-} from "@realtime-avatar/db/avatars/avatars";
+import { type AvatarChanges, findAvatar, insertAvatar, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import { listAvatars } from "@realtime-avatar/db/avatars/list";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
@@ -20,6 +14,7 @@ import {
 } from "@realtime-avatar/domain/avatars/avatar";
 import { acceptedStatuses } from "@realtime-avatar/domain/avatars/preparation";
 import { AVATAR_LIST, Avatar, AvatarPage, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import type { SourceRefusal } from "@realtime-avatar/domain/avatars/source-kind";
 import { type AvatarStatus, DELETABLE_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets";
 import { isId, newId } from "@realtime-avatar/domain/id";

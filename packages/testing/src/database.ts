@@ -38,7 +38,7 @@ const createDatabase = (name: string, source: string): string =>
 /** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
 const SCHEMA_SOURCES = [
   ...["bun.lock", "patches/*", "packages/testing/src/database.ts"],
-  ...["packages/db/{src,functions,migrations}/**", "packages/domain/src/**"],
+  ...["packages/db/{src,migrations}/**", "packages/domain/src/**"],
 ];
 
 /** Creates the prepared data directory in the cache. The test processes run at once: the first that is ready wins. */

@@ -2,9 +2,10 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { $ } from "bun";
+import { $, Glob } from "bun";
 import { CACHE, REPOSITORY } from "./bundles.ts";
 import { source } from "./processes.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Its commit. A release sets this to the release before: see "Make a release" in CONTRIBUTING.md. */
 export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
@@ -33,6 +34,18 @@ const build = async (target: string): Promise<void> => {
   await rename(draft, target).catch((error: Error) => {
     if (!existsSync(target)) throw error;
   });
+};
+
+/** The texts of its database functions, its types first. */
+export const previousFunctions = async (): Promise<string[]> => {
+  const folder = await temporaryFolder();
+  await $`git -C ${REPOSITORY} archive ${PREVIOUS_RELEASE} packages/db | tar -x -C ${folder}`.quiet();
+  const paths = await Array.fromAsync(new Glob("packages/db/**/*.sql").scan(folder));
+  const texts = paths
+    .filter((path) => /^packages\/db\/(functions|src\/[a-z-]+\/functions)\//.test(path))
+    .toSorted((a, b) => Number(b.endsWith("/types.sql")) - Number(a.endsWith("/types.sql")) || (a < b ? -1 : 1))
+    .map((path) => Bun.file(join(folder, path)).text());
+  return Promise.all(texts).finally(() => rm(folder, { recursive: true }));
 };
 
 /** The command for a program of the previous release. */

@@ -1,0 +1,152 @@
+/** Replicas of the release before run beside this one, on the same tables, with their own functions. */
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
+import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/previous-release";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { functionsSchema } from "../functions/schema.ts";
+import { findCreditDrift } from "./invariants.ts";
+import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const { name: OLD, create: CREATE_OLD } = functionsSchema(hasPreviousRelease ? await previousFunctions() : []);
+let database: TestDatabase;
+let tenantId: TenantId;
+let parent: Caller;
+let caller: Caller;
+beforeAll(async () => {
+  database = await testDatabase();
+  const { db } = database;
+  if (hasPreviousRelease) await db.client.unsafe(CREATE_OLD);
+  tenantId = await seedTenant(db, { live: 10_000_000_000 });
+  const root = await seedCaller(db, tenantId);
+  parent = root.caller;
+  caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
+});
+afterAll(() => database.close());
+
+const CALLER = `row($1, $2, $3, $4, $5::text[], null, false)::${OLD}.caller`;
+const callerOf = ({ tenantId, id, version, credentialKeyId, lineage }: Caller) => [
+  ...[tenantId, id, version, credentialKeyId],
+  lineage,
+];
+const old = {
+  open: async (): Promise<SessionId> => {
+    const now = new Date();
+    const id = newId("ses", now, random);
+    const entryId = newId("ent", now, random);
+    const [row] = await database.db.client.unsafe(
+      `select kind from ${OLD}.open_usage_sessions(array[${CALLER}], array[1],
+        array[row($6, 'live', null, 10, 10, 1000000, 60, '{}', $7, 'r', now())::${OLD}.session_request], null, true)`,
+      [...callerOf(caller), id, entryId] as never[],
+    );
+    expect(row?.["kind"]).toBe("written");
+    return id;
+  },
+  report: async (id: SessionId, key: string | null = null) => {
+    const claim =
+      key && `row('POST /x', '${key}', decode(repeat('00', 32), 'hex'), 200, null, '', '', null)::${OLD}.claim`;
+    const text = `select kind from ${OLD}.report_usage(${CALLER}, 'live', $6, 2000000, 60, ${claim})`;
+    const [row] = await database.db.client.unsafe(text, [...callerOf(caller), id] as never[]);
+    return row?.["kind"];
+  },
+  release: async (id: SessionId) => {
+    const [row] = await database.db.client.unsafe(
+      `select kind from ${OLD}.release_session(${CALLER}, 'live', $6, true, null, null, $7, $8, 'r', null)`,
+      [...callerOf(caller), id, newId("ent", new Date(), random), newId("ent", new Date(), random)] as never[],
+    );
+    expect(row?.["kind"]).toBe("written");
+  },
+  sweep: async () => {
+    const ids = Array.from({ length: 20 }, () => newId("ent", new Date(), random));
+    await database.db.client.unsafe(`select ${OLD}.sweep_sessions($1, $2, 'r')`, [tenantId, ids] as never);
+  },
+};
+
+/** Of the account, the root key and its child. */
+const counters = async (): Promise<number[]> => {
+  const { client } = database.db;
+  const [account] = await client`
+    select open_sessions::integer as open from credit_accounts where tenant_id = ${tenantId} and environment = 'live'`;
+  const meters = await client`
+    select open_sessions::integer as open from api_key_meters where tenant_id = ${tenantId}
+    order by api_key_id = ${caller.id}`;
+  expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
+  return [account, ...meters].map((row) => row?.["open"]);
+};
+const release = (id: SessionId) =>
+  releaseSession(database.db, id, { isEngine: true, used: null, reason: null }, caller, operatorOrigin());
+
+test.skipIf(!hasPreviousRelease)("a report, claimed at either release: replayed at the other", async () => {
+  const { db } = database;
+  const id = await old.open();
+  const report = (idempotencyKey: string) =>
+    reportUsage(db, id, { used: 1, leaseSeconds: 60 }, caller, {
+      ...{ request: "POST /x", idempotencyKey, bodyHash: new Uint8Array(32), status: 200, location: null, etag: "" },
+      ...{ responseBody: new Uint8Array(0), sealedFor: null },
+    });
+  expect([await old.report(id, "old"), (await report("old")).kind]).toEqual(["written", "replayed"]);
+  expect([(await report("new")).kind, await old.report(id, "new")]).toEqual(["written", "replayed"]);
+  await old.release(id);
+});
+
+test.skipIf(!hasPreviousRelease)(
+  "a session that the release before opens is counted, whichever version ends it",
+  async () => {
+    const [first, second] = [await old.open(), await old.open()];
+    expect(await counters()).toEqual([2, 2, 2]);
+    expect(await old.report(first)).toBe("written");
+    await reportUsage(database.db, second, { used: 1, leaseSeconds: 60 }, parent);
+    expect(await counters()).toEqual([2, 2, 2]);
+    await old.release(first);
+    expect(await release(second)).toMatchObject({ kind: "written" });
+    expect(await counters()).toEqual([0, 0, 0]);
+  },
+);
+
+test.skipIf(!hasPreviousRelease)(
+  "a session of this version that the release before releases or sweeps is no longer counted",
+  async () => {
+    const { db } = database;
+    const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];
+    await reportUsage(db, released, { used: 1, leaseSeconds: 60 }, parent);
+    expect(await counters()).toEqual([2, 2, 2]);
+    await old.release(released);
+    expect(await counters()).toEqual([1, 1, 1]);
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
+    await old.sweep();
+    expect(await counters()).toEqual([0, 0, 0]);
+  },
+);
+
+test.skipIf(!hasPreviousRelease)(
+  "a session from before the migration is counted from its next report, and not at all when it ends before",
+  async () => {
+    const { db } = database;
+    const ids = [await old.open(), await old.open(), await old.open(), await old.open()] as const;
+    // As the migration leaves them.
+    await db.client.begin(async (transaction) => {
+      await transaction`alter table usage_sessions disable trigger usage_sessions_count`;
+      await transaction`update usage_sessions set is_counted = false where tenant_id = ${tenantId}`;
+      await transaction`alter table usage_sessions enable trigger usage_sessions_count`;
+      await transaction`update credit_accounts set open_sessions = 0 where tenant_id = ${tenantId}`;
+      await transaction`update api_key_meters set open_sessions = 0 where tenant_id = ${tenantId}`;
+    });
+    expect(await counters()).toEqual([0, 0, 0]);
+    await old.report(ids[0]);
+    expect(await counters()).toEqual([1, 1, 1]);
+    await reportUsage(db, ids[1], { used: 1, leaseSeconds: 60 }, parent);
+    expect(await counters()).toEqual([2, 2, 2]);
+    await old.release(ids[2]);
+    await release(ids[3]);
+    expect(await counters()).toEqual([2, 2, 2]);
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where ended_at is null`;
+    expect(await sweepSessions(db, tenantId, operatorOrigin())).toBe(2);
+    expect(await counters()).toEqual([0, 0, 0]);
+  },
+);

@@ -152,8 +152,8 @@ export type TestDatabase = { url: string; db: TestDb; close(): Promise<void> };
 
 /** Creates a database with every migration applied, or with none. */
 export const testDatabase = async (options: { migrated?: boolean } = {}): Promise<TestDatabase> => {
-  const given = process.env["DATABASE_URL"];
-  server ??= given ? useServer(given) : startServer();
+  const serverUrl = process.env["DATABASE_URL"];
+  server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template } = await server;
   const name = uniqueName();
   await admin.unsafe(createDatabase(name, options.migrated === false ? "template0" : template));

@@ -26,7 +26,7 @@ const valuesOf = (key: ApiKey): Values => ({
   scopes: key.scopes,
   cap: key.spendLimitCreditMicros === null ? "" : creditsText(key.spendLimitCreditMicros),
   calls: `${key.maxConcurrentSessions ?? ""}`,
-  expiry: { choice: key.expiresAt === null ? "never" : "kept", chosenAt: 0, date: "" },
+  expiry: { choice: key.expiresAt === null ? "never" : "present", chosenAt: 0, date: "" },
 });
 
 /** Beside the button that saves, so that it is in view. */
@@ -74,7 +74,7 @@ const useChange = (presented: ApiKey | undefined, keys: Keys) => {
   const inherited = inheritedOf(presented, keys.byId.get(presented.parentId ?? ""));
   return {
     values,
-    kept: presented.expiresAt,
+    presentExpiry: presented.expiresAt,
     present: presented.scopes,
     differences,
     effects: effectText(after ?? presented, inherited),

@@ -115,8 +115,8 @@ const removeFiles = async ({ storage, log }: ProcessOptions, asset: AssetRecord)
 
 /** Leaves an asset that was deleted, whose files may have been written after that; or one that another worker has, which needs them. */
 const leave = async (options: ProcessOptions, asset: AssetRecord): Promise<JobOutcome> => {
-  const kept = await existingAssets(options.db, [asset]);
-  if (kept.length === 0) await removeFiles(options, asset);
+  const existing = await existingAssets(options.db, [asset]);
+  if (existing.length === 0) await removeFiles(options, asset);
   return { kind: "gone" };
 };
 

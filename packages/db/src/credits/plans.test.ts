@@ -1,7 +1,7 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
-import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { findCreditBalance, listCreditEntries } from "./credits.ts";
@@ -66,14 +66,14 @@ afterAll(async () => {
   await database.close();
 });
 
-const wanted = (changes: Partial<Wanted> = {}): Wanted => ({
+const toOpen = (changes: Partial<SessionToOpen> = {}): SessionToOpen => ({
   ...{ key: 2, isOld: false, avatar: "ready", maxSeconds: 6, minSeconds: 6, price: 1, claim: null },
   ...changes,
 });
 const open = (count: number, isClaimed: boolean) =>
-  world.open(Array.from({ length: count }, (_, at) => wanted({ key: at, claim: isClaimed ? `new ${at}` : null })));
+  world.open(Array.from({ length: count }, (_, at) => toOpen({ key: at, claim: isClaimed ? `new ${at}` : null })));
 const opened = async () => {
-  await world.open([wanted()]);
+  await world.open([toOpen()]);
   return world.sessions.at(-1) ?? newId("ses", new Date(), random);
 };
 

@@ -41,17 +41,17 @@ const seedCaller = async (parent?: Caller): Promise<Caller> => {
   return callerOf(secret.keyId);
 };
 
-type Wanted = { caller: Caller; key?: string };
+type AvatarToCreate = { caller: Caller; key?: string };
 
 /** Creates avatars in one call, and returns the outcome of each with its id. */
-const create = async (db: Runner, wanted: readonly Wanted[], wait = false) => {
+const create = async (db: Runner, creates: readonly AvatarToCreate[], wait = false) => {
   const now = new Date();
-  const avatars = wanted.map(({ caller }) => {
+  const avatars = creates.map(({ caller }) => {
     const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now };
     return newAvatar({ displayName: "n", sourceKind: "image" }, of);
   });
-  const callers = [...new Set(wanted.map(({ caller }) => caller))];
-  const claims = wanted.map(({ key }, at) =>
+  const callers = [...new Set(creates.map(({ caller }) => caller))];
+  const claims = creates.map(({ key }, at) =>
     key === undefined
       ? null
       : {
@@ -67,7 +67,7 @@ const create = async (db: Runner, wanted: readonly Wanted[], wait = false) => {
   );
   const rows = await createAvatars(db, {
     callers,
-    callerAt: wanted.map(({ caller }) => callers.indexOf(caller) + 1),
+    callerAt: creates.map(({ caller }) => callers.indexOf(caller) + 1),
     avatars: avatars.map(avatarRow),
     jobs: null,
     auditEvents: avatars.map((avatar) => auditEvent("avatar.created", avatar, operatorOrigin())),
@@ -177,11 +177,11 @@ describe("a claim that another request holds", () => {
 test("two batches, claiming the same keys in opposite orders: no deadlock, each once", async () => {
   const [one, two] = [await seedCaller(), await seedCaller()];
   for (let round = 0; round < 20; round++) {
-    const wanted = Array.from(
+    const creates = Array.from(
       { length: 16 },
-      (_, at): Wanted => ({ caller: at % 2 ? one : two, key: `${round} ${at}` }),
+      (_, at): AvatarToCreate => ({ caller: at % 2 ? one : two, key: `${round} ${at}` }),
     );
-    await Promise.all([create(database.db, wanted), create(database.db, wanted.toReversed())]);
+    await Promise.all([create(database.db, creates), create(database.db, creates.toReversed())]);
   }
   expect(await counts(one)).toEqual({ avatars: 160, events: 160, claims: 160 });
   expect(await counts(two)).toEqual({ avatars: 160, events: 160, claims: 160 });

@@ -20,5 +20,5 @@ export const retryWhileStale = async <Outcome extends { kind: string }>(
     if (outcome.kind !== "stale") return outcome as Exclude<Outcome, Stale>;
     if (attempts > 1 && attempts < MAX_ATTEMPTS) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
   }
-  throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
+  throw new Problem("unavailable", "The caller or its target is being changed. Try again.", { retryable: true });
 };

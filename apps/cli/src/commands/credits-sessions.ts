@@ -1,6 +1,7 @@
 /** `credits sessions` and `credits session`: what is open, for how long, what it holds, and by which key. */
 import { listCreditEntries } from "@realtime-avatar/db/credits/credits";
-import { findUsageSession, listOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
+import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import { listOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   CREDIT_ENTRY_LIST,
   type CreditEntry,

@@ -10,7 +10,8 @@ import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/se
 import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
-import { findUsageSession, listUsageSessions } from "./list-usage-sessions.ts";
+import { findUsageSession } from "./find-usage-session.ts";
+import { listUsageSessions } from "./list-usage-sessions.ts";
 import { openUsageSession, releaseSession, reportUsage } from "./usage-sessions.ts";
 
 // No test asserts a time: a slow disk must not fail one.

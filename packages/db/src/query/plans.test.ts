@@ -18,12 +18,8 @@ import { listAuditEvents } from "../audit/audit-events.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
 import { connect, type Db } from "../connection/pool.ts";
-import {
-  findUsageSession,
-  listOpenSessions,
-  listUsageSessions,
-  sumUsageSessions,
-} from "../credits/list-usage-sessions.ts";
+import { findUsageSession } from "../credits/find-usage-session.ts";
+import { listOpenSessions, listUsageSessions, sumUsageSessions } from "../credits/list-usage-sessions.ts";
 import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempotency-keys.ts";
 
 // No test asserts a time: a slow disk must not fail one.

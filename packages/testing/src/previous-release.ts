@@ -2,10 +2,9 @@
 import { existsSync } from "node:fs";
 import { mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { $, Glob } from "bun";
+import { $ } from "bun";
 import { CACHE, REPOSITORY } from "./bundles.ts";
 import { source } from "./processes.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 /** Its commit. A release sets this to the release before: see "Make a release" in CONTRIBUTING.md. */
 export const PREVIOUS_RELEASE = "041c18776959a6fd2d32e16cb0ac84591e517e7e";
@@ -36,21 +35,17 @@ const build = async (target: string): Promise<void> => {
   });
 };
 
-/** The texts of its database functions, its types first. */
-export const previousFunctions = async (): Promise<string[]> => {
-  const folder = await temporaryFolder();
-  await $`git -C ${REPOSITORY} archive ${PREVIOUS_RELEASE} packages/db | tar -x -C ${folder}`.quiet();
-  const paths = await Array.fromAsync(new Glob("packages/db/**/*.sql").scan(folder));
-  const texts = paths
-    .filter((path) => /^packages\/db\/(functions|src\/[a-z-]+\/functions)\//.test(path))
-    .toSorted((a, b) => Number(b.endsWith("/types.sql")) - Number(a.endsWith("/types.sql")) || (a < b ? -1 : 1))
-    .map((path) => Bun.file(join(folder, path)).text());
-  return Promise.all(texts).finally(() => rm(folder, { recursive: true }));
-};
-
 /** The command for a program of the previous release. */
 export const previousRelease = async (app: "api" | "cli", ...args: string[]): Promise<string[]> => {
   const folder = join(CACHE, "releases", PREVIOUS_RELEASE);
   if (!existsSync(folder)) await build(folder).finally(() => rm(draftOf(folder), { recursive: true, force: true }));
   return source(join(folder, app, "main.js"), ...args);
+};
+
+/** The texts of the database functions of that release, the types first. */
+export const previousFunctions = async (): Promise<string[]> => {
+  const types = "packages/db/functions/types.sql";
+  const textOf = (...paths: string[]): Promise<string> =>
+    $`git -C ${REPOSITORY} archive ${PREVIOUS_RELEASE} ${paths} | tar -xO`.text();
+  return [await textOf(types), await textOf("packages/db/functions", `:!${types}`)];
 };

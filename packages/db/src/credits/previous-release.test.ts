@@ -1,8 +1,8 @@
-/** Replicas of the release before run beside this one, on the same tables, with their own functions. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+/** Replicas of the previous release, which knows no limits of open sessions, run beside this one on the same tables, with their own functions. */
+import { test as always, expect } from "bun:test";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/previous-release";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -11,24 +11,16 @@ import { functionsSchema } from "../functions/schema.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const { name: OLD, create: CREATE_OLD } = functionsSchema(hasPreviousRelease ? await previousFunctions() : []);
-let database: TestDatabase;
-let tenantId: TenantId;
-let parent: Caller;
-let caller: Caller;
-beforeAll(async () => {
-  database = await testDatabase();
-  const { db } = database;
-  if (hasPreviousRelease) await db.client.unsafe(CREATE_OLD);
-  tenantId = await seedTenant(db, { live: 10_000_000_000 });
-  const root = await seedCaller(db, tenantId);
-  parent = root.caller;
-  caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
-});
-afterAll(() => database.close());
+/** Skipped where the repository does not have the previous release. */
+const test = always.skipIf(!hasPreviousRelease);
+const database = await fileDatabase();
+const { db } = database;
+if (hasPreviousRelease) await db.client.unsafe(CREATE_OLD);
+const tenantId = await seedTenant(db, { live: 10_000_000_000 });
+const root = await seedCaller(db, tenantId);
+const parent = root.caller;
+const caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
 
 const CALLER = `row($1, $2, $3, $4, $5::text[], null, false)::${OLD}.caller`;
 const callerOf = ({ tenantId, id, version, credentialKeyId, lineage }: Caller) => [
@@ -82,8 +74,7 @@ const counters = async (): Promise<number[]> => {
 const release = (id: SessionId) =>
   releaseSession(database.db, id, { isEngine: true, used: null, reason: null }, caller, operatorOrigin());
 
-test.skipIf(!hasPreviousRelease)("a report, claimed at either release: replayed at the other", async () => {
-  const { db } = database;
+test("a report, claimed at either release: replayed at the other", async () => {
   const id = await old.open();
   const report = (idempotencyKey: string) =>
     reportUsage(db, id, { used: 1, leaseSeconds: 60 }, caller, {
@@ -95,58 +86,49 @@ test.skipIf(!hasPreviousRelease)("a report, claimed at either release: replayed 
   await old.release(id);
 });
 
-test.skipIf(!hasPreviousRelease)(
-  "a session that the release before opens is counted, whichever version ends it",
-  async () => {
-    const [first, second] = [await old.open(), await old.open()];
-    expect(await counters()).toEqual([2, 2, 2]);
-    expect(await old.report(first)).toBe("written");
-    await reportUsage(database.db, second, { used: 1, leaseSeconds: 60 }, parent);
-    expect(await counters()).toEqual([2, 2, 2]);
-    await old.release(first);
-    expect(await release(second)).toMatchObject({ kind: "written" });
-    expect(await counters()).toEqual([0, 0, 0]);
-  },
-);
+test("a session, opened by the previous release: counted, whichever version ends it", async () => {
+  const [first, second] = [await old.open(), await old.open()];
+  expect(await counters()).toEqual([2, 2, 2]);
+  expect(await old.report(first)).toBe("written");
+  await reportUsage(database.db, second, { used: 1, leaseSeconds: 60 }, parent);
+  expect(await counters()).toEqual([2, 2, 2]);
+  await old.release(first);
+  expect(await release(second)).toMatchObject({ kind: "written" });
+  expect(await counters()).toEqual([0, 0, 0]);
+});
 
-test.skipIf(!hasPreviousRelease)(
-  "a session of this version that the release before releases or sweeps is no longer counted",
-  async () => {
-    const { db } = database;
-    const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];
-    await reportUsage(db, released, { used: 1, leaseSeconds: 60 }, parent);
-    expect(await counters()).toEqual([2, 2, 2]);
-    await old.release(released);
-    expect(await counters()).toEqual([1, 1, 1]);
-    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
-    await old.sweep();
-    expect(await counters()).toEqual([0, 0, 0]);
-  },
-);
+test("a session of this version, released or swept by the previous release: no longer counted", async () => {
+  const { db } = database;
+  const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];
+  await reportUsage(db, released, { used: 1, leaseSeconds: 60 }, parent);
+  expect(await counters()).toEqual([2, 2, 2]);
+  await old.release(released);
+  expect(await counters()).toEqual([1, 1, 1]);
+  await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
+  await old.sweep();
+  expect(await counters()).toEqual([0, 0, 0]);
+});
 
-test.skipIf(!hasPreviousRelease)(
-  "a session from before the migration is counted from its next report, and not at all when it ends before",
-  async () => {
-    const { db } = database;
-    const ids = [await old.open(), await old.open(), await old.open(), await old.open()] as const;
-    // As the migration leaves them.
-    await db.client.begin(async (transaction) => {
-      await transaction`alter table usage_sessions disable trigger usage_sessions_count`;
-      await transaction`update usage_sessions set is_counted = false where tenant_id = ${tenantId}`;
-      await transaction`alter table usage_sessions enable trigger usage_sessions_count`;
-      await transaction`update credit_accounts set open_sessions = 0 where tenant_id = ${tenantId}`;
-      await transaction`update api_key_meters set open_sessions = 0 where tenant_id = ${tenantId}`;
-    });
-    expect(await counters()).toEqual([0, 0, 0]);
-    await old.report(ids[0]);
-    expect(await counters()).toEqual([1, 1, 1]);
-    await reportUsage(db, ids[1], { used: 1, leaseSeconds: 60 }, parent);
-    expect(await counters()).toEqual([2, 2, 2]);
-    await old.release(ids[2]);
-    await release(ids[3]);
-    expect(await counters()).toEqual([2, 2, 2]);
-    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where ended_at is null`;
-    expect(await sweepSessions(db, tenantId, operatorOrigin())).toBe(2);
-    expect(await counters()).toEqual([0, 0, 0]);
-  },
-);
+test("a session from before the migration: counted from its next report, and not at all when it ends before", async () => {
+  const { db } = database;
+  const ids = [await old.open(), await old.open(), await old.open(), await old.open()] as const;
+  // As the migration leaves them.
+  await db.client.begin(async (transaction) => {
+    await transaction`alter table usage_sessions disable trigger usage_sessions_count`;
+    await transaction`update usage_sessions set is_counted = false where tenant_id = ${tenantId}`;
+    await transaction`alter table usage_sessions enable trigger usage_sessions_count`;
+    await transaction`update credit_accounts set open_sessions = 0 where tenant_id = ${tenantId}`;
+    await transaction`update api_key_meters set open_sessions = 0 where tenant_id = ${tenantId}`;
+  });
+  expect(await counters()).toEqual([0, 0, 0]);
+  await old.report(ids[0]);
+  expect(await counters()).toEqual([1, 1, 1]);
+  await reportUsage(db, ids[1], { used: 1, leaseSeconds: 60 }, parent);
+  expect(await counters()).toEqual([2, 2, 2]);
+  await old.release(ids[2]);
+  await release(ids[3]);
+  expect(await counters()).toEqual([2, 2, 2]);
+  await db.client`update usage_sessions set expires_at = now() - interval '1 second' where ended_at is null`;
+  expect(await sweepSessions(db, tenantId, operatorOrigin())).toBe(2);
+  expect(await counters()).toEqual([0, 0, 0]);
+});

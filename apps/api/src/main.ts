@@ -6,6 +6,7 @@ import { sweepPendingChanges } from "@realtime-avatar/db/api-keys/pending-change
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { isMigrated } from "@realtime-avatar/db/migrate";
@@ -21,7 +22,6 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve, serveAll } from "@realtime-avatar/runtime/serve";
-import { startSweeper } from "@realtime-avatar/runtime/sweeper";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";

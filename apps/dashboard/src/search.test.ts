@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { validateSearch } from "./search.ts";
-import { keepPlace, keptPlace } from "./sign-in/place.ts";
+import { keepPlace, placeToKeep } from "./sign-in/place.ts";
 
 const ID = "key_01h455vb4pex5vsknk084sn02q";
 
@@ -22,6 +22,6 @@ test("the sign-in, leaving a page: leads back to it, and to no other address", (
   expect(keepPlace("/dashboard/audit", {}, false)).toEqual({ to: "/audit" });
   expect(keepPlace("/keys", { key: ID }, true)).toEqual({ key: ID, to: "/keys", ended: true });
   expect(keepPlace("/sign-in", { key: ID }, true)).toEqual({ ended: true });
-  expect(keptPlace({ to: "/audit", target: ID, ended: true })).toEqual({ to: "/audit", search: { target: ID } });
-  expect(keptPlace({ ended: true })).toEqual({ to: "/keys", search: {} });
+  expect(placeToKeep({ to: "/audit", target: ID, ended: true })).toEqual({ to: "/audit", search: { target: ID } });
+  expect(placeToKeep({ ended: true })).toEqual({ to: "/keys", search: {} });
 });

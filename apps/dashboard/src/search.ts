@@ -1,5 +1,7 @@
 /** The parameters of the addresses of the pages. What is unknown or malformed is dropped. */
+
 import { type OidcFailure, RETURN_PATHS, type ReturnPath } from "@realtime-avatar/domain/people/oidc-pages";
+import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { failureIn } from "./sign-in/failure.ts";
 
 export type Search = {
@@ -42,7 +44,9 @@ export const validateSearch = (search: Record<string, unknown>): Search => {
     to: RETURN_PATHS.find((path) => path === to),
     ended: ended === true ? (true as const) : undefined,
     // The router reads a number that is in the address as one.
-    filter: ["string", "number"].includes(typeof filter) ? String(filter).slice(0, 160) || undefined : undefined,
+    filter: ["string", "number"].includes(typeof filter)
+      ? String(filter).slice(0, MAX_DISPLAY_NAME_LENGTH) || undefined
+      : undefined,
     action: typeof action === "string" && /^[a-z_.]{1,64}$/.test(action) ? action : undefined,
     target: id(search["target"]),
     tenant: id(search["tenant"]),

@@ -3,7 +3,7 @@ import { isToStart } from "@realtime-avatar/runtime/arguments";
 import { CHILD_ARGUMENT, PROGRAM_ARGUMENT } from "./sandbox/command.ts";
 
 /** What `--help` prints. */
-const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars and examines files. It takes no arguments:
+const HELP = `Starts a worker of the Realtime Avatar Service, which prepares avatars and inspects files. It takes no arguments:
 environment variables configure it.
 
 Usage: bun run worker

@@ -4,6 +4,7 @@
  */
 import { tmpdir } from "node:os";
 import type { Db } from "@realtime-avatar/db/connection/pool";
+import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
@@ -13,18 +14,17 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { protectMemory } from "@realtime-avatar/runtime/protect-memory";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { serve } from "@realtime-avatar/runtime/serve";
-import { startSweeper } from "@realtime-avatar/runtime/sweeper";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
+import { createInspect } from "./assets/inspect.ts";
 import { createProcessAsset } from "./assets/process.ts";
-import { createInspect } from "./assets/sandboxed.ts";
-import { createTemporaryFolders } from "./assets/temporary.ts";
 import { readConfig, type WorkerConfig } from "./config.ts";
 import type { JobHandlers } from "./jobs/handler.ts";
 import { startJobLoop } from "./jobs/loop.ts";
 import { JOB_TIMING } from "./jobs/run-job.ts";
+import { createTemporaryFolders } from "./jobs/temporary-folders.ts";
+import { createCheckSource } from "./preparation/check-source.ts";
 import { createPrepareAvatar } from "./preparation/prepare.ts";
-import { createExamineSource } from "./preparation/sandboxed.ts";
 import { fetchRemote } from "./remote/fetch.ts";
 import { confinementOfMachine } from "./sandbox/limited.ts";
 import { startSweeps } from "./sweeps/schedule.ts";
@@ -83,7 +83,7 @@ const startJobs = async (
   metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
   const handlers: JobHandlers = {
     process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect(shared) }),
-    prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource(shared) }),
+    prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource(shared) }),
   };
   const loop = startJobLoop({
     ...parts,

@@ -23,7 +23,7 @@ const KILLS = process.env["LONG"] === "1" ? 200 : 3;
 
 let world: World;
 let server: TestServer;
-/** A file that the inspections, the examinations and the responses with a remote file wait for, where the test says so. */
+/** A file that the inspections, the checks of sources and the responses with a remote file wait for, where the test says so. */
 let gate = "";
 /** Which of the waiting remote files are sent without the gate. */
 let goesOn: (path: string) => boolean = () => false;
@@ -60,7 +60,7 @@ const startWorker = (options: Partial<TestWorker> = {}): RunningProcess =>
     TEST_WORKER: JSON.stringify({ ...optionsOf(), ...options }),
     TMPDIR: world.temporary,
   });
-/** Starts a worker whose inspections and examinations wait. Its lease is as long as it ships. */
+/** Starts a worker whose inspections and checks of sources wait. Its lease is as long as it ships. */
 const startWaiting = (): RunningProcess =>
   startWorker({ inspector: waitingInspectorOf(gate), gate, leaseSeconds: JOB_TIMING.leaseSeconds });
 const kill = async (worker: RunningProcess): Promise<void> => {
@@ -217,7 +217,7 @@ describe("a killed worker", () => {
 describe("a worker killed while it prepares an avatar", () => {
   test.each([
     ["after the claim, before the preparation is started", "before", 0],
-    ["while the source is examined", "examined", 0],
+    ["while the source is checked", "checked", 0],
     ["after the first picture is stored", "stored", 1],
     ["after both pictures are stored", "stored", 2],
     ["after the manifest is stored, before the avatar is ready", "stored", 3],

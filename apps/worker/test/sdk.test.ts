@@ -9,13 +9,13 @@ import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { type Avatar, RealtimeAvatar } from "realtime-avatar";
+import { createInspect } from "../src/assets/inspect.ts";
 import { createProcessAsset } from "../src/assets/process.ts";
-import { createInspect } from "../src/assets/sandboxed.ts";
-import { createTemporaryFolders } from "../src/assets/temporary.ts";
 import { type JobLoop, startJobLoop } from "../src/jobs/loop.ts";
 import { JOB_TIMING } from "../src/jobs/run-job.ts";
+import { createTemporaryFolders } from "../src/jobs/temporary-folders.ts";
+import { createCheckSource } from "../src/preparation/check-source.ts";
 import { createPrepareAvatar } from "../src/preparation/prepare.ts";
-import { createExamineSource } from "../src/preparation/sandboxed.ts";
 import { fetchRemote } from "../src/remote/fetch.ts";
 import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
 import { inspectorOf } from "./support/inspector.ts";
@@ -57,7 +57,7 @@ const startLoop = ({ database, storage, log, temporary: folder }: World): JobLoo
         fetchRemote: (url, options) => fetchRemote(url.replace(HOST, `${HOST}:${port}`), { ...options, network }),
         inspect: createInspect({ log, command }),
       }),
-      prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource({ log, command }) }),
+      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource({ log, command }) }),
     },
     metrics: null,
     concurrency: 2,

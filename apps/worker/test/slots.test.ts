@@ -5,14 +5,14 @@ import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedCaller } from "@realtime-avatar/testing/seeds";
+import { createInspect } from "../src/assets/inspect.ts";
 import { createProcessAsset } from "../src/assets/process.ts";
-import { createInspect } from "../src/assets/sandboxed.ts";
-import { createTemporaryFolders } from "../src/assets/temporary.ts";
 import { readConfig } from "../src/config.ts";
 import { type JobLoop, startJobLoop } from "../src/jobs/loop.ts";
 import { JOB_TIMING } from "../src/jobs/run-job.ts";
+import { createTemporaryFolders } from "../src/jobs/temporary-folders.ts";
+import { createCheckSource } from "../src/preparation/check-source.ts";
 import { createPrepareAvatar } from "../src/preparation/prepare.ts";
-import { createExamineSource } from "../src/preparation/sandboxed.ts";
 import { fetchRemote } from "../src/remote/fetch.ts";
 import { hugeChunks, jpegWithExif, loopingExif } from "../src/sandbox/corpus/amplified.testing.ts";
 import { inspectorOf } from "./support/inspector.ts";
@@ -42,7 +42,7 @@ const start = (): JobLoop => {
     ...parts,
     handlers: {
       process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect({ log, command }) }),
-      prepare_avatar: createPrepareAvatar({ ...parts, examine: createExamineSource({ log, command }) }),
+      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource({ log, command }) }),
     },
     metrics: null,
     concurrency: jobs,

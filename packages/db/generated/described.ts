@@ -194,9 +194,9 @@ export type Described = {
     status: number | null;
     location: string | null;
     etag: string | null;
-    answer: Uint8Array | null;
+    responseBody: Uint8Array | null;
     sealedFor: string | null;
-    figures: object | null;
+    responseFields: object | null;
   };
   find_usage_session: {
     position: number | null;

@@ -230,7 +230,7 @@ export type Claim = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 const claim = composite<Claim>(
@@ -240,7 +240,7 @@ const claim = composite<Claim>(
   "status",
   "location",
   "etag",
-  "answer",
+  "responseBody",
   "sealedFor",
 );
 
@@ -555,7 +555,7 @@ export type CompleteAssetRow = {
   responseStatus: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetRow>(
@@ -570,7 +570,7 @@ export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetR
     auditEvent: auditEvent,
     claim: claim,
   },
-  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreateApiKeysInput = {
@@ -589,7 +589,7 @@ export type CreateApiKeysRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const createApiKeys = databaseFunction<CreateApiKeysInput, CreateApiKeysRow>(
@@ -604,7 +604,7 @@ export const createApiKeys = databaseFunction<CreateApiKeysInput, CreateApiKeysR
     maxActiveKeys: null,
     wait: null,
   },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreateAssetInput = {
@@ -622,13 +622,13 @@ export type CreateAssetRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const createAsset = databaseFunction<CreateAssetInput, CreateAssetRow>(
   "create_asset",
   { caller: caller, asset: asset, job: job, auditEvent: auditEvent, claim: claim, maxAssets: null, maxBytes: null },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreateAvatarsInput = {
@@ -646,7 +646,7 @@ export type CreateAvatarsRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const createAvatars = databaseFunction<CreateAvatarsInput, CreateAvatarsRow>(
@@ -660,7 +660,7 @@ export const createAvatars = databaseFunction<CreateAvatarsInput, CreateAvatarsR
     claims: list(claim),
     wait: null,
   },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreateFirstApiKeyInput = {
@@ -717,13 +717,13 @@ export type CreateInvitationRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const createInvitation = databaseFunction<CreateInvitationInput, CreateInvitationRow>(
   "create_invitation",
   { caller: caller, invitation: invitation, auditEvent: auditEvent, claim: claim },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreatePasskeyInput = {
@@ -740,13 +740,13 @@ export type CreatePasskeyRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const createPasskey = databaseFunction<CreatePasskeyInput, CreatePasskeyRow>(
   "create_passkey",
   { caller: caller, passkey: passkey, challenge: challenge, maxPasskeys: null, auditEvent: auditEvent, claim: claim },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type CreateRootApiKeyInput = {
@@ -1041,14 +1041,14 @@ export type OpenUsageSessionsRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
-  figures: object | null;
+  responseFields: object | null;
 };
 export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
   "open_usage_sessions",
   { callers: list(caller), callerAt: list(), requests: list(sessionRequest), claims: list(claim), wait: null },
-  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor", figures as "figures"',
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
 );
 
 export type PrepareAvatarInput = {
@@ -1091,7 +1091,7 @@ export type PrepareAvatarRow = {
   responseStatus: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const prepareAvatar = databaseFunction<PrepareAvatarInput, PrepareAvatarRow>(
@@ -1108,7 +1108,7 @@ export const prepareAvatar = databaseFunction<PrepareAvatarInput, PrepareAvatarR
     auditEvent: auditEvent,
     claim: claim,
   },
-  'outcome as "outcome", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'outcome as "outcome", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type ReleaseSessionInput = {
@@ -1146,7 +1146,7 @@ export type ReleaseSessionRow = {
   closedBy: string | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
-  figures: object | null;
+  responseFields: object | null;
 };
 export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessionRow>(
   "release_session",
@@ -1162,7 +1162,7 @@ export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessi
     requestId: null,
     claim: claim,
   },
-  'kind as "kind", has_ended as "hasEnded", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", figures as "figures"',
+  'kind as "kind", has_ended as "hasEnded", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", response_fields as "responseFields"',
 );
 
 export type RenewJobInput = {
@@ -1209,12 +1209,12 @@ export type ReportUsageRow = {
   closedBy: string | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
-  figures: object | null;
+  responseFields: object | null;
 };
 export const reportUsage = databaseFunction<ReportUsageInput, ReportUsageRow>(
   "report_usage",
   { caller: caller, environment: null, sessionId: null, used: null, leaseSeconds: null, claim: claim },
-  'kind as "kind", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", figures as "figures"',
+  'kind as "kind", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", response_fields as "responseFields"',
 );
 
 export type RetryJobInput = {
@@ -1277,7 +1277,7 @@ export type RotateApiKeyRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const rotateApiKey = databaseFunction<RotateApiKeyInput, RotateApiKeyRow>(
@@ -1291,7 +1291,7 @@ export const rotateApiKey = databaseFunction<RotateApiKeyInput, RotateApiKeyRow>
     auditEvent: auditEvent,
     claim: claim,
   },
-  'kind as "kind", wait_seconds as "waitSeconds", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", wait_seconds as "waitSeconds", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );
 
 export type StartAssetInput = {
@@ -1510,7 +1510,7 @@ export type VerifyUserSessionRow = {
   status: number | null;
   location: string | null;
   etag: string | null;
-  answer: Uint8Array | null;
+  responseBody: Uint8Array | null;
   sealedFor: string | null;
 };
 export const verifyUserSession = databaseFunction<VerifyUserSessionInput, VerifyUserSessionRow>(
@@ -1525,5 +1525,5 @@ export const verifyUserSession = databaseFunction<VerifyUserSessionInput, Verify
     auditEvent: auditEvent,
     claim: claim,
   },
-  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", answer as "answer", sealed_for as "sealedFor"',
+  'kind as "kind", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
 );

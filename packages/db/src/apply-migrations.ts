@@ -16,8 +16,8 @@ export type Migration = { tag: string; when: number; text: string };
 const MAX_WAIT_MS = 400;
 
 /** How often a migration is tried, and the pause between. With both, it waits for a long transaction for ten minutes. */
-export type Patience = { attempts: number; pauseMs: number };
-const PATIENCE: Patience = { attempts: 500, pauseMs: 800 };
+export type RetryPolicy = { attempts: number; pauseMs: number };
+const DEFAULT_POLICY: RetryPolicy = { attempts: 500, pauseMs: 800 };
 
 /** The first line of a migration whose statements run one by one, outside of a transaction. */
 export const NO_TRANSACTION = "-- no transaction\n";
@@ -76,7 +76,7 @@ const oldestTransaction = async (client: postgres.Sql): Promise<string> => {
 const apply = async (
   client: postgres.Sql,
   migration: Migration,
-  { attempts, pauseMs }: Patience,
+  { attempts, pauseMs }: RetryPolicy,
   maxWaitMs: number,
 ) => {
   const isOneByOne = migration.text.startsWith(NO_TRANSACTION);
@@ -115,7 +115,7 @@ const prepareSession = async (client: postgres.Sql): Promise<number> => {
 export const applyMigrations = async (
   client: postgres.Sql,
   migrations: readonly Migration[],
-  patience: Patience = PATIENCE,
+  policy: RetryPolicy = DEFAULT_POLICY,
 ): Promise<void> => {
   const maxWaitMs = await prepareSession(client);
   await client.unsafe(`create schema if not exists drizzle;
@@ -126,6 +126,6 @@ export const applyMigrations = async (
     select max(created_at) as newest from drizzle.__drizzle_migrations`;
   const newest = Number(row?.newest ?? 0);
   for (const migration of migrations) {
-    if (migration.when > newest) await apply(client, migration, patience, maxWaitMs);
+    if (migration.when > newest) await apply(client, migration, policy, maxWaitMs);
   }
 };

@@ -209,7 +209,7 @@ describe("a role with the rights of the service", () => {
     await holder.client`select from api_keys where id = ${record.id} for share`;
     const revocation = revokeApiKey(db, record, { version: null }, caller, originOf(caller));
     for (;;) {
-      const [row] = await owner`select from api_key_pending_changes where api_key_id = ${record.id}`;
+      const [row] = await owner`select from pending_changes where subject_id = ${record.id}`;
       if (row) break;
       await Bun.sleep(10);
     }
@@ -313,12 +313,12 @@ describe("a role with the rights of the service", () => {
   test("the role, sweeping: removes what is over", async () => {
     const caller = await seedCaller();
     await insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf("old"));
-    await owner`update idempotency_keys set created_at = now() - interval '25 hours' where tenant_id = ${caller.tenantId}`;
+    await owner`update idempotency_claims set created_at = now() - interval '25 hours' where tenant_id = ${caller.tenantId}`;
     await insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf("old"));
-    await owner`update idempotency_keys set created_at = now() - interval '25 hours' where tenant_id = ${caller.tenantId}`;
+    await owner`update idempotency_claims set created_at = now() - interval '25 hours' where tenant_id = ${caller.tenantId}`;
     await owner`insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, retired_at, created_at)
       values ('abcdefghijklmnop', ${caller.tenantId}, ${caller.id}, ${new Uint8Array(32)}, now() - interval '8 days', now())`;
-    await owner`insert into api_key_pending_changes values (${caller.tenantId}, ${caller.id}, now() - interval '1 hour')`;
+    await owner`insert into pending_changes values (${caller.tenantId}, ${caller.id}, now() - interval '1 hour')`;
     expect(await sweepIdempotencyKeys(db)).toBe(1);
     expect(await sweepCredentials(db)).toBe(1);
     expect(await sweepPendingChanges(db)).toBe(1);

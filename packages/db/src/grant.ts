@@ -12,10 +12,10 @@ const RIGHTS = [
   `select, insert, update (key_id, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at, revoked_at, ended_at, version)
     on public.api_keys`,
   "select, insert, update (retired_at, retired_by, is_unused), delete on public.api_key_credentials",
-  "select, insert, update (announced_at), delete on public.api_key_pending_changes",
+  "select, insert, update (announced_at), delete on public.pending_changes",
   "select, insert, update (last_used_at) on public.api_key_usage",
-  `select, insert, update (audit_event_id, body_hash, status, location, etag, answer, sealed_for, figures, created_at), delete
-    on public.idempotency_keys`,
+  `select, insert, update (attempt_id, body_hash, status, location, etag, response_body, sealed_for, response_fields, created_at), delete
+    on public.idempotency_claims`,
   `select, insert, update (display_name, model_id, status, source_asset_id, pending_source_asset_id, default_voice_id, generation,
     error, checks, preview_token, preview_file, cache_manifest_id, cache_version, settings, metadata, version, updated_at)
     on public.avatars`,

@@ -25,6 +25,7 @@ import oneInvitation from "../migrations/0017_one_invitation.sql" with { type: "
 import sessionLimits from "../migrations/0018_session_limits.sql" with { type: "text" };
 import normalAddresses from "../migrations/0019_normal_addresses.sql" with { type: "text" };
 import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" with { type: "text" };
+import columnNames from "../migrations/0021_column_names.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -56,6 +57,7 @@ const TEXTS = [
   sessionLimits,
   normalAddresses,
   claimsOfDeadWorkers,
+  columnNames,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -3,13 +3,13 @@
  * size check, the write and the response. The text is made at the first of these and kept beside the object for the others.
  */
 
-/** The kept texts, for as long as their objects live. */
+/** The cached texts, for as long as their objects live. */
 const texts = new WeakMap<object, string>();
 
 /** The compact JSON of `value`, made once. `value` must not be changed after the first call. */
 export const jsonText = (value: object): string => {
-  const kept = texts.get(value);
-  if (kept !== undefined) return kept;
+  const cached = texts.get(value);
+  if (cached !== undefined) return cached;
   const text = JSON.stringify(value);
   texts.set(value, text);
   return text;
@@ -25,11 +25,11 @@ const isSorted = (value: unknown): boolean => {
   );
 };
 
-/** Canonical JSON: members sorted by name, no white space (as in RFC 8785). A kept text is used where it is canonical. */
+/** Canonical JSON: members sorted by name, no white space (as in RFC 8785). A cached text is used where it is canonical. */
 export const canonicalJson = (value: unknown): string => {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
-  const kept = texts.get(value);
-  if (kept !== undefined && isSorted(value)) return kept;
+  const cached = texts.get(value);
+  if (cached !== undefined && isSorted(value)) return cached;
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
   const members = value as Record<string, unknown>;
   // Sorted by UTF-16 code units, as RFC 8785 §3.2.3 defines it.

@@ -1,5 +1,10 @@
 /** Rules for text. Lengths count Unicode code points, as in JSON Schema and PostgreSQL. */
 
+/** The maximum length of the names of tenants, keys, people and passkeys. */
+export const MAX_NAME_LENGTH = 120;
+/** The maximum length of the name of an avatar. */
+export const MAX_DISPLAY_NAME_LENGTH = 160;
+
 /** The number of code points in a well-formed string. */
 export const codePointLength = (text: string): number => {
   let length = text.length;

@@ -4,6 +4,7 @@
  */
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Watcher } from "@realtime-avatar/db/connection/watcher";
+import type { SweepStats } from "@realtime-avatar/db/credits/sweeper";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { LogOutput } from "./log.ts";
 
@@ -21,14 +22,6 @@ export type CompletedRequest = {
  * of open sessions.
  */
 export type SessionLimit = "self" | "ancestor" | "balance" | "sessions";
-
-/** What a sweeper of overdue sessions counts. */
-export type SweepStats = {
-  /** Sessions that it has closed. */
-  swept: number;
-  /** For how long the oldest overdue session has been overdue at most, in seconds. */
-  lagSeconds: number;
-};
 
 /**
  * How a job ended. `ready` and `failed`: its target has that status. `gone`: the target was deleted meanwhile, or the job was

@@ -27,9 +27,9 @@ describe("normalPath", () => {
 describe("serve", () => {
   let server: ReturnType<typeof serve>;
   const address = { host: "127.0.0.1", port: 0, portVariable: "PORT" };
-  const patience = { keepAliveMs: 1000, requestMs: 1000 };
+  const timeouts = { keepAliveMs: 1000, requestMs: 1000 };
   beforeAll(() => {
-    server = serve(address, patience, ({ url }) => {
+    server = serve(address, timeouts, ({ url }) => {
       if (url.endsWith("/fail")) throw new Error("failure");
       return new Response(new URL(url).pathname);
     });
@@ -69,6 +69,6 @@ describe("serve", () => {
   test("a port, in use: refused with the variable to set", () => {
     const port = server.port ?? 0;
     const message = `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set PORT to another port, or HOST.`;
-    expect(() => serve({ ...address, port }, patience, () => new Response())).toThrow(message);
+    expect(() => serve({ ...address, port }, timeouts, () => new Response())).toThrow(message);
   });
 });

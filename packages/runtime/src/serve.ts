@@ -59,7 +59,7 @@ const routable = (request: Request, segments: readonly string[] | null): Request
   return Object.defineProperty(request, "url", { value: isNormal ? LOCAL + url : UNROUTABLE });
 };
 
-export type Patience = {
+export type Timeouts = {
   /** How long a connection may be idle, in milliseconds. */
   keepAliveMs: number;
   /** How long a request may take at most, in milliseconds. */
@@ -73,7 +73,7 @@ export type Patience = {
  */
 export const serve = (
   address: Address,
-  { keepAliveMs, requestMs }: Patience,
+  { keepAliveMs, requestMs }: Timeouts,
   fetch: (request: Request) => Response | Promise<Response>,
   onFailure: (error: unknown) => Response = () => new Response(null, { status: 500 }),
 ) => {
@@ -120,7 +120,7 @@ const availableHosts = (hosts: readonly string[]): string[] => {
  */
 export const serveAll = (
   { hosts, port, portVariable }: Omit<Address, "host"> & { hosts: readonly string[] },
-  ...rest: [patience: Patience, fetch: Parameters<typeof serve>[2], onFailure?: Parameters<typeof serve>[3]]
+  ...rest: [timeouts: Timeouts, fetch: Parameters<typeof serve>[2], onFailure?: Parameters<typeof serve>[3]]
 ) => {
   const [first = "127.0.0.1", ...others] = availableHosts(hosts);
   for (let attempt = 1; ; attempt++) {

@@ -16,7 +16,7 @@ const SOURCES = [
   "bun.lock",
   "patches/*",
   "{apps,packages}/*/package.json",
-  "{apps,packages}/*/{src,test,build,functions,migrations}/**",
+  "{apps,packages}/*/{src,test,build,generated,migrations}/**",
 ];
 const IS_TEST = /\.test(ing)?\.tsx?$/;
 

@@ -38,7 +38,7 @@ const createDatabase = (name: string, source: string): string =>
 /** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
 const SCHEMA_SOURCES = [
   ...["bun.lock", "patches/*", "packages/testing/src/database.ts"],
-  ...["packages/db/{src,functions,migrations}/**", "packages/domain/src/**"],
+  ...["packages/db/{src,migrations}/**", "packages/domain/src/**"],
 ];
 
 /** Creates the prepared data directory in the cache. The test processes run at once: the first that is ready wins. */
@@ -152,8 +152,8 @@ export type TestDatabase = { url: string; db: TestDb; close(): Promise<void> };
 
 /** Creates a database with every migration applied, or with none. */
 export const testDatabase = async (options: { migrated?: boolean } = {}): Promise<TestDatabase> => {
-  const given = process.env["DATABASE_URL"];
-  server ??= given ? useServer(given) : startServer();
+  const serverUrl = process.env["DATABASE_URL"];
+  server ??= serverUrl ? useServer(serverUrl) : startServer();
   const { url, admin, template } = await server;
   const name = uniqueName();
   await admin.unsafe(createDatabase(name, options.migrated === false ? "template0" : template));

@@ -159,6 +159,6 @@ export const claimOf = (idempotencyKey: string, text = ""): Claim => ({
   status: 201,
   location: `/api/v1/avatars/${text}`,
   etag: '"1"',
-  answer: Buffer.from(`"\\{,}' ${text}`),
+  responseBody: Buffer.from(`"\\{,}' ${text}`),
   sealedFor: null,
 });

@@ -77,9 +77,9 @@ export const claimOf = (
   const request = claimedOperation(claiming);
   const head = { status, location, etag, bodyHash: hashBody(body) };
   const claim = { request, idempotencyKey, ...head };
-  if (!containsSecret(schema)) return { ...claim, answer: Buffer.from(text), sealedFor: null };
+  if (!containsSecret(schema)) return { ...claim, responseBody: Buffer.from(text), sealedFor: null };
   const sealed = sealResponse(text, head, { secret, idempotencyKey, request }, random);
-  return { ...claim, answer: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
+  return { ...claim, responseBody: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
 };
 
 /** The response that an earlier request with this `Idempotency-Key` has stored; null when there is none. */
@@ -98,7 +98,7 @@ const needsPasskey = (text: string, status: number): boolean =>
 
 /** Sends the stored response of an earlier request to the caller of one with `body`. */
 export const sendReplay = (
-  { response: stored, figures }: StoredReplay,
+  { response: stored, responseFields }: StoredReplay,
   claiming: ClaimingRequest,
   body: unknown,
   { schema }: Pick<Representation<never>, "schema">,
@@ -112,12 +112,12 @@ export const sendReplay = (
   const context = { secret, idempotencyKey: idempotencyKey ?? "", request: claimedOperation(claiming) };
   const text =
     !isSecret && stored.sealedFor === null
-      ? Buffer.from(stored.answer).toString()
-      : openResponse(stored.answer, stored, context);
+      ? Buffer.from(stored.responseBody).toString()
+      : openResponse(stored.responseBody, stored, context);
   if (text !== null) {
     if (isSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
     set.headers["idempotent-replayed"] = "true";
-    return sendText(withMembers(text, figures), stored, set);
+    return sendText(withMembers(text, responseFields), stored, set);
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";

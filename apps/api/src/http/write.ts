@@ -47,7 +47,7 @@ export type Plan<Input extends readonly unknown[], Resource> = {
 
 /** The outcome of a write that was not refused. `resource` is the response where the plan has none. */
 export type Settled<Resource> =
-  | { kind: "written"; figures?: object | null; resource?: ResourceResponse<Resource> }
+  | { kind: "written"; responseFields?: object | null; resource?: ResourceResponse<Resource> }
   | { kind: "stale" }
   | StoredReplay;
 
@@ -133,10 +133,10 @@ const makeAttempt = async <Body, Basis, Input extends readonly unknown[], Outcom
   const settled = await operation.settle(outcome, attempt, basis);
   if (settled.kind === "stale") return { kind: "stale" as const, previous: { basis, outcome } };
   if (settled.kind === "replayed") return settled;
-  const { resource, figures } = settled;
+  const { resource, responseFields } = settled;
   return response === null && resource
     ? { kind: "written" as const, head: headOf(resource), text: responseText(representation, resource.body) }
-    : { kind: "written" as const, head, text: withMembers(text, figures) };
+    : { kind: "written" as const, head, text: withMembers(text, responseFields) };
 };
 
 /** The response of an earlier request, if this one was refused with `error`; otherwise throws the error again. */

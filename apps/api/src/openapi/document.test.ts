@@ -9,7 +9,7 @@ import { Document, type RulesetDefinition, Spectral } from "@stoplight/spectral-
 import { Json } from "@stoplight/spectral-parsers";
 import { oas } from "@stoplight/spectral-rulesets";
 import { Elysia } from "elysia";
-import { documentJudge, type OpenApi, operationsOf, type Parameter, resolved } from "../../test/support/openapi.ts";
+import { documentValidator, type OpenApi, operationsOf, type Parameter, resolved } from "../../test/support/openapi.ts";
 import { createApp } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Dependencies } from "../dependencies.ts";
@@ -243,7 +243,7 @@ describe("the OpenAPI document", () => {
 });
 
 describe("the examples of the document", () => {
-  const validator = documentJudge(document);
+  const validator = documentValidator(document);
 
   test("the examples, of all bodies: valid by their schemas", () => {
     let count = 0;

@@ -7,7 +7,6 @@ import {
   findAvatar,
   type InsertAvatarOutcome,
   insertAvatar,
-  type SourceRefusal,
   type UpdateAvatarOutcome,
   updateAvatar,
 } from "@realtime-avatar/db/avatars/avatars";
@@ -21,6 +20,7 @@ import {
 } from "@realtime-avatar/domain/avatars/avatar";
 import { acceptedStatuses } from "@realtime-avatar/domain/avatars/preparation";
 import { AVATAR_LIST, Avatar, AvatarPage, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import type { SourceRefusal } from "@realtime-avatar/domain/avatars/source-kind";
 import { type AvatarStatus, DELETABLE_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets";
 import { isId, newId } from "@realtime-avatar/domain/id";

@@ -233,7 +233,7 @@ describe("an Idempotency-Key", () => {
     expect(all[0]?.body).toMatchObject({ status: "released", billedCreditMicros: 7 });
     // What failed is not kept.
     expect((await report(sessionId, 9, key, { "idempotency-key": "late" })).body.code).toBe("session_closed");
-    const [row] = await api.database.db.client`select count(*) from idempotency_keys where idempotency_key = 'late'`;
+    const [row] = await api.database.db.client`select count(*) from idempotency_claims where idempotency_key = 'late'`;
     expect(row?.["count"]).toBe("0");
   });
 });

@@ -3,11 +3,8 @@
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import {
-  countOpenSessions,
-  findUsageSession,
-  listUsageSessions,
-} from "@realtime-avatar/db/credits/list-usage-sessions";
+import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import { countOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   type OpenOutcome,
   openUsageSession,

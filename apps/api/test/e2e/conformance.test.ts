@@ -21,7 +21,6 @@ import {
   freshIdOf,
   HEADER_EDGES,
   isWindow,
-  judge,
   meetsRules,
   one,
   operations,
@@ -29,6 +28,7 @@ import {
   queriesOf,
   type Sent,
   sendTo,
+  validator,
 } from "../support/conformance.ts";
 import { bodySchema, type Described, resolved, valuesOf } from "../support/openapi.ts";
 
@@ -67,7 +67,7 @@ const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = call
 
 afterAll(() => Promise.all([nowhere.close(), database.close()]));
 
-/** How many tests there are, and how many have run: what they have seen together is judged only when all have. */
+/** How many tests there are, and how many have run: what they have seen together is checked only when all have. */
 const tests = { registered: 0, run: 0 };
 const test = (name: string, body: () => Promise<void>): void => {
   tests.registered++;
@@ -122,7 +122,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
         const verdicts = { met: 0, missed: 0 };
         await fc.assert(
           fc.asyncProperty(bodiesAround(described, schema), async (body) => {
-            const errors = judge.errors(schema, body);
+            const errors = validator.errors(schema, body);
             if (errors.length === 0 && !meetsRules(described, body)) errors.push("a rule between fields");
             verdicts[errors.length === 0 ? "met" : "missed"]++;
             const { code } = await send(described, { id: await freshId(described), body });
@@ -158,7 +158,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
               isWindow(pairs) &&
               pairs.every(([name, value]) => {
                 const schema = known.get(name);
-                return schema !== undefined && judge.errors(schema, decoded(schema, value)).length === 0;
+                return schema !== undefined && validator.errors(schema, decoded(schema, value)).length === 0;
               });
             const query = new URLSearchParams(pairs).toString();
             const { code } = await send(described, { id: await freshId(described), query, body });
@@ -179,7 +179,7 @@ describe.each(operations.map((described) => [described.operation.operationId, de
             // What HTTP itself cannot carry never comes so far.
             const sent = value.replace(/[^\x20-\x7e]/g, "").trim();
             const { code } = await send(described, { id: await freshId(described), body, headers: { [name]: sent } });
-            const isMet = judge.errors(headerSchema, sent).length === 0;
+            const isMet = validator.errors(headerSchema, sent).length === 0;
             // The others are replaced or ignored when they are malformed, as the document says of each.
             const refusal = { "Idempotency-Key": "malformed_request", "If-Match": "validation_failed" }[name];
             if (refusal) expect([sent, code === refusal]).toEqual([sent, !isMet]);

@@ -105,7 +105,7 @@ describe.each(posts)("%s", (_, request) => {
     const key = next();
     const first = await post(path, body, key);
     const age = (hours: number) => api.database.db.client`
-      update idempotency_keys set created_at = now() - make_interval(secs => ${hours * 3600}) where idempotency_key = ${key}`;
+      update idempotency_claims set created_at = now() - make_interval(secs => ${hours * 3600}) where idempotency_key = ${key}`;
     await age(23.99);
     expect(lasting(await post(path, body, key))).toEqual(lasting(first));
     await age(24.01);
@@ -257,8 +257,8 @@ describe("the secret in a stored response", () => {
     const key = next();
     const { body: made } = await post("api-keys", newKey, key);
     const { client } = api.database.db;
-    const [row] = await client`select * from idempotency_keys where idempotency_key = ${key}`;
-    const sealed: Uint8Array = row?.["answer"];
+    const [row] = await client`select * from idempotency_claims where idempotency_key = ${key}`;
+    const sealed: Uint8Array = row?.["response_body"];
     expect(Buffer.from(sealed).toString("latin1")).not.toContain(made.apiKey.slice(26));
     expect(Buffer.from(sealed).toString("latin1")).not.toContain("once");
     // Whoever has the dump and the source lacks the caller's secret: whatever else is there opens nothing.
@@ -288,16 +288,16 @@ describe("a changed stored response", () => {
     const key = next();
     await post("api-keys", newKey, key);
     const { client } = api.database.db;
-    await client.unsafe(`update idempotency_keys set ${change} where idempotency_key = '${key}'`);
+    await client.unsafe(`update idempotency_claims set ${change} where idempotency_key = '${key}'`);
     return post("api-keys", newKey, key);
   };
 
   test.each([
-    ["unsealed", `sealed_for = null, answer = convert_to('{"apiKey":"forged"}', 'UTF8')`],
+    ["unsealed", `sealed_for = null, response_body = convert_to('{"apiKey":"forged"}', 'UTF8')`],
     ["with another status", "status = 203"],
     ["with another address", "location = '/evil'"],
     ["with another version", `etag = '"9"'`],
-    ["with another sealed text", "answer = answer || '\\x00'::bytea"],
+    ["with another sealed text", "response_body = response_body || '\\x00'::bytea"],
   ])("a stored response, changed in the database: 409: %s", async (_, change) => {
     const answer = await forge(change);
     expect(outcome(answer)).toEqual([409, "replay_unavailable"]);
@@ -311,7 +311,7 @@ describe("a changed stored response", () => {
     await post("api-keys", wanted, other);
     const { client } = api.database.db;
     await client`
-      update idempotency_keys set body_hash = (select body_hash from idempotency_keys where idempotency_key = ${other})
+      update idempotency_claims set body_hash = (select body_hash from idempotency_claims where idempotency_key = ${other})
       where idempotency_key = ${one}`;
     expect(outcome(await post("api-keys", wanted, one))).toEqual([409, "replay_unavailable"]);
   });
@@ -358,13 +358,13 @@ describe("the sweep of Idempotency-Keys", () => {
     const key = next();
     await post("avatars", avatar, key);
     await client`
-      insert into idempotency_keys
-      select tenant_id, api_key_id, request, 'old-' || i, audit_event_id, body_hash, status, location, etag, answer, sealed_for,
+      insert into idempotency_claims
+      select tenant_id, caller_id, request, 'old-' || i, attempt_id, body_hash, status, location, etag, response_body, sealed_for,
         now() - interval '25 hours'
-      from idempotency_keys, generate_series(1, 2500) i where idempotency_key = ${key}`;
+      from idempotency_claims, generate_series(1, 2500) i where idempotency_key = ${key}`;
     const holder = session(url);
     await holder.client`begin`;
-    await holder.client`select 1 from idempotency_keys where idempotency_key in ('old-1', 'old-2') for update`;
+    await holder.client`select 1 from idempotency_claims where idempotency_key in ('old-1', 'old-2') for update`;
     expect(await sweepIdempotencyKeys(db)).toBe(2498);
     await holder.client`commit`;
     expect(await sweepIdempotencyKeys(db)).toBe(2);

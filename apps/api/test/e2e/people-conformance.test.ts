@@ -14,13 +14,13 @@ import {
   bodiesAround,
   decoded,
   document,
-  judge,
   one,
   operationsOfPeople,
   parametersOf,
   queriesOf,
   type Sent,
   sendTo,
+  validator,
 } from "../support/conformance.ts";
 import { bodySchema, type Described, resolved, valuesOf } from "../support/openapi.ts";
 import { createAuthenticator } from "../support/people/authenticator.ts";
@@ -120,7 +120,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
       test("a body, random: accepted exactly if valid by the document", async () => {
         await fc.assert(
           fc.asyncProperty(bodiesAround(described, schema), async (body) => {
-            const errors = judge.errors(schema, body);
+            const errors = validator.errors(schema, body);
             const { code } = await send(described, { id: await freshId(described), body });
             expect([body, errors, code === "validation_failed"]).toEqual([body, errors, errors.length > 0]);
           }),
@@ -145,7 +145,7 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
             new Set(names).size === names.length &&
             pairs.every(([name, value]) => {
               const of = known.get(name);
-              return of !== undefined && judge.errors(of, decoded(of, value)).length === 0;
+              return of !== undefined && validator.errors(of, decoded(of, value)).length === 0;
             });
           const query = new URLSearchParams(pairs).toString();
           const { code } = await send(described, { id: await freshId(described), query, body: example });

@@ -1,4 +1,4 @@
-/** One battery for every route under /api/v1, present and future: who may come in, and in which order it is judged. */
+/** One battery for every route under /api/v1, present and future: who may call it, and in which order its requests are checked. */
 import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { PROBLEMS } from "@realtime-avatar/domain/problem";

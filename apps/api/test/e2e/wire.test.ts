@@ -203,7 +203,7 @@ describe("long and unusual credentials", () => {
 
 test("an Idempotency-Key, holding a secret: 400, not stored, not echoed", async () => {
   const before = await rowCounts(api.database);
-  const claims = () => api.database.db.client`select count(*) as number from idempotency_keys`;
+  const claims = () => api.database.db.client`select count(*) as number from idempotency_claims`;
   const claimed = await claims();
   const other = await api.key();
   for (const idempotencyKey of [key, other, `order-1-${key}`, `${key}x`, key.slice(0, 40), key.slice(4)]) {

@@ -11,10 +11,10 @@ describe("a migration", () => {
   test("a migration, not yet applied: every write is refused, none unknown", async () => {
     const row = await under("migration not yet applied", async ({ load, databaseUrl }) => {
       const sql = client(databaseUrl);
-      await sql`alter table idempotency_keys rename to not_yet`;
+      await sql`alter view idempotency_claims rename to not_yet`;
       await load.untilFailure();
       await Bun.sleep(500);
-      await sql`alter table not_yet rename to idempotency_keys`;
+      await sql`alter view not_yet rename to idempotency_claims`;
       load.healed();
       await sql.end();
     });

@@ -23,7 +23,7 @@ describe("a service stopped by SIGSTOP", () => {
           // No transaction is left open by a process that cannot go on: an exclusive lock can be had.
           await sql`set lock_timeout = '3s'`;
           const creditTables = ["usage_sessions", "api_key_meters", "credit_accounts", "credit_entries"];
-          for (const table of ["api_keys", "avatars", "audit_events", "idempotency_keys", ...creditTables]) {
+          for (const table of ["api_keys", "avatars", "audit_events", "idempotency_claims", ...creditTables]) {
             await sql.unsafe(`begin; lock table ${table} in access exclusive mode; rollback`);
           }
           await Bun.sleep(end - performance.now());

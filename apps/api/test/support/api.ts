@@ -204,5 +204,5 @@ export const rowCounts = async ({ db }: TestDatabase): Promise<Record<string, un
     select (select count(*) from api_keys) as keys, (select count(*) from api_key_credentials) as credentials,
       (select count(*) from avatars) as avatars, (select count(*) from audit_events) as events,
       (select count(*) from usage_sessions) as sessions, (select count(*) from credit_entries) as entries,
-      (select count(*) from idempotency_keys) as claims`),
+      (select count(*) from idempotency_claims) as claims`),
 ];

@@ -14,7 +14,7 @@ import type { createTestApp } from "./api.ts";
 import { fieldPart, fileOf, filePart, formOf, md5Of, PNG, typeOf } from "./forms.ts";
 import {
   type Described,
-  documentJudge,
+  documentValidator,
   type OpenApi,
   operationsOf,
   type Parameter,
@@ -25,7 +25,7 @@ import {
 } from "./openapi.ts";
 
 export const document = JSON.parse(JSON.stringify(describeApi())) as OpenApi;
-export const judge = documentJudge(document);
+export const validator = documentValidator(document);
 /** Those of people have a test of their own: their requests need a browser's session. */
 const OF_PEOPLE = /^\/api\/v1\/(users|user-sessions|invitations|passkeys|identities)(\/|$)/;
 /** Those of a provider need one, and lead to its pages: `routes/people/oidc-flow.test.ts` has them. */
@@ -75,7 +75,7 @@ export const sendTo = async (
   );
   const text = await response.text();
   const { status } = response;
-  const differences = judge.differences(operation, { status, headers: response.headers, text });
+  const differences = validator.differences(operation, { status, headers: response.headers, text });
   if (differences.length > 0) {
     throw new Error(
       `${operation.operationId} ${status} ${query} ${JSON.stringify(body)}\n${differences.join("\n")}\n${text}`,
@@ -169,7 +169,7 @@ export const bodiesAround = (described: Described, schema: Schema): fc.Arbitrary
     {
       weight: 2,
       arbitrary: valuesAround(document, schema).filter(
-        (body) => judge.errors(schema, body).length > 0 || meetsAssetRules(described, body),
+        (body) => validator.errors(schema, body).length > 0 || meetsAssetRules(described, body),
       ),
     },
     { weight: 1, arbitrary: valuesOf(document, schema).filter((body) => meetsRules(described, body)) },

@@ -1,5 +1,5 @@
 /**
- * For tests: what the document of the API says, judged by a judge that is not ours (Ajv, on JSON Schema 2020-12 as OpenAPI
+ * For tests: what the document of the API says, validated by a validator that is not ours (Ajv, on JSON Schema 2020-12 as OpenAPI
  * 3.1 has it), and requests made up from it.
  */
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
@@ -58,7 +58,7 @@ export const bodySchema = ({ requestBody }: Operation): Schema | null =>
 /** What an answer may carry that is of HTTP, not of the API. */
 const OF_HTTP = ["content-type", "content-length", "date", "connection"];
 
-export const documentJudge = (document: OpenApi) => {
+export const documentValidator = (document: OpenApi) => {
   const ajv = addFormats(new Ajv2020({ strict: false, allErrors: true, validateSchema: false }));
   ajv.addKeyword({
     keyword: "x-maxBytes",

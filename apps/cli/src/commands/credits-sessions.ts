@@ -1,6 +1,7 @@
 /** `credits sessions` and `credits session`: what is open, for how long, what it holds, and by which key. */
 import { listCreditEntries } from "@realtime-avatar/db/credits/credits";
-import { findUsageSession, listOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
+import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
+import { listOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   CREDIT_ENTRY_LIST,
   type CreditEntry,
@@ -56,22 +57,22 @@ const list = async (options: ListOptions): Promise<void> => {
   const { tenant: tenantId, environment, status, key: apiKeyId, user: endUserId, from, to, limit, cursor } = options;
   const parameters = { environment, status, apiKeyId, endUserId, from, to, limit, cursor };
   const { filters, ...page } = pageRequest(OPERATOR_SESSION_LIST, parameters);
-  const { environment: only, status: wanted, ...others } = filters;
+  const { environment: only, status: shownStatus, ...others } = filters;
   const owners = ENVIRONMENTS.filter((known) => (only ?? known) === known).map((known) => ({
     tenantId,
     environment: known,
   }));
   const now = new Date();
-  const isOpen = wanted === "open";
+  const isOpen = shownStatus === "open";
   if (isOpen) checkOpen(options);
   const window = isOpen ? null : windowOf(normalizeWindow(others), now);
   await withDatabase(async ({ db }) => {
     const pages = owners.map((owner) => {
-      if (window === null || wanted === "open")
+      if (window === null || shownStatus === "open")
         return listOpenSessions(db, owner, { ...page, apiKeyId: others.apiKeyId });
       return listUsageSessions(db, owner, {
         ...page,
-        filters: { ...others, ...window, ...(wanted && { status: wanted }) },
+        filters: { ...others, ...window, ...(shownStatus && { status: shownStatus }) },
       });
     });
     const written = mergePages(await Promise.all(pages), page.limit, "sessionId");

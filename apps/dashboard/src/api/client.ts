@@ -47,7 +47,7 @@ export const isProblem = (error: unknown, code: ProblemCode): error is ApiProble
 export const isSignedOut = (error: unknown): boolean => error instanceof ApiProblem && error.status === 401;
 
 /** What an error tells the person: the problem's own words, and the id of the request. */
-export type Told = {
+export type ErrorText = {
   title: string;
   detail: string;
   requestId: string | null;
@@ -58,19 +58,19 @@ export type Told = {
 const fieldOf = (pointer: string | undefined): string => pointer?.split("/")[1] ?? "";
 
 /** Whether the device has a connection, and whether the request was a read, which the page repeats by itself. */
-type Circumstances = { isOnline: boolean; isRead: boolean };
+type FailedRequest = { isOnline: boolean; isRead: boolean };
 
-const noResponse = ({ isOnline, isRead }: Circumstances): string => {
+const noResponse = ({ isOnline, isRead }: FailedRequest): string => {
   if (isOnline) return "The service did not respond. Try again. If this goes on, check that the service runs.";
   return isRead
     ? "This device is offline. The page is read again when the connection is back."
     : "This device is offline. Try again when the connection is back.";
 };
 
-export const tell = (
+export const errorText = (
   error: unknown,
-  circumstances: Circumstances = { isOnline: navigator.onLine, isRead: false },
-): Told => {
+  request: FailedRequest = { isOnline: navigator.onLine, isRead: false },
+): ErrorText => {
   if (error instanceof ApiProblem) {
     const errors = "errors" in error ? (error.errors as { pointer?: string; detail: string }[] | undefined) : undefined;
     return {
@@ -81,7 +81,7 @@ export const tell = (
     };
   }
   if (error instanceof NoResponse) {
-    return { title: "No response", detail: noResponse(circumstances), requestId: error.requestId, fields: [] };
+    return { title: "No response", detail: noResponse(request), requestId: error.requestId, fields: [] };
   }
   if (error instanceof Error && error.name === "NotAllowedError") {
     const detail = "The passkey was not used: the request was cancelled, or it took too long. Try again.";

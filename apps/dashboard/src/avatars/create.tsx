@@ -1,4 +1,5 @@
 import type { Avatar } from "@realtime-avatar/client";
+import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type FormEvent, useEffect, useId, useState } from "react";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -17,7 +18,7 @@ const nameOf = (file: File): string =>
   file.name
     .replace(/\.[^.]*$/, "")
     .replaceAll(/[-_]+/g, " ")
-    .slice(0, 160);
+    .slice(0, MAX_DISPLAY_NAME_LENGTH);
 
 export const CreateAvatarDialog = ({
   first,
@@ -84,7 +85,7 @@ export const CreateAvatarDialog = ({
             label="Name"
             value={name}
             onChange={(event) => setTyped(event.target.value)}
-            maxLength={160}
+            maxLength={MAX_DISPLAY_NAME_LENGTH}
             required
           />
         </fieldset>

@@ -1,4 +1,5 @@
 import type { Avatar } from "@realtime-avatar/client";
+import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { type FormEvent, useId, useState } from "react";
 import { Button } from "../components/button.tsx";
 import { CopyText, Id } from "../components/copy.tsx";
@@ -104,7 +105,7 @@ const RenameDialog = ({ avatar, onClose }: AboveProps) => {
           label="Name"
           value={name}
           onChange={({ target }) => setName(target.value)}
-          maxLength={160}
+          maxLength={MAX_DISPLAY_NAME_LENGTH}
           required
           data-focus
         />

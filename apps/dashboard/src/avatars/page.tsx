@@ -82,8 +82,8 @@ type ListProps = { list: Avatars; onCreate: () => void; more: { run: () => void;
 const AvatarList = ({ list: { avatars, hasMore }, onCreate, more }: ListProps) => {
   const { change } = useNavigation();
   const [filter, setFilter] = useFilter();
-  const wanted = filter.trim().toLowerCase();
-  const shown = avatars.filter((avatar) => matches(avatar, wanted));
+  const query = filter.trim().toLowerCase();
+  const shown = avatars.filter((avatar) => matches(avatar, query));
   if (avatars.length === 0 && !hasMore) return <NoAvatars onCreate={onCreate} />;
   return (
     <>
@@ -91,11 +91,11 @@ const AvatarList = ({ list: { avatars, hasMore }, onCreate, more }: ListProps) =
         <div className="mb-4 flex min-h-9 flex-wrap items-center gap-3">
           <FilterField label="Filter by name or id" value={filter} onChange={setFilter} />
           <span role="status" className="text-sm text-muted">
-            {wanted !== "" &&
+            {query !== "" &&
               `${counted(shown.length, "avatar")} of ${avatars.length}${hasMore ? " that are loaded" : ""}`}
           </span>
-          {shown.length === 0 && AVATAR_ID.test(wanted) && (
-            <Button onClick={() => change({ avatar: wanted })}>Look up this id</Button>
+          {shown.length === 0 && AVATAR_ID.test(query) && (
+            <Button onClick={() => change({ avatar: query })}>Look up this id</Button>
           )}
         </div>
       )}

@@ -1,4 +1,4 @@
-/** What is being done and how far it is: `share` from 0 to 1, null where it cannot be told. */
+/** What is being done and how far it is: `share` from 0 to 1, null where it is unknown. */
 export const Progress = ({ text, share }: { text: string; share: number | null }) => (
   <div>
     <p role="status" className="mb-1 text-sm">

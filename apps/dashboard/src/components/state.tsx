@@ -1,6 +1,6 @@
 /** What a page shows when it has no data: not yet, none, or an error. */
 import { type ReactNode, type RefObject, useEffect, useRef, useSyncExternalStore } from "react";
-import { tell } from "../api/client.ts";
+import { errorText } from "../api/client.ts";
 import { Button } from "./button.tsx";
 
 /** Rows of the same height as those of the list that is loading. */
@@ -51,7 +51,7 @@ const useOnline = (): boolean => useSyncExternalStore(watchOnline, () => navigat
 export const Failure = ({ error, onRetry }: { error: unknown; onRetry?: () => void }) => {
   const isOnline = useOnline();
   const ref = useInView<HTMLDivElement>(error);
-  const { title, detail, requestId, fields } = tell(error, { isOnline, isRead: onRetry !== undefined });
+  const { title, detail, requestId, fields } = errorText(error, { isOnline, isRead: onRetry !== undefined });
   return (
     <div ref={ref} role="alert" className="mb-4 scroll-mt-4 rounded-xl border border-bad bg-bad-soft px-4 py-3 text-sm">
       <p className="font-semibold text-bad">{title}</p>

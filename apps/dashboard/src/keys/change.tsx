@@ -1,7 +1,7 @@
 /** The dialog that changes a key. It says what becomes wider and what narrower before it saves. */
 import type { ApiKey } from "@realtime-avatar/client";
 import { type FormEvent, useId, useState } from "react";
-import { isProblem, tell } from "../api/client.ts";
+import { errorText, isProblem } from "../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure, Loaded, Skeleton, useInView } from "../components/state.tsx";
@@ -26,7 +26,7 @@ const valuesOf = (key: ApiKey): Values => ({
   scopes: key.scopes,
   cap: key.spendLimitCreditMicros === null ? "" : creditsText(key.spendLimitCreditMicros),
   calls: `${key.maxConcurrentSessions ?? ""}`,
-  expiry: { choice: key.expiresAt === null ? "never" : "kept", chosenAt: 0, date: "" },
+  expiry: { choice: key.expiresAt === null ? "never" : "present", chosenAt: 0, date: "" },
 });
 
 /** Beside the button that saves, so that it is in view. */
@@ -74,7 +74,7 @@ const useChange = (presented: ApiKey | undefined, keys: Keys) => {
   const inherited = inheritedOf(presented, keys.byId.get(presented.parentId ?? ""));
   return {
     values,
-    kept: presented.expiresAt,
+    presentExpiry: presented.expiresAt,
     present: presented.scopes,
     differences,
     effects: effectText(after ?? presented, inherited),
@@ -104,7 +104,7 @@ export const ChangeKeyDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; key
     ["keys", "audit"],
     (outcome) => (outcome === "saved" ? onClose() : setChanged(true)),
   );
-  const fields = save.error ? tell(save.error).fields : [];
+  const fields = save.error ? errorText(save.error).fields : [];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (change?.request) save.run(change.request);

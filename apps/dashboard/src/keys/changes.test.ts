@@ -91,10 +91,10 @@ test.each([
 
 test("a limit in effect, shown: only where it is not the key's own", () => {
   const inherited = { spendLimitCreditMicros: 5_000_000, maxConcurrentSessions: 5, expiresAt: UNTIL };
-  const told = (own: Partial<Fields>) => Object.values(effectText(key(own), inherited)).map((text) => text !== null);
-  expect(told({})).toEqual([true, true, true]);
-  expect(told(inherited)).toEqual([false, false, false]);
-  expect(told({ ...inherited, spendLimitCreditMicros: 6_000_000 })).toEqual([true, false, false]);
-  expect(told({ ...inherited, maxConcurrentSessions: 6 })).toEqual([false, true, false]);
+  const effects = (own: Partial<Fields>) => Object.values(effectText(key(own), inherited)).map((text) => text !== null);
+  expect(effects({})).toEqual([true, true, true]);
+  expect(effects(inherited)).toEqual([false, false, false]);
+  expect(effects({ ...inherited, spendLimitCreditMicros: 6_000_000 })).toEqual([true, false, false]);
+  expect(effects({ ...inherited, maxConcurrentSessions: 6 })).toEqual([false, true, false]);
   expect(effectText(key({}), inherited).cap).toBe("In effect: 5 credits, the cap of a key above it.");
 });

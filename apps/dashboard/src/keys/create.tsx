@@ -1,6 +1,6 @@
 import type { ApiKeyWithSecret } from "@realtime-avatar/client";
 import { type FormEvent, useId, useState } from "react";
-import { tell } from "../api/client.ts";
+import { errorText } from "../api/client.ts";
 import { Button } from "../components/button.tsx";
 import { Dialog } from "../components/dialog.tsx";
 import { Failure } from "../components/state.tsx";
@@ -38,7 +38,7 @@ export const CreateKeyDialog = ({
   );
   // Its outcome is a secret.
   useStay(create.isBusy);
-  const fields = create.error ? tell(create.error).fields : [];
+  const fields = create.error ? errorText(create.error).fields : [];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (body) create.run(body);

@@ -105,8 +105,8 @@ const matches = ({ name, id, redactedKey }: ApiKey, filter: string): boolean =>
  */
 export const treeOf = ({ all }: Keys, { environment, withEnded, filter }: ListOptions): Row[] => {
   const listed = all.filter((key) => key.environment === environment && (withEnded || key.status === "active"));
-  const wanted = filter.trim().toLowerCase();
-  if (wanted !== "") return listed.filter((key) => matches(key, wanted)).map((key) => ({ key, depth: 0 }));
+  const query = filter.trim().toLowerCase();
+  if (query !== "") return listed.filter((key) => matches(key, query)).map((key) => ({ key, depth: 0 }));
   const ids = new Set(listed.map(({ id }) => id));
   const children = Map.groupBy(listed, ({ parentId }) => (parentId !== null && ids.has(parentId) ? parentId : ""));
   const rows: Row[] = [];

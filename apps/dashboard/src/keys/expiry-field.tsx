@@ -10,7 +10,7 @@ const CHOICES = {
   365: "In a year",
   date: "At a time of your choice",
 } as const;
-type Choice = keyof typeof CHOICES | "kept";
+type Choice = keyof typeof CHOICES | "present";
 
 export type Expiry = {
   choice: Choice;
@@ -20,9 +20,12 @@ export type Expiry = {
   date: string;
 };
 
-/** The expiry of a key that has `kept`: RFC 3339 in UTC, null for never, undefined while no time is entered. */
-export const expiryAt = ({ choice, chosenAt, date }: Expiry, kept: string | null): string | null | undefined => {
-  if (choice === "kept") return kept;
+/** The expiry of a key that has `presentExpiry`: RFC 3339 in UTC, null for never, undefined while no time is entered. */
+export const expiryAt = (
+  { choice, chosenAt, date }: Expiry,
+  presentExpiry: string | null,
+): string | null | undefined => {
+  if (choice === "present") return presentExpiry;
   if (choice === "never") return null;
   if (choice !== "date") return new Date(chosenAt + Number(choice) * DAY_MS).toISOString();
   const time = new Date(date);
@@ -32,14 +35,14 @@ export const expiryAt = ({ choice, chosenAt, date }: Expiry, kept: string | null
 export const ExpiryField = ({
   value,
   onChange,
-  kept,
+  presentExpiry,
   hint,
   error,
 }: {
   value: Expiry;
   onChange: (expiry: Expiry) => void;
   /** The expiry that the key has and may keep; undefined for a new key. */
-  kept?: string | null;
+  presentExpiry?: string | null;
   hint?: string | null;
   error?: string | undefined;
 }) => (
@@ -51,7 +54,7 @@ export const ExpiryField = ({
       hint={hint}
       error={value.choice === "date" ? undefined : error}
     >
-      {kept && <option value="kept">{`On ${dateTime(kept)}, as now`}</option>}
+      {presentExpiry && <option value="present">{`On ${dateTime(presentExpiry)}, as now`}</option>}
       {Object.entries(CHOICES).map(([choice, text]) => (
         <option key={choice} value={choice}>
           {text}

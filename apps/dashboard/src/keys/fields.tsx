@@ -1,5 +1,7 @@
 /** The fields of a key, which are the same for a new key and for a change. */
+
 import type { ApiKey } from "@realtime-avatar/client";
+import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useId } from "react";
 import { TextField } from "../components/field.tsx";
 import { parseCredits } from "../format.ts";
@@ -18,9 +20,9 @@ const isNoLimit = (calls: string): boolean =>
   calls.trim() !== "" && !(/^[1-9]\d{0,15}$/.test(calls.trim()) && Number.isSafeInteger(Number(calls)));
 const NO_LIMIT = "Must be a whole number, 1 or more.";
 
-/** The fields that the form describes; null while one of them cannot be understood. `kept`: the present expiry. */
-export const fieldsOf = ({ name, scopes, cap, calls, expiry }: Values, kept: string | null): Fields | null => {
-  const expiresAt = expiryAt(expiry, kept);
+/** The fields that the form describes; null while one of them cannot be understood. `presentExpiry`: that of the key. */
+export const fieldsOf = ({ name, scopes, cap, calls, expiry }: Values, presentExpiry: string | null): Fields | null => {
+  const expiresAt = expiryAt(expiry, presentExpiry);
   if (scopes.length === 0 || isNoAmount(cap) || isNoLimit(calls) || expiresAt === undefined) return null;
   return {
     name: name.trim(),
@@ -82,7 +84,7 @@ export const KeyFields = ({
   values,
   onChange,
   errors,
-  kept,
+  presentExpiry,
   present = [],
   effects = { cap: null, calls: null, expiry: null },
 }: {
@@ -91,7 +93,7 @@ export const KeyFields = ({
   /** What the service refused, by field. */
   errors: (name: keyof Fields) => string | undefined;
   /** The present expiry; undefined for a new key. */
-  kept?: ApiKey["expiresAt"];
+  presentExpiry?: ApiKey["expiresAt"];
   /** The present scopes; none for a new key. */
   present?: ApiKey["scopes"];
   /** What is in effect instead of the values. */
@@ -104,7 +106,7 @@ export const KeyFields = ({
       value={values.name}
       onChange={(event) => onChange({ name: event.target.value })}
       error={errors("name")}
-      maxLength={120}
+      maxLength={MAX_NAME_LENGTH}
       required
       data-focus
       // For a form that is shown after its dialog has opened.
@@ -138,7 +140,7 @@ export const KeyFields = ({
         onChange={(expiry) => onChange({ expiry })}
         hint={effects.expiry}
         error={errors("expiresAt")}
-        {...(kept !== undefined && { kept })}
+        {...(presentExpiry !== undefined && { presentExpiry })}
       />
     </div>
   </>

@@ -101,13 +101,13 @@ const PasskeyDialog = ({ waiting, onDone }: { waiting: Waiting; onDone: () => vo
 
 export const VerifiedProvider = ({ children }: { children: ReactNode }) => {
   const [waiting, setWaiting] = useState<Waiting | null>(null);
-  const asked = useRef<Promise<void>>(null);
+  const pending = useRef<Promise<void>>(null);
   /** Two actions that wait at the same time share the dialog. */
   const askForPasskey = useCallback(() => {
-    asked.current ??= new Promise<void>((resolve, reject) => setWaiting({ resolve, reject })).finally(() => {
-      asked.current = null;
+    pending.current ??= new Promise<void>((resolve, reject) => setWaiting({ resolve, reject })).finally(() => {
+      pending.current = null;
     });
-    return asked.current;
+    return pending.current;
   }, []);
   const run = useMemo<RunVerified>(
     () => async (action) => {

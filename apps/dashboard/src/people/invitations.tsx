@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
-import { isProblem, tell } from "../api/client.ts";
+import { errorText, isProblem } from "../api/client.ts";
 import {
   type Invitation,
   invite,
@@ -80,7 +80,7 @@ export const InviteDialog = ({
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("developer");
   const send = useAction(() => invite({ email: email.trim(), role }), REFRESHES, onInvited);
-  const fields = send.error ? tell(send.error).fields : [];
+  const fields = send.error ? errorText(send.error).fields : [];
   const submit = (event: FormEvent) => {
     event.preventDefault();
     send.run();

@@ -1,3 +1,4 @@
+import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, useId, useState } from "react";
 import {
@@ -63,7 +64,7 @@ const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: ()
           hint="Such as “Laptop” or “Security key”."
           value={name}
           onChange={({ target }) => setName(target.value)}
-          maxLength={120}
+          maxLength={MAX_NAME_LENGTH}
           required
           data-focus
         />

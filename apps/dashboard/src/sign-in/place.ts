@@ -7,17 +7,17 @@ import type { Search } from "../search.ts";
 /** The parameters of the pages. */
 const KEPT = ["environment", "key", "avatar", "session", "days", "all", "filter", "action", "target"] as const;
 
-const kept = (search: Search): Search =>
+const lastingParameters = (search: Search): Search =>
   Object.fromEntries(KEPT.flatMap((name) => (search[name] === undefined ? [] : [[name, search[name]]])));
 
 /** The parameters of the sign-in page that keep this place. `path`: with or without that of the dashboard. */
 export const keepPlace = (path: string, search: Search, hasEnded: boolean): Search => {
   const to = RETURN_PATHS.find((page) => path === page || path === BASE + page);
-  return { ...(to && { ...kept(search), to }), ...(hasEnded && { ended: true as const }) };
+  return { ...(to && { ...lastingParameters(search), to }), ...(hasEnded && { ended: true as const }) };
 };
 
 /** The place that the parameters of the sign-in page keep. */
-export const keptPlace = ({ to = "/keys", ...search }: Search): { to: Page; search: Search } => ({
+export const placeToKeep = ({ to = "/keys", ...search }: Search): { to: Page; search: Search } => ({
   to,
-  search: kept(search),
+  search: lastingParameters(search),
 });

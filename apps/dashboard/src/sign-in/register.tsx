@@ -1,3 +1,4 @@
+import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery, useQueryClient } from "@tanstack/react-query";
 import { type FormEvent, useRef, useState } from "react";
 import { isProblem } from "../api/client.ts";
@@ -13,7 +14,6 @@ import { isSpent, SpentLink } from "./spent-link.tsx";
 /** The token is in the fragment of the address, which browsers send to no server. */
 const readToken = (): string => location.hash.slice(1);
 
-const MAX_NAME = 120;
 type Registration = Awaited<ReturnType<typeof readInvitation>>;
 
 const Purpose = ({ invitation }: { invitation: Registration }) => {
@@ -57,7 +57,7 @@ const RegisterForm = ({ token, invitation }: { token: string; invitation: Regist
   const atProvider = (): Promise<string> | null => {
     if (isNew && !form.current?.reportValidity()) return null;
     rememberTenant(invitation.tenant.id);
-    return beginAcceptance(token, isNew ? name.trim() : invitation.email.slice(0, MAX_NAME));
+    return beginAcceptance(token, isNew ? name.trim() : invitation.email.slice(0, MAX_NAME_LENGTH));
   };
   if (isProblem(error, "invalid_invitation")) return <SpentLink />;
   return (
@@ -71,7 +71,7 @@ const RegisterForm = ({ token, invitation }: { token: string; invitation: Regist
         autoComplete={isNew ? "name" : "off"}
         value={name}
         onChange={(event) => setName(event.target.value)}
-        maxLength={MAX_NAME}
+        maxLength={MAX_NAME_LENGTH}
         required
         autoFocus
       />

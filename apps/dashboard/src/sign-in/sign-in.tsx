@@ -9,7 +9,7 @@ import { EndedNotice } from "./ended.tsx";
 import { FAILURE_TEXTS, failureIn } from "./failure.ts";
 import { SignInFrame } from "./frame.tsx";
 import { ProviderButton, rememberedTenant, rememberTenant } from "./oidc.tsx";
-import { keptPlace } from "./place.ts";
+import { placeToKeep } from "./place.ts";
 
 /** Why the provider's page has led back here, and the way on for a person whose session is still open. */
 const ProviderFailure = ({ problem }: { problem: OidcFailure }) => (
@@ -52,7 +52,7 @@ export const SignInPage = () => {
   const queries = useQueryClient();
   const { go } = useNavigation();
   const parameters = useParameters();
-  const place = keptPlace(parameters);
+  const place = placeToKeep(parameters);
   // The router keeps parameters that it does not know.
   const problem = failureIn(parameters.problem);
   const [error, setError] = useState<unknown>(null);

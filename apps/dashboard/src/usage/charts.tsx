@@ -3,7 +3,7 @@ import type { ReactNode } from "react";
 import { compactCredits, counted, credits, dayName, duration } from "../format.ts";
 import type { Bar } from "./data.ts";
 
-const told = ({ billed, sessions, seconds }: Pick<Bar, "billed" | "sessions" | "seconds">): string =>
+const sumText = ({ billed, sessions, seconds }: Pick<Bar, "billed" | "sessions" | "seconds">): string =>
   `${credits(billed)} credits, ${counted(sessions, "call")}, ${duration(seconds)}`;
 
 /** The least round number that is not below `value`: 1, 2 or 5 times a power of ten. */
@@ -79,7 +79,7 @@ export const DayChart = ({ bars }: { bars: readonly Bar[] }) => {
             const height = sums.billed === 0 ? 0 : Math.max(2, (sums.billed / top) * PLOT_HEIGHT);
             return (
               <g key={id}>
-                <title>{`${label}: ${told(sums)}`}</title>
+                <title>{`${label}: ${sumText(sums)}`}</title>
                 <rect x={`${index * step}%`} width={`${step}%`} height="100%" className="fill-transparent" />
                 <rect
                   x={`${(index + 0.12) * step}%`}
@@ -120,7 +120,7 @@ export const RankChart = ({
     <>
       <ul aria-label={`Credits by ${head.toLowerCase()}`} className="grid grid-cols-1 gap-3">
         {bars.slice(0, MAX_ROWS).map((bar) => (
-          <li key={bar.id} title={told(bar)}>
+          <li key={bar.id} title={sumText(bar)}>
             <div className="flex justify-between gap-3 text-sm">
               <span className="min-w-0 truncate">{link(bar)}</span>
               <span className="whitespace-nowrap">{credits(bar.billed)}</span>

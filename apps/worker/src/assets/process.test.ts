@@ -15,12 +15,12 @@ import { eachWorld, noise, unexpected } from "../../test/support/world.ts";
 import { MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
 import { JOB_TIMING } from "../jobs/run-job.ts";
+import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
 import { fetchRemote } from "../remote/fetch.ts";
 import { http, startServer, type TestServer } from "../remote/server.testing.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
+import { createInspect, type InspectOptions } from "./inspect.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
-import { createInspect, type SandboxedOptions } from "./sandboxed.ts";
-import { createTemporaryFolders } from "./temporary.ts";
 
 let server: TestServer;
 /** What the server of the remote files responds. */
@@ -42,7 +42,7 @@ const urlOf = (path: string): string => `https://files.example.com:${server.port
 const inspector = (task: string): string[] => [...inspectorOf(), task];
 
 /** Starts a worker's job loop. `retrySeconds`: the pause before the second attempt. */
-const start = (options: Partial<ProcessOptions & SandboxedOptions> & { retrySeconds?: number } = {}): void => {
+const start = (options: Partial<ProcessOptions & InspectOptions> & { retrySeconds?: number } = {}): void => {
   const { retrySeconds = 3600, ...others } = options;
   const { database, storage, log } = world;
   const process = createProcessAsset({

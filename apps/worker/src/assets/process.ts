@@ -17,9 +17,9 @@ import type { Storage } from "@realtime-avatar/storage/storage";
 import { type JobContext, type JobHandler, type JobOutcome, MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
 import { copyStored, type LocalFile, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
+import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { fetchRemote } from "../remote/fetch.ts";
 import type { Inspect } from "./inspect.ts";
-import type { TemporaryFolders } from "./temporary.ts";
 
 export type ProcessOptions = {
   db: Db;
@@ -115,8 +115,8 @@ const removeFiles = async ({ storage, log }: ProcessOptions, asset: AssetRecord)
 
 /** Leaves an asset that was deleted, whose files may have been written after that; or one that another worker has, which needs them. */
 const leave = async (options: ProcessOptions, asset: AssetRecord): Promise<JobOutcome> => {
-  const kept = await existingAssets(options.db, [asset]);
-  if (kept.length === 0) await removeFiles(options, asset);
+  const existing = await existingAssets(options.db, [asset]);
+  if (existing.length === 0) await removeFiles(options, asset);
   return { kind: "gone" };
 };
 

@@ -108,17 +108,17 @@ const giveBack = async (
   }
   if (reason === "stopping") {
     const failure = { error: "The worker stopped.", delaySeconds: 0, maxAttempts: null };
-    const given = await retryJob(db, job, failure, origin);
-    return given === "retried" ? "handed_back" : given;
+    const result = await retryJob(db, job, failure, origin);
+    return result === "retried" ? "handed_back" : result;
   }
   const text = reason === "timed_out" ? "It took too long." : error;
   const delay = isForced ? 0 : delaySeconds(job.attempts, timing);
-  const given = await retryJob(db, job, { error: text, delaySeconds: delay, maxAttempts: MAX_ATTEMPTS }, origin);
+  const result = await retryJob(db, job, { error: text, delaySeconds: delay, maxAttempts: MAX_ATTEMPTS }, origin);
   const fields = { ...descriptionOf(job), attempts: job.attempts, error: text };
-  if (isForced) return given === "exhausted" ? "failed" : given;
-  if (given === "exhausted") log.error(fields, "a job has failed for the last time");
-  else if (given === "retried") log.warn(fields, "a job has failed; it is tried again");
-  return given;
+  if (isForced) return result === "exhausted" ? "failed" : result;
+  if (result === "exhausted") log.error(fields, "a job has failed for the last time");
+  else if (result === "retried") log.warn(fields, "a job has failed; it is tried again");
+  return result;
 };
 
 /** A job in the log. */

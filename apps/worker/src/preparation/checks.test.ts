@@ -2,15 +2,14 @@ import { describe, expect, test } from "bun:test";
 import { CHECK_CODES, type Check, Check as CheckSchema, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { Value } from "@sinclair/typebox/value";
 import { refused } from "../sandbox/report.ts";
-import { faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
-import { errorOf } from "./examine.ts";
+import { errorOf, faceChecks, imageChecks, measuredCheck, plainCheck, refusedChecks } from "./checks.ts";
 
 const FACE = { confidence: 90, size: 45, yaw: 3, pitch: -4, edgeDistance: 60, sharpness: 20, brightness: 50 };
 const report = (face: Partial<typeof FACE> = {}) =>
   ({ kind: "accepted", width: 800, height: 600, faces: 1, face: { ...FACE, ...face } }) as const;
 const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
 
-test("an image, examined: every check of the table, in order, within bounds", () => {
+test("an image, checked: every check of the table, in order, within bounds", () => {
   const checks = imageChecks(report());
   expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
   for (const check of checks) expect([check.code, Value.Check(CheckSchema, check)]).toEqual([check.code, true]);

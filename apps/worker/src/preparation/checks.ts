@@ -9,6 +9,7 @@ import {
   type Verdict,
   verdictOf,
 } from "@realtime-avatar/domain/avatars/checks";
+import { MAX_ERROR_LENGTH } from "@realtime-avatar/domain/avatars/schemas";
 import type { SourceKind } from "@realtime-avatar/domain/avatars/source-kind";
 import type { Refused, Report } from "../sandbox/report.ts";
 
@@ -160,4 +161,16 @@ export const refusedChecks = (kind: SourceKind, { code, detail, measured }: Refu
     if (check.verdict === "fail") return [check];
   }
   return [plainCheck(failed, "fail", `${detail} Use another file.`)];
+};
+
+/** The text for `error` of an avatar: the details of the first checks that failed, as many as fit. */
+export const errorOf = (checks: readonly Check[]): string => {
+  let error = "";
+  for (const { verdict, detail } of checks) {
+    if (verdict !== "fail") continue;
+    const longer = error === "" ? detail : `${error} ${detail}`;
+    if (longer.length > MAX_ERROR_LENGTH) break;
+    error = longer;
+  }
+  return error;
 };

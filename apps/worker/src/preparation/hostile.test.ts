@@ -1,6 +1,6 @@
 /**
  * The hostile corpus as sources of avatars: a sample, and with LONG=1 all of it. The parent survives every file, no child has
- * more than 1 GiB, and each file ends with checks that say why it is not accepted, or as examined.
+ * more than 1 GiB, and each file ends with checks that say why it is not accepted, or as checked.
  */
 import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
@@ -14,9 +14,10 @@ import { Value } from "@sinclair/typebox/value";
 import { CHILD_ARGUMENT } from "../sandbox/command.ts";
 import { type HostileFile, hostileFiles } from "../sandbox/corpus/hostile.testing.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
-import { errorOf, type SourceExamination } from "./examine.ts";
+import { type CheckedSource, createCheckSource } from "./check-source.ts";
+import { errorOf } from "./checks.ts";
+
 import { hostilePortraits } from "./hostile.testing.ts";
-import { createExamineSource } from "./sandboxed.ts";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(3_600_000);
@@ -31,12 +32,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(base, { recursive: true }));
 
-/** What is examined although the first bytes are of no accepted type: a second line of defense. */
+/** What is checked although the first bytes are of no accepted type: a second line of defense. */
 const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
 
 let peakBytes = 0;
 const failures: unknown[] = [];
-const examine = createExamineSource({
+const checkSource = createCheckSource({
   log: { warn: (entry: unknown) => failures.push(entry) } as never,
   // As it ships.
   command: (task) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task],
@@ -45,9 +46,9 @@ const examine = createExamineSource({
   },
 });
 
-type Result = { name: string; outcome: SourceExamination; ms: number };
+type Result = { name: string; outcome: CheckedSource; ms: number };
 
-const examineAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
+const checkAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
   const results: Result[] = [];
   const waiting = [...files];
   const work = async () => {
@@ -59,7 +60,7 @@ const examineAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
       const path = join(folder, "original");
       await writeFile(path, bytes);
       const start = performance.now();
-      const outcome = await examine(
+      const outcome = await checkSource(
         { magic: contentTypeOf(bytes) ?? ANYWAY, path, folder },
         new AbortController().signal,
       );
@@ -71,24 +72,24 @@ const examineAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
   return results;
 };
 
-test(`hostile files, examined: each ends with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
+test(`hostile files, checked: each ends with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
   // The whole sample of files that are not portraits is in `sandbox/corpus/hostile.test.ts`.
   const all = [...(await hostileFiles(isFull)), ...hostilePortraits()];
   const files = all.filter((_, index) => isFull || index % 6 === 0);
-  const results = await examineAll(files);
+  const results = await checkAll(files);
   expect(results).toHaveLength(files.length);
   for (const { name, outcome } of results) {
     // None is a good portrait: of no video a frame can be decoded, and of the images none has one face.
-    const error = outcome.kind === "examined" ? errorOf(outcome.checks) : "";
-    expect([name, outcome]).toMatchObject([name, { kind: "examined", files: null }]);
+    const error = outcome.kind === "checked" ? errorOf(outcome.checks) : "";
+    expect([name, outcome]).toMatchObject([name, { kind: "checked", files: null }]);
     expect([name, error.length > 0]).toEqual([name, true]);
-    if (outcome.kind === "examined") expect(Value.Check(Type.Array(Check), outcome.checks)).toBe(true);
+    if (outcome.kind === "checked") expect(Value.Check(Type.Array(Check), outcome.checks)).toBe(true);
   }
   expect(peakBytes).toBeLessThanOrEqual(SANDBOX_LIMITS.memoryBytes);
   if (isFull) {
     const slowest = results.toSorted((a, b) => b.ms - a.ms).slice(0, 5);
     const codes = results.flatMap(({ outcome }) =>
-      outcome.kind === "examined" ? outcome.checks.filter(({ verdict }) => verdict === "fail") : [],
+      outcome.kind === "checked" ? outcome.checks.filter(({ verdict }) => verdict === "fail") : [],
     );
     const report = {
       files: files.length,

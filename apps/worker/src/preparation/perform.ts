@@ -1,4 +1,5 @@
-/** Runs the children that examine one source. */
+/** Runs the children that check one source. */
+import type { Magic } from "@realtime-avatar/domain/assets/magic";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { type ConfinedOptions, type Failed, SANDBOX_LIMITS, type SandboxLimits } from "../sandbox/limited.ts";
 import type { Report, Task, TaskKind } from "../sandbox/report.ts";
@@ -10,6 +11,14 @@ const SOURCE_CPU_SECONDS = 20;
 const MIN_MS = 1000;
 /** How much of a crashed child's standard error is logged. */
 const MAX_STDERR_CHARACTERS = 500;
+
+export type SourceFile = {
+  /** Kind and content type by the first bytes. */
+  magic: Magic;
+  path: string;
+  /** A folder of the job alone, in which the check may write. */
+  folder: string;
+};
 
 export type PerformOptions = {
   log: Logger;
@@ -49,7 +58,7 @@ export const createPerform = (options: PerformOptions, folder: string, signal: A
     };
   };
   const logFailed = ({ code, detail, stderr }: Failed): void =>
-    log.warn({ code, detail, stderr: stderr.slice(-MAX_STDERR_CHARACTERS) }, "an examination has failed");
+    log.warn({ code, detail, stderr: stderr.slice(-MAX_STDERR_CHARACTERS) }, "the check of a source has failed");
   const childOptions: Perform["options"] = {
     signal,
     folder,

@@ -5,32 +5,32 @@ import { originalKey } from "@realtime-avatar/domain/assets/asset";
 import { preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { type Storage, StorageError } from "@realtime-avatar/storage/storage";
-import { accept, FAILED, PASSED, refuse } from "../../test/support/examination.ts";
 import { preparationTests } from "../../test/support/preparations.ts";
 import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
+import { accept, FAILED, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
-import { createTemporaryFolders } from "../assets/temporary.ts";
-import type { ExamineSource } from "./examine.ts";
+import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
+import type { CheckSource } from "./check-source.ts";
 
 const { world, start, stopAll, seed, settled, change, ended, auditOf } = preparationTests();
 
-/** An examination that waits: `started` resolves when it begins, and it ends after `goOn`. */
-const held = (examine: ExamineSource = accept) => {
+/** A check of a source that waits: `started` resolves when it begins, and it ends after `goOn`. */
+const held = (checkSource: CheckSource = accept) => {
   const started = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
   let isFirst = true;
-  const waiting: ExamineSource = async (...source) => {
-    if (!isFirst) return examine(...source);
+  const waiting: CheckSource = async (...source) => {
+    if (!isFirst) return checkSource(...source);
     isFirst = false;
-    const examination = await examine(...source);
+    const checked = await checkSource(...source);
     started.resolve();
     await goOn.promise;
-    return examination;
+    return checked;
   };
-  return { examine: waiting, started: started.promise, goOn: goOn.resolve };
+  return { checkSource: waiting, started: started.promise, goOn: goOn.resolve };
 };
 
-test.each(["while its source is examined", "while its files are stored"])(
+test.each(["while its source is checked", "while its files are stored"])(
   "an avatar, deleted %s: stays deleted, and nothing stays in the store",
   async (when) => {
     const avatar = await seed();
@@ -42,10 +42,10 @@ test.each(["while its source is examined", "while its files are stored"])(
       await change(avatar, { status: "deleted" });
     };
     start({
-      examine: async (...args) => {
-        const examination = await accept(...args);
-        await deleteNow("examined");
-        return examination;
+      checkSource: async (...args) => {
+        const checked = await accept(...args);
+        await deleteNow("checked");
+        return checked;
       },
       storage: {
         ...storage,
@@ -65,11 +65,11 @@ test.each(["while its source is examined", "while its files are stored"])(
 
 test("a worker, its lease lost: changes nothing of the next worker's preparation", async () => {
   const avatar = await seed();
-  const { examine, started, goOn } = held();
-  start({ examine });
+  const { checkSource, started, goOn } = held();
+  start({ checkSource });
   await started;
   // The first worker leaves the job, which must run alone, to the second.
-  start({ examine });
+  start({ checkSource });
   await world.expire();
   const ready = await settled(avatar);
   expect(ready).toMatchObject({ status: "ready", cacheVersion: 1 });
@@ -96,11 +96,11 @@ test("a worker, its lease lost after storing: its files are left to the next one
       await goOn.promise;
     },
   };
-  const { examine, started, goOn: goOnSecond } = held();
-  let examinations = 0;
+  const { checkSource, started, goOn: goOnSecond } = held();
+  let checks = 0;
   const options: Parameters<typeof start>[0] = {
     storage: slow,
-    examine: (...source) => (examinations++ === 0 ? accept(...source) : examine(...source)),
+    checkSource: (...source) => (checks++ === 0 ? accept(...source) : checkSource(...source)),
   };
   start(options);
   await stored.promise;
@@ -124,8 +124,8 @@ test("a new source, while it is prepared: the old one is served, then replaced",
   const files = await world.preparedOf(avatar);
   const source = await world.seedReady(await noise());
   await change(avatar, { sourceAssetId: source.id });
-  const { examine, started, goOn } = held();
-  start({ examine });
+  const { checkSource, started, goOn } = held();
+  start({ checkSource });
   await started;
   const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
   expect(await world.currentOf(avatar)).toMatchObject({
@@ -175,7 +175,7 @@ test("a new source, failing a check: the old one stays, with the error", async (
   const first = await settled(avatar);
   await stopAll();
   await change(avatar, { sourceAssetId: (await world.seedReady(await noise())).id });
-  start({ examine: refuse });
+  start({ checkSource: refuse });
   const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
   expect(await settled(avatar)).toMatchObject({
     ...{ sourceAssetId, cacheManifestId, previewFile, previewToken },

@@ -14,11 +14,11 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, seedKey } from "@realtime-avatar/testing/seeds";
 import sharp from "sharp";
-import { FAILED, PASSED, refuse } from "../../test/support/examination.ts";
 import { inspectorOf } from "../../test/support/inspector.ts";
 import { preparationTests } from "../../test/support/preparations.ts";
+import { FAILED, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
-import { createExamineSource } from "./sandboxed.ts";
+import { createCheckSource } from "./check-source.ts";
 
 const { world, start, stopAll, seed, settled, ended, removed, auditOf } = preparationTests();
 
@@ -78,7 +78,7 @@ describe("the source of an avatar", () => {
 
   test("a source, failing a check: a failed avatar with the reason, nothing stored", async () => {
     const avatar = await seed();
-    start({ examine: refuse });
+    start({ checkSource: refuse });
     expect(await settled(avatar)).toMatchObject({
       status: "failed",
       error: "No face was found.",
@@ -94,7 +94,7 @@ describe("the source of an avatar", () => {
 
   test("a source, without a picture: a ready avatar without a preview", async () => {
     const avatar = await seed();
-    start({ examine: async () => ({ kind: "examined", checks: [PASSED], files: null }) });
+    start({ checkSource: async () => ({ kind: "checked", checks: [PASSED], files: null }) });
     const ready = await settled(avatar);
     expect(ready).toMatchObject({ status: "ready", previewToken: null, previewFile: null, cacheVersion: 1 });
     expect(await world.preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
@@ -173,11 +173,11 @@ describe("the source of an avatar", () => {
 // `sandboxed.test.ts` has a photo without a face, with the error of its avatar.
 describe("a photo in the sandbox", () => {
   /** The child is the bundle, as it ships. */
-  const examineBundled = () => createExamineSource({ log: world.log, command: (task) => [...inspectorOf(), task] });
+  const checkBundled = () => createCheckSource({ log: world.log, command: (task) => [...inspectorOf(), task] });
 
   test("a photo, of one face: a ready avatar with a preview of 256 pixels", async () => {
     const avatar = await world.seedAvatar((await world.seedReady(await readFile(portraitPath()))).id);
-    start({ examine: examineBundled() });
+    start({ checkSource: checkBundled() });
     const ready = await settled(avatar);
     expect(ready).toMatchObject({ status: "ready", error: null });
     expect(ready.checks.map(({ code }) => code)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
@@ -194,7 +194,7 @@ describe("a photo in the sandbox", () => {
     await world.database.db.client`
       update avatars set status = 'preprocessing', generation = 1 where id = ${avatar.id}`;
     await world.seedPreparation(avatar);
-    start({ examine: examineBundled() });
+    start({ checkSource: checkBundled() });
     expect(await settled(avatar)).toMatchObject({ status: "ready", cacheManifestId: ready.cacheManifestId });
     expect(await world.preparedOf(avatar)).toEqual(files);
   });

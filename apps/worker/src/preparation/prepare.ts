@@ -1,5 +1,5 @@
 /**
- * The job `prepare_avatar`: has the source of an avatar examined in the sandbox, and writes the prepared files. The order of
+ * The job `prepare_avatar`: has the source of an avatar checked in the sandbox, and writes the prepared files. The order of
  * the writes: the pictures, the manifest, then the row. So an avatar that is `ready` has its files, and an attempt that ends
  * early leaves files that the next one writes again, with the same names and bytes.
  *
@@ -20,15 +20,17 @@ import { type AssetRecord, newPublicToken, originalKey } from "@realtime-avatar/
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import { preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { MAX_ERROR_LENGTH } from "@realtime-avatar/domain/avatars/schemas";
 import { type TestOutcome, testOutcome } from "@realtime-avatar/domain/avatars/test-assets";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Storage } from "@realtime-avatar/storage/storage";
-import type { TemporaryFolders } from "../assets/temporary.ts";
 import type { JobContext, JobHandler, JobOutcome } from "../jobs/handler.ts";
 import { errorText } from "../jobs/run-job.ts";
 import { copyStored, MISSING_FILE, magicOf } from "../jobs/stored-copy.ts";
-import { type ExamineSource, errorOf } from "./examine.ts";
+import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
+import type { CheckSource } from "./check-source.ts";
+import { errorOf } from "./checks.ts";
 import type { ManifestContent } from "./manifest.ts";
 import { PLACEHOLDER } from "./placeholder.ts";
 import { testChecks } from "./test-checks.ts";
@@ -40,7 +42,7 @@ export type PrepareOptions = {
   log: Logger;
   random: RandomBytes;
   temporary: TemporaryFolders;
-  examine: ExamineSource;
+  checkSource: CheckSource;
 };
 
 type Started = Extract<PreparationStart, { kind: "started" }>;
@@ -48,9 +50,6 @@ type Failed = Extract<PreparationResult, { kind: "failed" }>;
 type Retry = Extract<JobOutcome, { kind: "retry" }>;
 /** What the work on a source has led to: what was written, or why nothing was. */
 type Work = { kind: "written"; checks: Check[]; written: Written } | Failed | Retry | { kind: "gone" };
-
-/** Maximum length of `error`, in code points. */
-const MAX_ERROR_LENGTH = 500;
 
 const failed = (error: string, checks: Check[] = []): Failed => ({
   kind: "failed",
@@ -87,7 +86,7 @@ const prepareTest = (
   return write(options, { avatar, source, checks }, { normalized: picture, thumb: picture }, context);
 };
 
-/** Examines the file of the source, in `folder`, and writes what is derived from it. */
+/** Checks the file of the source, in `folder`, and writes what is derived from it. */
 const prepareFile = async (
   options: PrepareOptions,
   avatar: AvatarRecord,
@@ -103,9 +102,9 @@ const prepareFile = async (
   if (magic === null || file.sha256 !== asset.sha256) {
     return { kind: "retry", error: "The stored file is not the file of this asset." };
   }
-  const examination = await options.examine({ magic, path, folder }, context.signal);
-  if (examination.kind === "retry") return examination;
-  const { checks, files } = examination;
+  const checked = await options.checkSource({ magic, path, folder }, context.signal);
+  if (checked.kind === "retry") return checked;
+  const { checks, files } = checked;
   if (hasFailed(checks)) return failedChecks(checks);
   const contents = files && {
     normalized: await contentOfFile(files.normalized),

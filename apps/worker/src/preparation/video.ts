@@ -1,4 +1,4 @@
-/** Examines the video of an avatar: its container, and a frame of it where there is an ffmpeg. */
+/** Checks the video of an avatar: its container, and a frame of it where there is an ffmpeg. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
@@ -7,8 +7,7 @@ import { FRAME_LIMITS, writeFrame } from "../sandbox/frame.ts";
 import { type Failed, isTransient } from "../sandbox/limited.ts";
 import type { Report } from "../sandbox/report.ts";
 import { faceChecks, measuredCheck, plainCheck } from "./checks.ts";
-import type { SourceFile } from "./examine.ts";
-import type { Perform } from "./perform.ts";
+import type { Perform, SourceFile } from "./perform.ts";
 
 /** Where frames are taken, in shares of the duration. The middle first: a frame that passes every check ends the search. */
 const POSITIONS = [0.5, 0.1, 0.9];
@@ -46,7 +45,7 @@ export type VideoParts = {
 };
 
 /** The checks and the derived files of the frame at `share` of the duration; null where it cannot be decoded. */
-const examineFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
+const checkFrame = async (parts: VideoParts, share: number): Promise<Frame | Failed | null> => {
   const { perform, source, facts, ffmpeg } = parts;
   const { path, folder, magic } = source;
   if (ffmpeg === null) return null;
@@ -84,7 +83,7 @@ export const frameChecks = async (
   }
   let best: Frame | null = null;
   for (const share of POSITIONS) {
-    const frame = await examineFrame(parts, share);
+    const frame = await checkFrame(parts, share);
     if (frame && "kind" in frame) return frame;
     if (frame && (best === null || faultsOf(frame) < faultsOf(best))) best = frame;
     if (best && faultsOf(best) === 0) break;

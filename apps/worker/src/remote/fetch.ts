@@ -30,8 +30,8 @@ const REDIRECTS = [301, 302, 303, 307, 308];
 /** Statuses that a later request can change. */
 const TEMPORARY = [408, 425, 429];
 
-/** The header's redirect target; the outcome of a response that has no usable body; or the response. */
-const examine = (
+/** Reads status and headers: the redirect target, the outcome of a response without a usable body, or a body to read. */
+const readHead = (
   response: IncomingMessage,
   maxBytes: number,
 ): { kind: "body" } | { kind: "redirect"; location: string } | Refused | Unavailable => {
@@ -120,7 +120,7 @@ const follow = async (
     if (opened.kind !== "response") return opened;
     const { response } = opened;
     try {
-      const found = examine(response, maxBytes);
+      const found = readHead(response, maxBytes);
       if (found.kind === "body") return await receive(opened, options, aborted);
       if (found.kind !== "redirect") return found;
       [location, base] = [found.location, target.url];

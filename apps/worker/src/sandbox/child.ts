@@ -58,13 +58,13 @@ const inspectAnImage = async (task: Task<"image">): Promise<Report> => {
 const measureAPortrait = async (task: Task<"portrait">): Promise<Report> => {
   const sharp = loadSharp();
   restrict(sharp);
-  const [{ loadFaces }, { examinePortrait }] = await Promise.all([
-    import("./examine/faces.ts"),
-    import("./examine/portrait.ts"),
+  const [{ loadFaces }, { measurePortrait }] = await Promise.all([
+    import("./measure/faces.ts"),
+    import("./measure/portrait.ts"),
   ]);
   const { start } = await loadFaces();
   leaveRoot();
-  const { report, files } = await examinePortrait(sharp, start, readInput(0, inputSize(task)), task);
+  const { report, files } = await measurePortrait(sharp, start, readInput(0, inputSize(task)), task);
   if (files) writeOutputs([files.normalized, files.thumb]);
   return report;
 };

@@ -17,7 +17,7 @@ export const CHILD_VARIABLES = {
   // JavaScriptCore reserves 1 GiB for compiled code otherwise, which the limit of memory refuses. It then interprets
   // WebAssembly, and the search for faces takes 3 s of processor time instead of 0.8 s.
   BUN_JSC_jitMemoryReservationSize: String(64 * 2 ** 20),
-  // The child ends before WebAssembly that is compiled a second time, with optimizations, pays off: the examination of a
+  // The child ends before WebAssembly that is compiled a second time, with optimizations, pays off: the check of a
   // portrait takes 730 ms of processor time instead of 900 ms.
   BUN_JSC_useOMGJIT: "0",
 };

@@ -70,9 +70,9 @@ const findNamespaces = (isRoot: boolean): string[] | null => {
   return unshare === null ? null : [unshare, ...(isRoot ? [] : ["--user", "--map-current-user"]), "--net", "--ipc"];
 };
 
-type Means = { prlimit: string; namespaces: string[] | null };
+type ConfinementPrograms = { prlimit: string; namespaces: string[] | null };
 
-const createConfinement = ({ prlimit, namespaces }: Means, isRoot: boolean): Confinement => {
+const createConfinement = ({ prlimit, namespaces }: ConfinementPrograms, isRoot: boolean): Confinement => {
   // The limit counts the threads of a user. Without a user of its own, the child shares it with the worker.
   const hasOwnUser = isRoot || namespaces !== null;
   const own = ownProgram();

@@ -214,8 +214,8 @@ export const runConfined = async (
   const { limits = SANDBOX_LIMITS, confinement = await confinementOfMachine() } = options;
   const { memoryBytes, cpuSeconds, fileBytes } = limits;
   const resources = { dataBytes: memoryBytes - PROGRAM_BYTES, cpuSeconds, fileBytes };
-  const kept = { program: options.program, descriptors: descriptors.others.length };
-  const ended = await runLimited(confinement.wrap(command, resources, kept), descriptors, options);
+  const launch = { program: options.program, descriptors: descriptors.others.length };
+  const ended = await runLimited(confinement.wrap(command, resources, launch), descriptors, options);
   const code = ended.failure ?? failureOf(ended, limits);
   if (code !== null) return failed(code, limits, ended);
   return { kind: "succeeded", output: ended.output, fail: (because) => failed(because, limits, ended) };

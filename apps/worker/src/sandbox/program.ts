@@ -33,9 +33,9 @@ const INPUT = 0;
 export const NOT_STARTED = 125;
 
 /** `char *const []`: pointers to texts that end with a zero byte, and a null pointer. */
-const textsOf = (texts: readonly string[]): { pointers: BigUint64Array; kept: Buffer[] } => {
-  const kept = texts.map((text) => Buffer.from(`${text}\0`));
-  return { pointers: BigUint64Array.from([...kept.map((bytes) => BigInt(ptr(bytes))), 0n]), kept };
+const textsOf = (texts: readonly string[]): { pointers: BigUint64Array; buffers: Buffer[] } => {
+  const buffers = texts.map((text) => Buffer.from(`${text}\0`));
+  return { pointers: BigUint64Array.from([...buffers.map((bytes) => BigInt(ptr(bytes))), 0n]), buffers };
 };
 
 const F_SETFD = 2;
@@ -49,7 +49,7 @@ const execute = (command: readonly string[], descriptors: number): never => {
   for (let descriptor = 0; descriptor < descriptors; descriptor++) libc.fcntl(descriptor, F_SETFD, 0);
   const program = textsOf(command);
   const environment = textsOf(Object.entries(process.env).map(([name, value]) => `${name}=${value}`));
-  libc.execve(ptr(program.kept[0] ?? Buffer.alloc(1)), ptr(program.pointers), ptr(environment.pointers));
+  libc.execve(ptr(program.buffers[0] ?? Buffer.alloc(1)), ptr(program.pointers), ptr(environment.pointers));
   throw new Error("The program cannot be run.");
 };
 

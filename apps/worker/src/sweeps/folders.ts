@@ -50,8 +50,8 @@ const assetFolder = (name: string, isNeeded: (asset: StoredAsset) => boolean): F
       const [, tenantId, id] = ASSET_KEY.exec(key) ?? [];
       return { key, tenantId: tenantId as TenantId, id: id as AssetId };
     });
-    const kept = new Set((await existingAssets(db, files)).filter(isNeeded).map(({ id }) => id));
-    const unused = files.filter(({ id }) => !kept.has(id)).map(({ key }) => key);
+    const neededIds = new Set((await existingAssets(db, files)).filter(isNeeded).map(({ id }) => id));
+    const unused = files.filter(({ id }) => !neededIds.has(id)).map(({ key }) => key);
     return { unused, unknown: unused.length };
   },
 });

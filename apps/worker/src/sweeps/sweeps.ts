@@ -5,7 +5,7 @@ import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Storage } from "@realtime-avatar/storage/storage";
-import type { TemporaryFolders } from "../assets/temporary.ts";
+import type { TemporaryFolders } from "../jobs/temporary-folders.ts";
 import { createObjectSweep } from "./objects.ts";
 import type { Sweep } from "./schedule.ts";
 

@@ -2,8 +2,8 @@
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
 import sharp from "sharp";
 import { faceChecks } from "../../src/preparation/checks.ts";
-import { loadFaces } from "../../src/sandbox/examine/faces.ts";
-import { decodePicture, measurePicture } from "../../src/sandbox/examine/picture.ts";
+import { loadFaces } from "../../src/sandbox/measure/faces.ts";
+import { decodePicture, measurePicture } from "../../src/sandbox/measure/picture.ts";
 import type { FaceCode, Variation } from "./variations.ts";
 
 /** `checks`: those that could be made. Where there is not exactly one face, it is the count alone. */

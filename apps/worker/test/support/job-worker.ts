@@ -1,22 +1,22 @@
 /**
  * A worker of the tests: the job loop with the parts that ship, but with a short lease, a network that leads to the test's own
- * server, and an examination of avatars' sources that accepts noise.
+ * server, and a check of avatars' sources that accepts noise.
  */
 import { existsSync } from "node:fs";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import type { Logger } from "@realtime-avatar/runtime/log";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { openStorage } from "@realtime-avatar/storage/open";
+import { createInspect } from "../../src/assets/inspect.ts";
 import { createProcessAsset } from "../../src/assets/process.ts";
-import { createInspect } from "../../src/assets/sandboxed.ts";
-import { createTemporaryFolders } from "../../src/assets/temporary.ts";
 import { startJobLoop } from "../../src/jobs/loop.ts";
 import { JOB_TIMING } from "../../src/jobs/run-job.ts";
-import type { ExamineSource } from "../../src/preparation/examine.ts";
+import { createTemporaryFolders } from "../../src/jobs/temporary-folders.ts";
+import type { CheckSource } from "../../src/preparation/check-source.ts";
 import { createPrepareAvatar } from "../../src/preparation/prepare.ts";
 import { fetchRemote } from "../../src/remote/fetch.ts";
 import { PUBLIC_INTERNET } from "../../src/remote/request.ts";
-import { accept } from "./examination.ts";
+import { accept } from "./source-checks.ts";
 
 export type TestWorker = {
   url: string;
@@ -32,7 +32,7 @@ export type TestWorker = {
   retrySeconds?: number;
   /** How long a claim holds a job without a renewal; 2 by default. */
   leaseSeconds?: number;
-  /** A file that the examination of a source waits for. Without it, an examination takes 100 ms. */
+  /** A file that the check of a source waits for. Without it, a check takes 100 ms. */
   gate?: string;
 };
 
@@ -48,7 +48,7 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
   const network = { ...PUBLIC_INTERNET, resolve: async () => ["127.0.0.1"], isAllowed: () => true, ports: [port], ca };
   const parts = { db, storage, log, random: secureRandom, temporary: createTemporaryFolders(temporary) };
   await parts.temporary.sweep(new Date());
-  const examine: ExamineSource = async (...source) => {
+  const checkSource: CheckSource = async (...source) => {
     // As long as a real one, so that a kill at a random moment can hit it.
     if (gate === undefined) await Bun.sleep(100);
     else while (!existsSync(gate)) await Bun.sleep(5);
@@ -62,7 +62,7 @@ export const startTestWorker = async (options: TestWorker, temporary: string, lo
         fetchRemote: (remoteUrl, request) => fetchRemote(remoteUrl, { ...request, network }),
         inspect: createInspect({ log, command: (task) => [...inspector, task] }),
       }),
-      prepare_avatar: createPrepareAvatar({ ...parts, examine }),
+      prepare_avatar: createPrepareAvatar({ ...parts, checkSource }),
     },
     metrics: null,
     concurrency,

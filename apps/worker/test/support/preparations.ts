@@ -6,13 +6,13 @@ import { newId } from "@realtime-avatar/domain/id";
 import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
-import { createTemporaryFolders } from "../../src/assets/temporary.ts";
 import type { JobHandler } from "../../src/jobs/handler.ts";
 import { type JobLoop, startJobLoop } from "../../src/jobs/loop.ts";
 import { JOB_TIMING } from "../../src/jobs/run-job.ts";
+import { createTemporaryFolders } from "../../src/jobs/temporary-folders.ts";
 import { createPrepareAvatar, type PrepareOptions } from "../../src/preparation/prepare.ts";
 import type { AvatarState } from "./avatars.ts";
-import { accept } from "./examination.ts";
+import { accept } from "./source-checks.ts";
 import { eachWorld, noise, unexpected, type World } from "./world.ts";
 
 type StartOptions = Partial<PrepareOptions> & {
@@ -30,7 +30,7 @@ const loopIn = ({ database, storage, log, temporary }: World, options: StartOpti
     ...parts,
     handlers: {
       process_asset: processAsset,
-      prepare_avatar: createPrepareAvatar({ ...parts, examine: accept, ...others }),
+      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: accept, ...others }),
     },
     metrics,
     concurrency: 2,

@@ -169,9 +169,9 @@ const selectCredentials = batchStatement<CredentialRow, LookUp>(
     ${LINEAGE} ${METER}`,
 );
 
-type Found = { stored: StoredCredential; hasPendingChange: boolean } | null;
+type FoundCredential = { stored: StoredCredential; hasPendingChange: boolean } | null;
 
-const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): Found => {
+const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): FoundCredential => {
   const own = rows.find(({ isCaller }) => isCaller);
   if (!own) return null;
   const target = rows.find(({ id }) => id === targetId);
@@ -192,7 +192,7 @@ const foundIn = (rows: readonly CredentialRow[], { keyId, targetId }: LookUp): F
  * Concurrent look-ups are batched; equal ones share one result. Those of known keys are preferred, so that a flood of unknown
  * keys neither delays them nor fills their queue.
  */
-const LOOK_UPS: BatchKind<LookUp, Found> = {
+const LOOK_UPS: BatchKind<LookUp, FoundCredential> = {
   name: "find_credential",
   inFlight: 2,
   isPreferred: ({ isKnown }) => isKnown,

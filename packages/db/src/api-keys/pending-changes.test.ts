@@ -20,13 +20,13 @@ const { db } = await fileDatabase();
 const tenantId = await seedTenant(db);
 
 const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`
-  insert into api_key_pending_changes values (${tenantId}, ${id}, now() - ${ago}::interval)
-  on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`;
+  insert into pending_changes values (${tenantId}, ${id}, now() - ${ago}::interval)
+  on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at`;
 /** Waits until the announcement of a change has been withdrawn, which the change itself does not wait for. */
 const untilWithdrawn = async (record: ApiKeyRecord): Promise<void> => {
   while ((await rowsOf(record)).length > 0) await Bun.sleep(5);
 };
-const rowsOf = ({ id }: ApiKeyRecord) => db.client`select from api_key_pending_changes where api_key_id = ${id}`;
+const rowsOf = ({ id }: ApiKeyRecord) => db.client`select from pending_changes where subject_id = ${id}`;
 
 test("a pending change, of a key: counts for it and its descendants for one second", async () => {
   const { record: parent } = await seedKey(db, tenantId);
@@ -70,11 +70,11 @@ test("a pending change, of people: counts for the session, its user and the tena
   ];
   for (const [id, expected] of cases) {
     expect(await pending()).toEqual([false, false]);
-    await db.client`insert into api_key_pending_changes values (${tenantId}, ${id}, now())`;
+    await db.client`insert into pending_changes values (${tenantId}, ${id}, now())`;
     expect(await pending()).toEqual(expected);
-    await db.client`update api_key_pending_changes set announced_at = now() - interval '1.1 seconds'`;
+    await db.client`update pending_changes set announced_at = now() - interval '1.1 seconds'`;
     expect(await pending()).toEqual([false, false]);
-    await db.client`delete from api_key_pending_changes`;
+    await db.client`delete from pending_changes`;
   }
 });
 

@@ -9,7 +9,7 @@ import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { userSessions } from "../people/tables.ts";
 import { statement, sweepOf } from "../query/statement.ts";
-import { apiKeyPendingChanges, apiKeys } from "./tables.ts";
+import { apiKeys, pendingChanges } from "./tables.ts";
 
 /** A change that has waited this long is announced, and again each time this long has passed. */
 const ANNOUNCE_MS = 200;
@@ -22,10 +22,10 @@ const WITHDRAW_MS = 1000;
 
 /** Whether a change is pending of the key of a row of `api_keys`, or of one of its ancestors. */
 export const HAS_PENDING_CHANGE = sql`exists (
-  select from ${apiKeyPendingChanges}
-  where ${apiKeyPendingChanges.tenantId} = ${apiKeys.tenantId}
-    and ${apiKeyPendingChanges.apiKeyId} = any((${apiKeys.lineage} || ${apiKeys.id}::text) collate "C")
-    and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
+  select from ${pendingChanges}
+  where ${pendingChanges.tenantId} = ${apiKeys.tenantId}
+    and ${pendingChanges.subjectId} = any((${apiKeys.lineage} || ${apiKeys.id}::text) collate "C")
+    and ${pendingChanges.announcedAt} > now() - interval '1 second'
 )`;
 
 /**
@@ -33,12 +33,12 @@ export const HAS_PENDING_CHANGE = sql`exists (
  * primary key.
  */
 export const HAS_PENDING_CHANGE_OF_PERSON = sql`exists (
-  select from ${apiKeyPendingChanges}
-  where ${apiKeyPendingChanges.tenantId} = ${userSessions.tenantId}
-    and ${apiKeyPendingChanges.apiKeyId} = any(
+  select from ${pendingChanges}
+  where ${pendingChanges.tenantId} = ${userSessions.tenantId}
+    and ${pendingChanges.subjectId} = any(
       array[${userSessions.id}, ${userSessions.userId}, ${userSessions.tenantId}] collate "C"
     )
-    and ${apiKeyPendingChanges.announcedAt} > now() - interval '1 second'
+    and ${pendingChanges.announcedAt} > now() - interval '1 second'
 )`;
 
 /** Repeats a look-up while a change is pending of what it finds. Returns what it found last. */
@@ -57,25 +57,25 @@ export const delayWhilePending = async <Found>(
 const announce = statement(
   "announce_pending_change",
   sql`
-    insert into ${apiKeyPendingChanges} (tenant_id, api_key_id, announced_at)
+    insert into ${pendingChanges} (tenant_id, subject_id, announced_at)
     values (${sql.placeholder("tenantId")}, ${sql.placeholder("id")}, now())
-    on conflict (tenant_id, api_key_id) do update set announced_at = excluded.announced_at`,
+    on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at`,
 );
 
 const withdraw = statement(
   "withdraw_pending_change",
   sql`
-    delete from ${apiKeyPendingChanges}
-    where ${apiKeyPendingChanges.tenantId} = ${sql.placeholder("tenantId")}
-      and ${apiKeyPendingChanges.apiKeyId} = ${sql.placeholder("id")}`,
+    delete from ${pendingChanges}
+    where ${pendingChanges.tenantId} = ${sql.placeholder("tenantId")}
+      and ${pendingChanges.subjectId} = ${sql.placeholder("id")}`,
 );
 
 /** Deletes rows that a process has left behind; returns their number. */
 export const sweepPendingChanges = sweepOf(
   "sweep_pending_changes",
-  apiKeyPendingChanges,
-  sql`${apiKeyPendingChanges.announcedAt} <= now() - interval '1 minute'`,
-  apiKeyPendingChanges.announcedAt,
+  pendingChanges,
+  sql`${pendingChanges.announcedAt} <= now() - interval '1 minute'`,
+  pendingChanges.announcedAt,
 );
 
 /** What a change may wait for: writes of a key, of a user, of a session, or of the people of a tenant. */

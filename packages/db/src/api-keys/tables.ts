@@ -102,17 +102,17 @@ export const apiKeyCredentials = pgTable(
 
 /**
  * Changes that wait for writes under way. Look-ups of such a key, or of a descendant, are delayed, and those of such a user or
- * session.
+ * session. For now a view of the table `pending_changes`: see `0021_column_names.sql`.
  */
-export const apiKeyPendingChanges = pgTable(
-  "api_key_pending_changes",
+export const pendingChanges = pgTable(
+  "pending_changes",
   {
     tenantId: bytewise("tenant_id").notNull(),
     /** Of a key, a user or a session; that of the tenant for all of its people. */
-    apiKeyId: bytewise("api_key_id").notNull(),
+    subjectId: bytewise("subject_id").notNull(),
     announcedAt: time("announced_at").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.tenantId, table.apiKeyId] })],
+  (table) => [primaryKey({ columns: [table.tenantId, table.subjectId] })],
 );
 
 /** When a key was last used. A table of its own: the record is locked by every write of the key. */

@@ -67,7 +67,7 @@ const eventsOf = async ({ id }: { id: string }) =>
     ...row,
   }));
 const claimsOf = async ({ tenantId }: Caller) =>
-  (await db.client`select 1 from idempotency_keys where tenant_id = ${tenantId}`).length;
+  (await db.client`select 1 from idempotency_claims where tenant_id = ${tenantId}`).length;
 
 describe("the creation of an asset", () => {
   test("a creation, of an asset with a job: asset, job, event and counters", async () => {
@@ -185,9 +185,9 @@ describe("the quota", () => {
       const rows = await db.client`select 1 from assets where tenant_id = ${caller.tenantId}`;
       expect(rows).toHaveLength(7);
       const [{ written = 0 } = {}] = await db.client<{ written: number }[]>`
-        select count(*)::integer as written from idempotency_keys stored
+        select count(*)::integer as written from idempotency_claims stored
         where tenant_id = ${caller.tenantId} and not exists (
-          select from audit_events event where event.tenant_id = stored.tenant_id and event.id = stored.audit_event_id
+          select from audit_events event where event.tenant_id = stored.tenant_id and event.id = stored.attempt_id
         )`;
       expect(written).toBe(0);
     }
@@ -346,7 +346,7 @@ describe("an avatar and its source", () => {
     // Of the refused ones nothing is left, neither an event nor a claim.
     const refused = all.filter(([, outcome]) => outcome !== "written").map(([id]) => id);
     expect(await db.client`select from avatars where source_asset_id = any(${refused})`).toHaveLength(0);
-    expect(await db.client`select from idempotency_keys where idempotency_key = any(${refused})`).toHaveLength(0);
+    expect(await db.client`select from idempotency_claims where idempotency_key = any(${refused})`).toHaveLength(0);
     const [{ events = 0, avatars = 0 } = {}] = await db.client<{ events: number; avatars: number }[]>`
       select (select count(*)::integer from audit_events where tenant_id = ${caller.tenantId} and action = 'avatar.created') as events,
         (select count(*)::integer from avatars where tenant_id = ${caller.tenantId}) as avatars`;

@@ -154,7 +154,7 @@ export const completeAsset = async (
   const event = auditEvent("asset.uploaded", { tenantId, environment, id }, origin);
   const upload = { caller, environment, id, contentType, sizeBytes, job, auditEvent: event, claim };
   const [row] = await callComplete(db, upload);
-  const { outcome, bodyHash, responseStatus, location, etag, answer, sealedFor, ...asset } = row as NonNullable<
+  const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, ...asset } = row as NonNullable<
     typeof row
   >;
   const kind = kindOf(outcome, ["written", "unchanged", "replayed", "not_found", "stale"]);
@@ -163,7 +163,7 @@ export const completeAsset = async (
     case "unchanged":
       return { kind, asset: toAsset(asset as AssetRow) };
     case "replayed": {
-      const response = { bodyHash, status: responseStatus, location, etag, answer, sealedFor };
+      const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
       return { kind, response: response as StoredResponse };
     }
     case "not_found":

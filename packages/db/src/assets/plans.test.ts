@@ -73,7 +73,7 @@ await database.db.client.unsafe(`
     select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'draft', ${rowId("ast")}, ${rowId("ast")}, lpad(i::text, 43, '0'),
     '1/0af-webp', 0, '{}', '{}', 1, now(), now()
     from generate_series(1, ${ROWS}) i;
-  insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+  insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select '${tenantId}', '${caller.id}', 'POST /api/v1/avatars', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now()
     from generate_series(1, ${ROWS}) i;
   analyze`);

@@ -98,7 +98,7 @@ describe("an avatar that waits for its source", () => {
       () => create(caller, asset.id),
     );
     expect(outcome).toEqual({ kind: "asset_not_usable" });
-    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+    expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
     const other = await seedAsset(db, caller.tenantId);
     const { id } = await seedAvatar(db, caller);
     const change = { sourceAssetId: other.id };
@@ -129,7 +129,7 @@ describe("an avatar that waits for its source", () => {
         updateAvatar(db, id, { sourceAssetId: asset.id }, inStatus("draft"), caller, originOf(caller)),
       ]);
     expect(await whileWaiting(lock, work, pastExpiry)).toEqual([{ kind: "stale" }, { kind: "stale" }]);
-    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+    expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
   test("a batch of avatars, its sources: locked in their order", async () => {
@@ -241,7 +241,7 @@ describe("the creation of an asset that waits", () => {
       () => insertAsset(db, { asset, job: null, quota: QUOTA }, caller, originOf(caller), claimOf("a")),
     );
     expect(outcome).toEqual({ kind: "over_quota" });
-    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+    expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 
   test("a creation, the tenant's first meter written in the wait: counts beside it", async () => {
@@ -266,7 +266,7 @@ describe("the creation of an asset that waits", () => {
     expect(outcome).toEqual({ kind: "stale" });
     const [meter] = await db.client`select assets::integer from asset_meters where tenant_id = ${caller.tenantId}`;
     expect(meter?.["assets"]).toBe(1);
-    expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+    expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   });
 });
 

@@ -3,6 +3,7 @@
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { type PreparationChange, statusesWith } from "@realtime-avatar/domain/avatars/preparation";
 import type { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { SOURCE_REFUSALS, type SourceRefusal } from "@realtime-avatar/domain/avatars/source-kind";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import type { AvatarId, JobId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
@@ -23,13 +24,6 @@ import { batchedCreate, type Create, type CreateOutcome } from "../query/batched
 import { batchStatement, columnsOf, inputColumn } from "../query/statement.ts";
 import { type AvatarRow, avatarRow, toAvatar } from "./record.ts";
 import { avatars } from "./tables.ts";
-
-/**
- * Why a `sourceAssetId` is refused: there is no such asset in the caller's tenant and environment; its kind is not the
- * `sourceKind` of the avatar; it is failed or deleted.
- */
-export const SOURCE_REFUSALS = ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"] as const;
-export type SourceRefusal = (typeof SOURCE_REFUSALS)[number];
 
 type CreateAvatar = Create & { avatar: AvatarRecord; job: JobRecord | null };
 const create = batchedCreate<CreateAvatar, SourceRefusal>("create_avatar", SOURCE_REFUSALS, (db, creates, parameters) =>
@@ -211,10 +205,11 @@ export const prepareAvatar = async (
     auditEvent: auditEvent("avatar.updated", { tenantId, environment, id }, origin),
     claim,
   });
-  const { outcome, bodyHash, responseStatus, location, etag, answer, sealedFor, ...avatar } = row as PrepareAvatarRow;
+  const { outcome, bodyHash, responseStatus, location, etag, responseBody, sealedFor, ...avatar } =
+    row as PrepareAvatarRow;
   const kind = kindOf(outcome, ["written", "unchanged", "no_source", "not_found", "stale", "replayed"]);
   if (kind === "replayed") {
-    const response = { bodyHash, status: responseStatus, location, etag, answer, sealedFor };
+    const response = { bodyHash, status: responseStatus, location, etag, responseBody, sealedFor };
     return { kind, response: response as StoredResponse };
   }
   const isFound = kind === "written" || kind === "unchanged" || kind === "no_source";

@@ -339,7 +339,7 @@ test("a preparation, repeated with its Idempotency-Key: once, and no claim of a 
       request: `POST /api/v1/avatars/${avatar.id}/prepare`,
     });
   expect(await prepare(1, "a")).toEqual({ kind: "unchanged", avatar });
-  expect(await db.client`select from idempotency_keys where tenant_id = ${caller.tenantId}`).toHaveLength(0);
+  expect(await db.client`select from idempotency_claims where tenant_id = ${caller.tenantId}`).toHaveLength(0);
   await finish(await claimed(), FAILED_RESULT);
   const outcomes = await Promise.all([prepare(2, "a"), prepare(2, "a"), prepare(2, "a")]);
   expect(outcomes.map(({ kind }) => kind).sort()).toEqual(["replayed", "replayed", "written"]);

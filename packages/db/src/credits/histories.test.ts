@@ -4,7 +4,7 @@
  */
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import fc from "fast-check";
 
@@ -48,7 +48,7 @@ const keys = fc
     });
   });
 
-const wanted: fc.Arbitrary<Wanted> = fc
+const toOpen: fc.Arbitrary<SessionToOpen> = fc
   .record({
     key: fc.nat({ max: 8 }),
     isOld: fc.constantFrom(false, false, false, true),
@@ -70,7 +70,7 @@ const wanted: fc.Arbitrary<Wanted> = fc
     ),
   })
   .map(({ least, ...request }) => ({ ...request, minSeconds: Math.min(least, request.maxSeconds) }));
-const batch = fc.array(wanted, { minLength: 1, maxLength: 12 });
+const batch = fc.array(toOpen, { minLength: 1, maxLength: 12 });
 
 const at = fc.nat({ max: 50 });
 const amount = fc.nat({ max: 50_000 });

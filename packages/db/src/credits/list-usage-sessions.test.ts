@@ -10,7 +10,8 @@ import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/se
 import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
-import { findUsageSession, listUsageSessions } from "./list-usage-sessions.ts";
+import { findUsageSession } from "./find-usage-session.ts";
+import { listUsageSessions } from "./list-usage-sessions.ts";
 import { openUsageSession, releaseSession, reportUsage } from "./usage-sessions.ts";
 
 const database = await fileDatabase();
@@ -50,7 +51,7 @@ const claim = (idempotencyKey: string): Claim => ({
   status: 200,
   location: null,
   etag: "1",
-  answer: Buffer.from("{}"),
+  responseBody: Buffer.from("{}"),
   sealedFor: null,
 });
 const find = async (caller: Caller, id: SessionId) => {
@@ -96,7 +97,7 @@ describe("the list of sessions", () => {
       if (outcome.kind !== "written") throw new Error(outcome.kind);
       const replayed = await work(ids[3], "x");
       if (replayed.kind !== "replayed") throw new Error(replayed.kind);
-      expect(JSON.stringify(replayed.figures)).toBe(JSON.stringify(presentSession(outcome.session)));
+      expect(JSON.stringify(replayed.responseFields)).toBe(JSON.stringify(presentSession(outcome.session)));
       expect(replayed.response.etag).toBe(`"${outcome.session.version}"`);
     }
     const sessions = await Promise.all(ids.toReversed().map((id) => find(caller, id)));

@@ -1,7 +1,7 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
 import { expect, test } from "bun:test";
 import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
-import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -31,7 +31,7 @@ await database.db.client.unsafe(`
       now() + interval '1 hour', true from generate_series(1, ${ROWS}) i;
   insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
     select '${tenantId}', ${rowId("ent")}, 'live', 'hold', 1, ${rowId("ses")}, ${rowId("key")}, 'r', now() from generate_series(1, ${ROWS}) i;
-  insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+  insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select '${tenantId}', '${world.records[0]?.id}', 'POST /api/v1/usage/sessions', i::text, ${rowId("ent")}, sha256('x'), 201, '1', 'x', now()
     from generate_series(1, ${ROWS}) i;
   insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,
@@ -41,14 +41,14 @@ await database.db.client.unsafe(`
   analyze`);
 await explain();
 
-const wanted = (changes: Partial<Wanted> = {}): Wanted => ({
+const toOpen = (changes: Partial<SessionToOpen> = {}): SessionToOpen => ({
   ...{ key: 2, isOld: false, avatar: "ready", maxSeconds: 6, minSeconds: 6, price: 1, claim: null },
   ...changes,
 });
 const open = (count: number, isClaimed: boolean) =>
-  world.open(Array.from({ length: count }, (_, at) => wanted({ key: at, claim: isClaimed ? `new ${at}` : null })));
+  world.open(Array.from({ length: count }, (_, at) => toOpen({ key: at, claim: isClaimed ? `new ${at}` : null })));
 const opened = async () => {
-  await world.open([wanted()]);
+  await world.open([toOpen()]);
   return world.sessions.at(-1) ?? newId("ses", new Date(), random);
 };
 

@@ -40,10 +40,12 @@ const old = {
     expect(row?.["kind"]).toBe("written");
     return id;
   },
-  report: async (id: SessionId) => {
-    const text = `select kind from ${OLD}.report_usage(${CALLER}, 'live', $6, 2000000, 60, null)`;
+  report: async (id: SessionId, key: string | null = null) => {
+    const claim =
+      key && `row('POST /x', '${key}', decode(repeat('00', 32), 'hex'), 200, null, '', '', null)::${OLD}.claim`;
+    const text = `select kind from ${OLD}.report_usage(${CALLER}, 'live', $6, 2000000, 60, ${claim})`;
     const [row] = await database.db.client.unsafe(text, [...callerOf(caller), id] as never[]);
-    expect(row?.["kind"]).toBe("written");
+    return row?.["kind"];
   },
   release: async (id: SessionId) => {
     const [row] = await database.db.client.unsafe(
@@ -72,10 +74,22 @@ const counters = async (): Promise<number[]> => {
 const release = (id: SessionId) =>
   releaseSession(database.db, id, { isEngine: true, used: null, reason: null }, caller, operatorOrigin());
 
+test("a report, claimed at either release: replayed at the other", async () => {
+  const id = await old.open();
+  const report = (idempotencyKey: string) =>
+    reportUsage(db, id, { used: 1, leaseSeconds: 60 }, caller, {
+      ...{ request: "POST /x", idempotencyKey, bodyHash: new Uint8Array(32), status: 200, location: null, etag: "" },
+      ...{ responseBody: new Uint8Array(0), sealedFor: null },
+    });
+  expect([await old.report(id, "old"), (await report("old")).kind]).toEqual(["written", "replayed"]);
+  expect([(await report("new")).kind, await old.report(id, "new")]).toEqual(["written", "replayed"]);
+  await old.release(id);
+});
+
 test("a session, opened by the previous release: counted, whichever version ends it", async () => {
   const [first, second] = [await old.open(), await old.open()];
   expect(await counters()).toEqual([2, 2, 2]);
-  await old.report(first);
+  expect(await old.report(first)).toBe("written");
   await reportUsage(database.db, second, { used: 1, leaseSeconds: 60 }, parent);
   expect(await counters()).toEqual([2, 2, 2]);
   await old.release(first);

@@ -1,7 +1,7 @@
 /** Limits of open sessions: a batch is decided as its requests would be one by one, and each counter changes once. */
 import { expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { CreditWorld, type NewKey, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { CreditWorld, type NewKey, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 
 const database = await fileDatabase();
@@ -18,11 +18,11 @@ const worldOf = async (...keys: Partial<NewKey>[]): Promise<CreditWorld> => {
   await world.move("grant", grant);
   return world;
 };
-const wanted = (key: number): Wanted => ({
+const toOpen = (key: number): SessionToOpen => ({
   ...{ key, isOld: false, avatar: null, maxSeconds: 10, minSeconds: 10, price: 1, claim: null },
 });
 const kindsOf = async (world: CreditWorld, keys: readonly number[]): Promise<string[]> => {
-  const outcomes = await world.open(keys.map(wanted));
+  const outcomes = await world.open(keys.map(toOpen));
   for (const { stored, expected } of outcomes) expect(stored).toEqual(expected);
   const counters = await world.counters();
   expect(counters.stored).toEqual(counters.expected);

@@ -73,14 +73,14 @@ describe("a usage session", () => {
     expect(await grant(100_000_001, "a")).toEqual({ kind: "reference_used" });
     const first = requestOf();
     const opened = await openUsageSession(database.db, first, child);
-    expect(opened).toMatchObject({ kind: "written", figures: { reservedCreditMicros: 10_000_000 } });
+    expect(opened).toMatchObject({ kind: "written", responseFields: { reservedCreditMicros: 10_000_000 } });
     expect(await openUsageSession(database.db, requestOf(), child)).toEqual({
       kind: "spend_limit_exceeded",
       limitedBy: "self",
     });
     expect(await openUsageSession(database.db, requestOf({ minSeconds: 1 }), child)).toMatchObject({
       kind: "written",
-      figures: { reservedCreditMicros: 2_000_000 },
+      responseFields: { reservedCreditMicros: 2_000_000 },
     });
     expect(await openUsageSession(database.db, requestOf(), root)).toMatchObject({ kind: "written" });
     expect(await openUsageSession(database.db, requestOf(), root)).toEqual({

@@ -38,31 +38,31 @@ export type SessionRequest = {
 };
 
 /** The fields of the response that only the write knows. */
-export type SessionFigures = Pick<UsageSession, "avatarName" | "reservedCreditMicros" | "expiresAt">;
+export type SessionResponseFields = Pick<UsageSession, "avatarName" | "reservedCreditMicros" | "expiresAt">;
 
 /** What became of a request to open a session. Only `written` wrote anything. */
 export type OpenOutcome =
-  | { kind: "written"; figures: SessionFigures }
+  | { kind: "written"; responseFields: SessionResponseFields }
   | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
   | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }
-  | { kind: "replayed"; response: StoredResponse; figures: SessionFigures };
+  | { kind: "replayed"; response: StoredResponse; responseFields: SessionResponseFields };
 
-const figuresOf = ({
+const responseFieldsOf = ({
   avatarName,
   reserved,
   expiresAt,
-}: Pick<OpenUsageSessionsRow, "avatarName" | "reserved" | "expiresAt">): SessionFigures => ({
+}: Pick<OpenUsageSessionsRow, "avatarName" | "reserved" | "expiresAt">): SessionResponseFields => ({
   avatarName,
   reservedCreditMicros: Number(reserved),
   expiresAt: (expiresAt as Date).toISOString(),
 });
 
 const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
-  const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, figures, ...response } = row;
+  const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, responseFields, ...response } = row;
   switch (kind) {
     case "written":
-      return { kind, figures: figuresOf({ avatarName, reserved, expiresAt }) };
+      return { kind, responseFields: responseFieldsOf({ avatarName, reserved, expiresAt }) };
     case "stale":
     case "avatar_not_found":
     case "avatar_not_ready":
@@ -73,7 +73,7 @@ const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
     case "concurrency_limit_reached":
       return { kind, limitedBy: limitedBy as SessionLimitedBy, limit: Number(sessionLimit) };
     case "replayed":
-      return { kind, response: response as StoredResponse, figures: figures as SessionFigures };
+      return { kind, response: response as StoredResponse, responseFields: responseFields as SessionResponseFields };
     default:
       throw new TypeError(`unknown outcome of a write: ${kind}`);
   }
@@ -88,7 +88,7 @@ const open = batchedWrite<Write & { request: SessionRequest }, OpenOutcome>(
 );
 
 /**
- * Opens a session, and holds credits for it. The stored response of a claim has no `SessionFigures`: they are stored beside
+ * Opens a session, and holds credits for it. The stored response of a claim has no `SessionResponseFields`: they are stored beside
  * it. One statement; another one when the caller is being changed.
  */
 export const openUsageSession = (
@@ -114,7 +114,7 @@ export const toSession = ({ reserved, used, price, ...row }: SessionRow): Sessio
 /** What became of a report or a release. `Details`: what only one of them says. */
 export type SessionOutcome<Details> =
   /** Nothing was written: an earlier request with the same claim was, and this was its response. */
-  | { kind: "replayed"; response: StoredResponse; figures: object }
+  | { kind: "replayed"; response: StoredResponse; responseFields: object }
   | ({ kind: "written"; session: SessionRecord } & Details)
   /** The session has ended: for a release, with another charge. */
   | ({ kind: "session_closed"; session: SessionRecord } & Details)
@@ -131,14 +131,14 @@ const sessionOutcomeOf = <Details>(
   claim: Claim | null,
   details: Details,
 ): SessionOutcome<Details> => {
-  const { kind, bodyHash, etag, figures, ...session } = row;
+  const { kind, bodyHash, etag, responseFields, ...session } = row;
   switch (kind) {
     case "replayed":
       return {
         kind,
         // The other columns of the claim are the same for every request like this one.
         response: { ...(claim as Claim), bodyHash: bodyHash as Uint8Array, etag: etag as string },
-        figures: figures as object,
+        responseFields: responseFields as object,
       };
     case "written":
     case "session_closed":
@@ -153,7 +153,7 @@ const sessionOutcomeOf = <Details>(
 
 /**
  * Records the usage of an open session so far, in credit micros, and extends its lease. With a claim, the whole response is
- * stored as figures. One statement.
+ * stored as response fields. One statement.
  */
 export const reportUsage = async (
   db: Db,
@@ -177,7 +177,7 @@ export type Release = {
 };
 
 /**
- * Ends a session and charges it once, or marks it to be ended by its engine: see `release_session.sql`. With a claim, the whole response is stored as figures. One
+ * Ends a session and charges it once, or marks it to be ended by its engine: see `release_session.sql`. With a claim, the whole response is stored as response fields. One
  * statement.
  */
 export const releaseSession = async (

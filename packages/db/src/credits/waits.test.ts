@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { CreditWorld, type NewKey, type Wanted } from "@realtime-avatar/testing/credits/world";
+import { CreditWorld, type NewKey, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
@@ -23,7 +23,7 @@ const worldOf = async (...keys: Partial<NewKey>[]): Promise<CreditWorld> => {
   await world.move("grant", { environment: "live", amount: 100, sessionId: null, reference: null });
   return world;
 };
-const wanted = (changes: Partial<Wanted> = {}): Wanted => ({
+const toOpen = (changes: Partial<SessionToOpen> = {}): SessionToOpen => ({
   ...{ key: 0, isOld: false, avatar: null, maxSeconds: 60, minSeconds: 60, price: 1, claim: null },
   ...changes,
 });
@@ -42,8 +42,8 @@ const whileWaiting = async <Result>(
   await holder.client`commit`;
   return result;
 };
-const kindOf = async (world: CreditWorld, changes: Partial<Wanted> = {}, wait = false) =>
-  (await world.open([wanted(changes)], wait))[0]?.stored;
+const kindOf = async (world: CreditWorld, changes: Partial<SessionToOpen> = {}, wait = false) =>
+  (await world.open([toOpen(changes)], wait))[0]?.stored;
 
 describe("an open that waits", () => {
   test("an open, an ancestor's cap lowered in the wait: refused by that cap", async () => {
@@ -144,7 +144,7 @@ describe("an open that waits", () => {
       () =>
         CreditWorld.openTogether(
           database.db,
-          [first, last].map((world) => ({ world, wanted: wanted() })),
+          [first, last].map((world) => ({ world, toOpen: toOpen() })),
         ),
       () => Bun.sleep(1100),
     );
@@ -155,7 +155,7 @@ describe("an open that waits", () => {
   test("an open, the same claim committed in the wait: replayed, although nothing is left", async () => {
     const world = await worldOf({ cap: 60 });
     const { tenantId } = world;
-    const [first, second] = [world.open([wanted({ claim: "a" })]), world.open([wanted({ claim: "a" })])];
+    const [first, second] = [world.open([toOpen({ claim: "a" })]), world.open([toOpen({ claim: "a" })])];
     const outcomes = [...(await first), ...(await second)].map(({ stored }) => stored);
     expect(outcomes.toSorted((a, b) => (a.kind < b.kind ? -1 : 1))).toEqual([
       { kind: "replayed", reserved: 60 },
@@ -247,7 +247,7 @@ describe("the order of locks", () => {
           () =>
             CreditWorld.openTogether(
               database.db,
-              worlds.toReversed().map((world) => ({ world, wanted: wanted({ maxSeconds: 1, minSeconds: 1 }) })),
+              worlds.toReversed().map((world) => ({ world, toOpen: toOpen({ maxSeconds: 1, minSeconds: 1 }) })),
             ),
           async () => {
             locked = [
@@ -264,7 +264,7 @@ describe("the order of locks", () => {
 
 describe("the end of a session", () => {
   const opened = async (world: CreditWorld) => {
-    await world.open([wanted()]);
+    await world.open([toOpen()]);
     return world.session(0);
   };
 
@@ -340,7 +340,7 @@ test("a release, naming a usage: counts only with usage:write", async () => {
     [true, 5, 5],
     [false, null, 0],
   ] as const) {
-    await world.open([wanted({ maxSeconds: 10, minSeconds: 10 })]);
+    await world.open([toOpen({ maxSeconds: 10, minSeconds: 10 })]);
     const id = world.sessions.at(-1) as SessionId;
     if (reported) await reportUsage(database.db, id, { used: reported, leaseSeconds: 60 }, world.caller(0));
     const release = { isEngine, used: 1, reason: null };
@@ -351,7 +351,7 @@ test("a release, naming a usage: counts only with usage:write", async () => {
 
 test("a started session that a caller without usage:write releases stays open, and is marked once", async () => {
   const world = await worldOf({});
-  await world.open([wanted({ maxSeconds: 10, minSeconds: 10 })]);
+  await world.open([toOpen({ maxSeconds: 10, minSeconds: 10 })]);
   const id = world.session(0);
   const report = (used: number) => reportUsage(database.db, id, { used, leaseSeconds: 60 }, world.caller(0));
   expect(await report(5)).toMatchObject({ session: { mustEnd: false } });
@@ -370,7 +370,7 @@ test("a started session that a caller without usage:write releases stays open, a
 
 test("a report that uses up the hold: the call must end", async () => {
   const world = await worldOf({});
-  await world.open([wanted({ maxSeconds: 10, minSeconds: 10, price: 1 })]);
+  await world.open([toOpen({ maxSeconds: 10, minSeconds: 10, price: 1 })]);
   const report = (used: number) =>
     reportUsage(database.db, world.session(0), { used, leaseSeconds: 60 }, world.caller(0));
   expect(await report(9)).toMatchObject({ session: { mustEnd: false } });

@@ -50,7 +50,7 @@ describe("the files of the functions", () => {
 
   test("the files, their names: tables with their schema, parameters with p_", () => {
     const tables =
-      "tenants|api_keys|api_key_credentials|api_key_meters|idempotency_keys|avatars|audit_events|credit_accounts|credit_entries|usage_sessions|assets|asset_meters|jobs|job_slots";
+      "tenants|api_keys|api_key_credentials|api_key_meters|idempotency_claims|avatars|audit_events|credit_accounts|credit_entries|usage_sessions|assets|asset_meters|jobs|job_slots";
     const isUnqualified = new RegExp(`\\b(from|join|into|update|using) (${tables})\\b`);
     for (const [at, text] of files.entries()) {
       expect([paths[at], isUnqualified.test(text.replaceAll(/--.*/g, ""))]).toEqual([paths[at], false]);

@@ -35,17 +35,17 @@ const seedCaller = async (parent?: Caller): Promise<Caller> => {
   return callerOf(secret.keyId);
 };
 
-type Wanted = { caller: Caller; key?: string };
+type AvatarToCreate = { caller: Caller; key?: string };
 
 /** Creates avatars in one call, and returns the outcome of each with its id. */
-const create = async (db: Runner, wanted: readonly Wanted[], wait = false) => {
+const create = async (db: Runner, creates: readonly AvatarToCreate[], wait = false) => {
   const now = new Date();
-  const avatars = wanted.map(({ caller }) => {
+  const avatars = creates.map(({ caller }) => {
     const of = { ...caller, id: newId("ava", now, random), defaultModelId: "m", now };
     return newAvatar({ displayName: "n", sourceKind: "image" }, of);
   });
-  const callers = [...new Set(wanted.map(({ caller }) => caller))];
-  const claims = wanted.map(({ key }, at) =>
+  const callers = [...new Set(creates.map(({ caller }) => caller))];
+  const claims = creates.map(({ key }, at) =>
     key === undefined
       ? null
       : {
@@ -55,13 +55,13 @@ const create = async (db: Runner, wanted: readonly Wanted[], wait = false) => {
           status: 201,
           location: avatars[at]?.id ?? null,
           etag: "1",
-          answer: new Uint8Array(1),
+          responseBody: new Uint8Array(1),
           sealedFor: null,
         },
   );
   const rows = await createAvatars(db, {
     callers,
-    callerAt: wanted.map(({ caller }) => callers.indexOf(caller) + 1),
+    callerAt: creates.map(({ caller }) => callers.indexOf(caller) + 1),
     avatars: avatars.map(avatarRow),
     jobs: null,
     auditEvents: avatars.map((avatar) => auditEvent("avatar.created", avatar, operatorOrigin())),
@@ -77,7 +77,7 @@ const counts = async ({ tenantId }: Caller) => {
   const [row] = await database.db.client<{ avatars: number; events: number; claims: number }[]>`
     select (select count(*)::integer from avatars where tenant_id = ${tenantId}) as avatars,
       (select count(*)::integer from audit_events where tenant_id = ${tenantId} and action = 'avatar.created') as events,
-      (select count(*)::integer from idempotency_keys where tenant_id = ${tenantId}) as claims`;
+      (select count(*)::integer from idempotency_claims where tenant_id = ${tenantId}) as claims`;
   return { ...row };
 };
 
@@ -161,7 +161,7 @@ describe("a claim that another request holds", () => {
   test("a claim, a day old, taken eight times at once: replaced by one", async () => {
     const caller = await seedCaller();
     await create(database.db, [{ caller, key: "a" }]);
-    await database.db.client`update idempotency_keys set created_at = now() - interval '24 hours'`;
+    await database.db.client`update idempotency_claims set created_at = now() - interval '24 hours'`;
     const all = await Promise.all(Array.from({ length: 8 }, () => create(database.db, [{ caller, key: "a" }])));
     expect(kinds(all.flat()).toSorted()).toEqual([...Array(7).fill("replayed"), "written"]);
     expect(await counts(caller)).toEqual({ avatars: 2, events: 2, claims: 1 });
@@ -171,11 +171,11 @@ describe("a claim that another request holds", () => {
 test("two batches, claiming the same keys in opposite orders: no deadlock, each once", async () => {
   const [one, two] = [await seedCaller(), await seedCaller()];
   for (let round = 0; round < 20; round++) {
-    const wanted = Array.from(
+    const creates = Array.from(
       { length: 16 },
-      (_, at): Wanted => ({ caller: at % 2 ? one : two, key: `${round} ${at}` }),
+      (_, at): AvatarToCreate => ({ caller: at % 2 ? one : two, key: `${round} ${at}` }),
     );
-    await Promise.all([create(database.db, wanted), create(database.db, wanted.toReversed())]);
+    await Promise.all([create(database.db, creates), create(database.db, creates.toReversed())]);
   }
   expect(await counts(one)).toEqual({ avatars: 160, events: 160, claims: 160 });
   expect(await counts(two)).toEqual({ avatars: 160, events: 160, claims: 160 });
@@ -351,8 +351,8 @@ describe("the names in the functions", () => {
   test("names, of temporary tables put first: do not divert a write", async () => {
     const caller = await seedCaller();
     const db = session(database.url);
-    for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_keys"]) {
-      await db.client.unsafe(`create temporary table ${table} (like public.${table})`);
+    for (const table of ["avatars", "api_keys", "api_key_credentials", "audit_events", "idempotency_claims"]) {
+      await db.client.unsafe(`create temporary table ${table} ()`);
     }
     expect(kinds(await create(db, [{ caller, key: "a" }]))).toEqual(["written"]);
     await db.close();

@@ -11,7 +11,7 @@ const { db } = await fileDatabase();
 const write = (caller: Caller, idempotencyKey: string) =>
   insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf(idempotencyKey, idempotencyKey));
 const age = (caller: Caller, idempotencyKey: string, by: string) => db.client`
-  update idempotency_keys set created_at = now() - ${by}::interval
+  update idempotency_claims set created_at = now() - ${by}::interval
   where tenant_id = ${caller.tenantId} and idempotency_key = ${idempotencyKey}`;
 
 describe("findStoredResponse", () => {
@@ -20,10 +20,14 @@ describe("findStoredResponse", () => {
     await write(caller, "k");
     const { request, idempotencyKey, ...response } = claimOf("k", "k");
     const stored = (await findStoredResponse(db, caller, { request, idempotencyKey }))?.response;
-    expect({ ...stored, bodyHash: [...(stored?.bodyHash ?? [])], answer: [...(stored?.answer ?? [])] }).toEqual({
+    expect({
+      ...stored,
+      bodyHash: [...(stored?.bodyHash ?? [])],
+      responseBody: [...(stored?.responseBody ?? [])],
+    }).toEqual({
       ...response,
       bodyHash: [...response.bodyHash],
-      answer: [...response.answer],
+      responseBody: [...response.responseBody],
     } as never);
   });
 
@@ -65,19 +69,19 @@ describe("sweepIdempotencyKeys", () => {
     await age(caller, "old", "24 hours 1 second");
     await age(caller, "older", "2 days");
     expect(await sweepIdempotencyKeys(db)).toBe(2);
-    const rows = await db.client`select idempotency_key from idempotency_keys where tenant_id = ${caller.tenantId}`;
+    const rows = await db.client`select idempotency_key from idempotency_claims where tenant_id = ${caller.tenantId}`;
     expect(rows).toEqual([{ idempotency_key: "recent" }] as never);
   });
 
   test("a sweep, of more rows than a statement takes: deletes all but locked ones", async () => {
     const caller = await seedCaller(db);
     await db.client.unsafe(`
-      insert into idempotency_keys
+      insert into idempotency_claims
       select '${caller.tenantId}', '${caller.id}', 'POST /x', i::text, '${caller.id}', sha256('x'), 201, null, '1', 'x', null,
         now() - interval '2 days' from generate_series(1, 2500) i`);
     await db.client.begin(async (transaction) => {
       await transaction`
-        select 1 from idempotency_keys where tenant_id = ${caller.tenantId} and idempotency_key in ('1', '2500') for update`;
+        select 1 from idempotency_claims where tenant_id = ${caller.tenantId} and idempotency_key in ('1', '2500') for update`;
       expect(await sweepIdempotencyKeys(db)).toBe(2498);
     });
     expect(await sweepIdempotencyKeys(db)).toBe(2);

@@ -7,7 +7,7 @@ import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";
 import { type Column, sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { columnsOf, statement, sweepOf } from "../query/statement.ts";
-import { idempotencyKeys } from "./tables.ts";
+import { idempotencyClaims } from "./tables.ts";
 
 /** A response as it is stored. */
 export type StoredResponse = {
@@ -17,7 +17,7 @@ export type StoredResponse = {
   location: string | null;
   etag: string;
   /** The body, as text in UTF-8 or sealed. */
-  answer: Uint8Array;
+  responseBody: Uint8Array;
   /** The credential with whose secret the body is sealed; null when it is not. */
   sealedFor: string | null;
 };
@@ -26,15 +26,15 @@ export type StoredResponse = {
 export type Claim = StoredResponse & { request: string; idempotencyKey: string };
 
 /** The members of a response that only the write knows. They are stored beside the response, which lacks them. */
-export type Figures = object;
+export type ResponseFields = object;
 
 /** The outcome of a write that can be replayed. */
 export type WriteOutcome =
-  | { kind: "written"; figures?: Figures | null }
+  | { kind: "written"; responseFields?: ResponseFields | null }
   /** Nothing was written: the caller, or the target of the write, has changed since its look-up. */
   | { kind: "stale" }
   /** Nothing was written: an earlier attempt with the same claim had this response. */
-  | { kind: "replayed"; response: StoredResponse; figures?: Figures | null };
+  | { kind: "replayed"; response: StoredResponse; responseFields?: ResponseFields | null };
 
 /** The outcome of a write, as a function returns it: `kind`, and the stored response of a replayed one. */
 export type WriteOutcomeRow = { kind: string | null } & { [Key in keyof StoredResponse]: StoredResponse[Key] | null };
@@ -62,38 +62,41 @@ export const outcomeAmong = <Refusal extends string>(
   return refusal === undefined ? outcomeOf(row) : { kind: refusal };
 };
 
-const { bodyHash, status, location, etag, answer, sealedFor, figures } = idempotencyKeys;
-const response = { bodyHash, status, location, etag, answer, sealedFor } satisfies Record<keyof StoredResponse, Column>;
+const { bodyHash, status, location, etag, responseBody, sealedFor, responseFields } = idempotencyClaims;
+const response = { bodyHash, status, location, etag, responseBody, sealedFor } satisfies Record<
+  keyof StoredResponse,
+  Column
+>;
 
-const IS_OVER = sql`${idempotencyKeys.createdAt} <= now() - interval '24 hours'`;
-const select = statement<StoredResponse & { figures: Figures | null }>(
+const IS_OVER = sql`${idempotencyClaims.createdAt} <= now() - interval '24 hours'`;
+const select = statement<StoredResponse & { responseFields: ResponseFields | null }>(
   "find_stored_response",
   sql`
-  select ${columnsOf({ ...response, figures })} from ${idempotencyKeys}
+  select ${columnsOf({ ...response, responseFields })} from ${idempotencyClaims}
   where not (${IS_OVER})
-    and ${idempotencyKeys.tenantId} = ${sql.placeholder("tenantId")}
-    and ${idempotencyKeys.apiKeyId} = ${sql.placeholder("apiKeyId")}
-    and ${idempotencyKeys.request} = ${sql.placeholder("request")}
-    and ${idempotencyKeys.idempotencyKey} = ${sql.placeholder("idempotencyKey")}`,
+    and ${idempotencyClaims.tenantId} = ${sql.placeholder("tenantId")}
+    and ${idempotencyClaims.callerId} = ${sql.placeholder("callerId")}
+    and ${idempotencyClaims.request} = ${sql.placeholder("request")}
+    and ${idempotencyClaims.idempotencyKey} = ${sql.placeholder("idempotencyKey")}`,
 );
 
-/** The stored response to an earlier attempt, with its figures; `null` when there was none in the last 24 hours. One statement. */
+/** The stored response to an earlier attempt, with its response fields; `null` when there was none in the last 24 hours. One statement. */
 export const findStoredResponse = async (
   db: Db,
   caller: { tenantId: TenantId; id: ApiKeyId | UserId },
   claim: Pick<Claim, "request" | "idempotencyKey">,
 ): Promise<Extract<WriteOutcome, { kind: "replayed" }> | null> => {
   const { request, idempotencyKey } = claim;
-  const [row] = await select(db, { tenantId: caller.tenantId, apiKeyId: caller.id, request, idempotencyKey });
+  const [row] = await select(db, { tenantId: caller.tenantId, callerId: caller.id, request, idempotencyKey });
   if (!row) return null;
-  const { figures, ...response } = row;
-  return { kind: "replayed", response, figures };
+  const { responseFields, ...response } = row;
+  return { kind: "replayed", response, responseFields };
 };
 
 /** Deletes claims that are over, past those that are locked; returns their number. */
 export const sweepIdempotencyKeys = sweepOf(
   "sweep_idempotency_keys",
-  idempotencyKeys,
+  idempotencyClaims,
   IS_OVER,
-  idempotencyKeys.createdAt,
+  idempotencyClaims.createdAt,
 );

@@ -4,32 +4,38 @@ import { sql } from "drizzle-orm";
 import { check, index, integer, json, pgTable, primaryKey, text } from "drizzle-orm/pg-core";
 import { bytes, bytewise, time } from "../query/columns.ts";
 
-/** Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. */
-export const idempotencyKeys = pgTable(
-  "idempotency_keys",
+/**
+ * Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. For now a
+ * view of the table `idempotency_claims`, whose columns the release before names: see `0021_column_names.sql`.
+ */
+export const idempotencyClaims = pgTable(
+  "idempotency_claims",
   {
     tenantId: bytewise("tenant_id").notNull(),
     /** The key that called, with any of its credentials, or the user. */
-    apiKeyId: bytewise("api_key_id").notNull(),
+    callerId: bytewise("caller_id").notNull(),
     /** Method and path, as they were sent. */
     request: bytewise("request").notNull(),
     idempotencyKey: bytewise("idempotency_key").notNull(),
-    /** Id of the audit event of the attempt that stored the response: by it an attempt recognises its own claim. */
-    auditEventId: bytewise("audit_event_id").notNull(),
+    /**
+     * Identifies the attempt that stored the response: an attempt recognises its own claim. The id of its audit event, of the
+     * hold entry of a session, or of the session that it changed.
+     */
+    attemptId: bytewise("attempt_id").notNull(),
     /** SHA-256 of the body as a JSON value. */
     bodyHash: bytes("body_hash").notNull(),
     status: integer("status").notNull(),
     location: text("location"),
     etag: text("etag").notNull(),
-    answer: bytes("answer").notNull(),
+    responseBody: bytes("response_body").notNull(),
     /** The credential with whose secret the response is sealed; null when it contains no secret and is not sealed. */
     sealedFor: bytewise("sealed_for"),
     /** The fields of the response that only the write knew, such as the amount that was granted; null when there are none. */
-    figures: json("figures"),
+    responseFields: json("response_fields"),
     createdAt: time("created_at").notNull(),
   },
   (table) => [
-    primaryKey({ columns: [table.tenantId, table.apiKeyId, table.request, table.idempotencyKey] }),
+    primaryKey({ columns: [table.tenantId, table.callerId, table.request, table.idempotencyKey] }),
     // The sweep of those that have had their day.
     index("idempotency_keys_created_at_index").on(table.createdAt),
     check("idempotency_keys_body_hash_check", sql`octet_length(${table.bodyHash}) = 32`),

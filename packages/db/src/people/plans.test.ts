@@ -94,8 +94,8 @@ await database.db.client.unsafe(`
   insert into invitations select ${tenantOf}, ${rowId("inv")}, sha256('x'), i || '@example.org', 'owner', null, null, now(),
     now() + interval '1 hour' ${all};
   insert into spent_challenges select ${tenantOf}, substr(sha256(i::text::bytea), 1, 16), now() ${all};
-  insert into api_key_pending_changes select ${tenantOf}, ${rowId("usr")}, now() - interval '1 hour' ${all};
-  insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+  insert into pending_changes select ${tenantOf}, ${rowId("usr")}, now() - interval '1 hour' ${all};
+  insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body, created_at)
     select ${tenantOf}, ${rowId("usr")}, 'POST /api/v1/invitations live', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
   analyze`);
 await explain();
@@ -107,7 +107,7 @@ const assertionOf = () => ({
 });
 const claim = () => ({
   ...{ request: "POST /api/v1/invitations live", idempotencyKey: crypto.randomUUID(), bodyHash: new Uint8Array(32) },
-  ...{ status: 201, location: null, etag: "1", answer: new Uint8Array(1), sealedFor: null },
+  ...{ status: 201, location: null, etag: "1", responseBody: new Uint8Array(1), sealedFor: null },
 });
 const invite = (userId: PersonCaller["id"] | null) => {
   const email = userId ? caller.user.email : "new@example.com";

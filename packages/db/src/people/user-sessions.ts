@@ -167,10 +167,10 @@ const toStored = (row: SessionRow): StoredUserSession => {
   return { digest, isLive, person };
 };
 
-type Found = { stored: StoredUserSession; hasPendingChange: boolean } | null;
+type FoundSession = { stored: StoredUserSession; hasPendingChange: boolean } | null;
 
 /** Concurrent look-ups are batched; equal ones share one result. */
-const LOOK_UPS: BatchKind<LookUp, Found> = {
+const LOOK_UPS: BatchKind<LookUp, FoundSession> = {
   name: "find_user_session",
   inFlight: 2,
   run: (db, lookUps) =>
@@ -178,7 +178,7 @@ const LOOK_UPS: BatchKind<LookUp, Found> = {
       lookUps,
       ({ tenantId, id }) => `${tenantId} ${id}`,
       async (different) => {
-        const found = different.map((): Found => null);
+        const found = different.map((): FoundSession => null);
         for (const row of await select(db, different)) {
           found[row.position - 1] = { stored: toStored(row), hasPendingChange: row.hasPendingChange };
         }

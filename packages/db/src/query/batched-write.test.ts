@@ -133,7 +133,7 @@ describe("a batch of creates", () => {
     expect(names.map(({ name }) => name)).toEqual(["place 0", "place 2", "place 7", "place 9"]);
     // A refused create leaves no claim: the same Idempotency-Key can be used again.
     const claims = await database.db.client<{ key: string }[]>`
-      select idempotency_key as key from idempotency_keys where tenant_id in ${database.db.client([
+      select idempotency_key as key from idempotency_claims where tenant_id in ${database.db.client([
         full.tenantId,
         revoked.tenantId,
       ])}`;
@@ -166,10 +166,10 @@ describe("creates with an Idempotency-Key", () => {
     const outcomes = await Promise.all(attempts.map(({ caller, key }, index) => create(caller, `name ${index}`, key)));
     for (const caller of [one, two]) {
       const rows = await database.db.client<{ key: string; location: string; id: string }[]>`
-        select idempotency_key as key, location, target_id as id from idempotency_keys
-        join audit_events on audit_events.tenant_id = idempotency_keys.tenant_id and audit_events.id = audit_event_id
+        select idempotency_key as key, location, target_id as id from idempotency_claims
+        join audit_events on audit_events.tenant_id = idempotency_claims.tenant_id and audit_events.id = attempt_id
         join avatars on avatars.tenant_id = audit_events.tenant_id and avatars.id = target_id
-        where idempotency_keys.tenant_id = ${caller.tenantId}`;
+        where idempotency_claims.tenant_id = ${caller.tenantId}`;
       expect(rows).toHaveLength(10);
       expect(await written(caller)).toHaveLength(10);
       for (const { key, location, id } of rows) {
@@ -181,7 +181,7 @@ describe("creates with an Idempotency-Key", () => {
         for (const stored of replayed) {
           expect(stored).toMatchObject({ status: 201, location, etag: '"1"', sealedFor: null });
           expect([...stored.bodyHash]).toEqual(Array(32).fill(7));
-          expect(Buffer.from(stored.answer).toString()).toBe(`"\\{,}' ${id}`);
+          expect(Buffer.from(stored.responseBody).toString()).toBe(`"\\{,}' ${id}`);
         }
       }
     }
@@ -207,7 +207,7 @@ describe("creates with an Idempotency-Key", () => {
     const caller = await seedCaller(database.db);
     await Promise.all(["x", "old", "y"].map((key) => create(caller, key, key)));
     await database.db.client`
-      update idempotency_keys set created_at = now() - interval '25 hours'
+      update idempotency_claims set created_at = now() - interval '25 hours'
       where tenant_id = ${caller.tenantId} and idempotency_key = 'old'`;
     const outcomes = await Promise.all(["first", "x", "old", "y"].map((key) => create(caller, `${key} again`, key)));
     expect(outcomes.map(({ kind }) => kind)).toEqual(["written", "replayed", "written", "replayed"]);

@@ -1,4 +1,5 @@
 /** How the server executes the statements of a request: by an index, for any content of the tables. */
+
 import { describe, expect, test } from "bun:test";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
@@ -19,12 +20,8 @@ import { listAuditEvents } from "../audit/audit-events.ts";
 import { findAvatar, insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { listAvatars } from "../avatars/list.ts";
 import { connect, type Db } from "../connection/pool.ts";
-import {
-  findUsageSession,
-  listOpenSessions,
-  listUsageSessions,
-  sumUsageSessions,
-} from "../credits/list-usage-sessions.ts";
+import { findUsageSession } from "../credits/find-usage-session.ts";
+import { listOpenSessions, listUsageSessions, sumUsageSessions } from "../credits/list-usage-sessions.ts";
 import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempotency-keys.ts";
 
 const ROWS = 3000;
@@ -38,7 +35,7 @@ const claim = (idempotencyKey: string) => ({
   status: 201,
   location: null,
   etag: "1",
-  answer: new Uint8Array(1),
+  responseBody: new Uint8Array(1),
   sealedFor: null,
 });
 
@@ -55,8 +52,8 @@ await db.client.unsafe(`
     '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
   insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${rowId("key")}, sha256('x'), null, now()
     from generate_series(1, ${ROWS}) i;
-  insert into api_key_pending_changes select '${tenantId}', ${rowId("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
-  insert into idempotency_keys select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1',
+  insert into pending_changes select '${tenantId}', ${rowId("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
+  insert into idempotency_claims select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1',
     'x', null, now() from generate_series(1, ${ROWS}) i;
   insert into api_key_usage select '${tenantId}', ${rowId("key")}, now() from generate_series(1, ${ROWS}) i;
   insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${rowId("ten")}, 'live', 0, now()
@@ -396,9 +393,9 @@ test("a statement, executed for tables of any size: planned once", async () => {
 
 test("the sweep of claims, any share of them old: uses its indexes", async () => {
   await db.client.unsafe(`
-    insert into idempotency_keys select '${tenantId}', 'key_swept', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1', 'x',
+    insert into idempotency_claims select '${tenantId}', 'key_swept', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1', 'x',
       null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;
-    analyze idempotency_keys`);
+    analyze idempotency_claims`);
   const plans: string[] = [];
   const explaining = {
     ...db,

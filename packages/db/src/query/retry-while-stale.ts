@@ -14,7 +14,7 @@ type Stale = { kind: "stale" };
  */
 export const pauseBeforeRetry = async (attempts: number): Promise<void> => {
   if (attempts === MAX_ATTEMPTS) {
-    throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
+    throw new Problem("unavailable", "The caller or its target is being changed. Try again.", { retryable: true });
   }
   if (attempts > 1) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
 };

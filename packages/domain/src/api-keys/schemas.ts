@@ -1,16 +1,18 @@
 /** The request and response schemas of API keys. */
+
 import { type Static, Type } from "@sinclair/typebox";
 import { SessionLimit } from "../credits/session-limit.ts";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_NAME_LENGTH } from "../text.ts";
 import { SCOPES } from "./scope.ts";
 import { KEY_ID_LENGTH } from "./secret.ts";
 import { API_KEY_STATUSES } from "./status.ts";
 
 /** Fields that requests and responses share. */
 const fields = {
-  name: Text({ minLength: 1, maxLength: 120, description: "Human-readable name." }),
+  name: Text({ minLength: 1, maxLength: MAX_NAME_LENGTH, description: "Human-readable name." }),
   environment: OneOf(ENVIRONMENTS, {
     description: "Live and test resources are separate: a test key cannot see live resources.",
   }),

@@ -3,9 +3,13 @@ import { type Static, Type } from "@sinclair/typebox";
 import { ENVIRONMENTS } from "../environment.ts";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, Count, DateTime, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_DISPLAY_NAME_LENGTH } from "../text.ts";
 import { Check, MAX_CHECKS } from "./checks.ts";
 import { SOURCE_KINDS } from "./source-kind.ts";
 import { AVATAR_STATUSES, SETTABLE_STATUSES } from "./status.ts";
+
+/** The maximum length of `error`, in code points. */
+export const MAX_ERROR_LENGTH = 500;
 
 /** Maximum size of `settings` and of `metadata`, as compact JSON in UTF-8. */
 const MAX_JSON_BYTES = 32 * 1024;
@@ -15,7 +19,7 @@ const MAX_URL_LENGTH = 2048;
 
 /** Fields that requests and responses share. */
 const fields = {
-  displayName: Text({ minLength: 1, maxLength: 160, description: "Human-readable name." }),
+  displayName: Text({ minLength: 1, maxLength: MAX_DISPLAY_NAME_LENGTH, description: "Human-readable name." }),
   sourceKind: OneOf(SOURCE_KINDS, { description: "Kind of the source from which the avatar is built." }),
   modelId: Text({ minLength: 1, maxLength: 160, description: "Id of the model that renders the avatar." }),
   sourceAssetId: Text({ minLength: 1, maxLength: 160, description: "Id of the source image or video." }),
@@ -73,7 +77,7 @@ export const Avatar = ClosedObject({
     description: "The new source of an avatar that goes on serving the present one until the new one is ready.",
   }),
   defaultVoiceId: Nullable(fields.defaultVoiceId),
-  error: Nullable(Text({ minLength: 1, maxLength: 500 }), {
+  error: Nullable(Text({ minLength: 1, maxLength: MAX_ERROR_LENGTH }), {
     description: "Why the latest preparation failed, and what to do; otherwise null.",
   }),
   checks: Type.Array(Check, {

@@ -3,9 +3,9 @@ import type { Problem } from "../problem.ts";
 import { normalizeWindow, windowOf } from "./window.ts";
 
 const now = new Date("2026-11-20T12:00:00.123Z");
-const codeOf = (asked: { from?: string; to?: string }): string | undefined => {
+const codeOf = (request: { from?: string; to?: string }): string | undefined => {
   try {
-    windowOf(asked, now);
+    windowOf(request, now);
   } catch (error) {
     return (error as Problem).extras.errors?.[0]?.code;
   }

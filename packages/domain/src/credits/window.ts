@@ -19,10 +19,10 @@ export const normalizeWindow = <Parameters extends { from?: string; to?: string 
   parameters: Parameters,
 ): Parameters => {
   const moments = { from: parameters.from, to: parameters.to };
-  const given = Object.entries(moments).filter(([, text]) => text !== undefined);
+  const present = Object.entries(moments).filter(([, text]) => text !== undefined);
   return {
     ...parameters,
-    ...Object.fromEntries(given.map(([name, text = ""]) => [name, parseDateTime(text)?.toISOString()])),
+    ...Object.fromEntries(present.map(([name, text = ""]) => [name, parseDateTime(text)?.toISOString()])),
   };
 };
 
@@ -33,11 +33,11 @@ const endOfSecond = (now: Date): Date => new Date((Math.floor(now.getTime() / 10
  * The window that a request asks for: `to` is the end of the present second when it is omitted, and `from` is 30 days before `to`. Throws the
  * problem `validation_failed` when the window is empty or longer than 90 days.
  */
-export const windowOf = (asked: { from?: string; to?: string }, now: Date): Window => {
-  const to = asked.to === undefined ? endOfSecond(now) : new Date(asked.to);
+export const windowOf = (request: { from?: string; to?: string }, now: Date): Window => {
+  const to = request.to === undefined ? endOfSecond(now) : new Date(request.to);
   // No moment before the year 0 has a text in RFC 3339.
   const earliest = Math.max(to.getTime() - DEFAULT_WINDOW_DAYS * DAY_MS, EARLIEST);
-  const from = new Date(asked.from ?? earliest);
+  const from = new Date(request.from ?? earliest);
   const length = to.getTime() - from.getTime();
   const refuse = (code: FieldErrorCode, detail: string): never => {
     const error: FieldError = { parameter: "from", code, detail };

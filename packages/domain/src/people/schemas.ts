@@ -1,7 +1,9 @@
 /** The request and response schemas of people: users, invitations, passkeys and their sessions. */
+
 import { type Static, Type } from "@sinclair/typebox";
 import { listOf, Page } from "../page.ts";
 import { ClosedObject, DateTime, Email, JsonObject, Name, Nullable, OneOf, Text } from "../schema.ts";
+import { MAX_NAME_LENGTH } from "../text.ts";
 import { RETURN_PATHS } from "./oidc-pages.ts";
 import { ROLES } from "./roles.ts";
 
@@ -15,7 +17,7 @@ const storedEmail = Text({ minLength: email.minLength, maxLength: email.maxLengt
 const role = OneOf(ROLES, {
   description: "`viewer` reads; `developer` also writes keys, assets and avatars; `owner` also manages people.",
 });
-const NAME_BOUNDS = { minLength: 1, maxLength: 120, description: "Human-readable name." };
+const NAME_BOUNDS = { minLength: 1, maxLength: MAX_NAME_LENGTH, description: "Human-readable name." };
 const name = Name(NAME_BOUNDS);
 const storedName = Text(NAME_BOUNDS);
 const Url = Text({ minLength: 1, maxLength: 2048 });
@@ -48,7 +50,7 @@ export type UpdateUser = Static<typeof UpdateUser>;
 export const USER_LIST = listOf("usr", {});
 export const UserPage = Page(User);
 
-const TenantName = ClosedObject({ id: Id, name: Text({ minLength: 1, maxLength: 120 }) });
+const TenantName = ClosedObject({ id: Id, name: Text({ minLength: 1, maxLength: MAX_NAME_LENGTH }) });
 
 /** How people sign in. */
 const SIGN_IN_METHODS = ["passkey", "oidc"] as const;

@@ -204,13 +204,13 @@ export class LoadClient {
     const idempotencyKey = `${this.#below(200)}`;
     const name = `${id} ${idempotencyKey}`;
     this.load.claims.set(name, [...(this.load.claims.get(name) ?? []), session]);
-    const answer = { location: session, etag: "1", answer: new Uint8Array(1), sealedFor: null };
+    const response = { location: session, etag: "1", responseBody: new Uint8Array(1), sealedFor: null };
     return {
       request: "POST /api/v1/usage/sessions",
       idempotencyKey,
       bodyHash: new Uint8Array(32),
       status: 201,
-      ...answer,
+      ...response,
     };
   }
 

@@ -15,11 +15,11 @@ import { random } from "../random-bytes.ts";
 import { operatorOrigin, seedKey, seedTenant } from "../seeds.ts";
 import { CreditModel, type ModelOpened, type ModelRequest } from "./model.ts";
 
-export type Both<Answer> = { stored: Answer; expected: Answer };
+export type Compared<Answer> = { stored: Answer; expected: Answer };
 const AVATARS = ["ready", "draft", "deleted"] as const;
 
 /** A request: which caller (the position of its key), and what it wants. */
-export type Wanted = Pick<ModelRequest, "avatar" | "maxSeconds" | "minSeconds" | "price" | "claim"> & {
+export type SessionToOpen = Pick<ModelRequest, "avatar" | "maxSeconds" | "minSeconds" | "price" | "claim"> & {
   key: number;
   /** Whether it uses the look-up from the beginning, although the key may have changed since. */
   isOld: boolean;
@@ -94,22 +94,22 @@ export class CreditWorld {
     return (isOld ? this.#first : this.#callers)[key % this.records.length] as Caller;
   }
 
-  avatarOf({ environment }: Caller, avatar: Wanted["avatar"]): AvatarId | null {
+  avatarOf({ environment }: Caller, avatar: SessionToOpen["avatar"]): AvatarId | null {
     if (avatar === null) return null;
     // Absent: an avatar of the other environment.
     const other = environment === "live" ? "test" : "live";
     return this.#avatars.get(avatar === "absent" ? `${other} ready` : `${environment} ${avatar}`) as AvatarId;
   }
 
-  #ask({ key, isOld, ...request }: Wanted, now: Date): Asked {
+  #ask({ key, isOld, ...request }: SessionToOpen, now: Date): OpenRequest {
     return { ...request, world: this, caller: this.caller(key, isOld), id: newId("ses", now, random) };
   }
 
   /** Opens sessions in one call of the function. `wait`: see lock_caller; for a batch of one. */
-  async open(wanted: readonly Wanted[], wait = false): Promise<Both<ModelOpened>[]> {
+  async open(toOpen: readonly SessionToOpen[], wait = false): Promise<Compared<ModelOpened>[]> {
     const now = new Date();
     const claimed = new Set<string>();
-    const asked = wanted
+    const requests = toOpen
       .map((one) => this.#ask(one, now))
       .filter(({ caller, claim }) => {
         const name = `${caller.id} ${claim}`;
@@ -118,10 +118,12 @@ export class CreditWorld {
         claimed.add(name);
         return !isRepeated;
       });
-    const rows = await openAll(this.db, asked, now, wait);
-    return asked.map(({ caller, ...request }, at) => {
-      const { kind, limitedBy, reserved, figures } = rows[at] ?? {};
-      const held = Number(reserved ?? (figures as { reservedCreditMicros?: number } | null)?.reservedCreditMicros ?? 0);
+    const rows = await openAll(this.db, requests, now, wait);
+    return requests.map(({ caller, ...request }, at) => {
+      const { kind, limitedBy, reserved, responseFields } = rows[at] ?? {};
+      const held = Number(
+        reserved ?? (responseFields as { reservedCreditMicros?: number } | null)?.reservedCreditMicros ?? 0,
+      );
       const stored = { kind, ...(limitedBy ? { limitedBy } : {}), ...(held ? { reserved: held } : {}) } as ModelOpened;
       if (kind === "written") this.sessions.push(request.id);
       const expected = this.model.open({ ...request, caller: { keyId: caller.id, version: caller.version } });
@@ -132,12 +134,12 @@ export class CreditWorld {
   /** Opens a session for each of several tenants in one call, outside of their models. Returns the kind of each outcome. */
   static async openTogether(
     db: TestDb,
-    all: readonly { world: CreditWorld; wanted: Wanted }[],
+    all: readonly { world: CreditWorld; toOpen: SessionToOpen }[],
   ): Promise<(string | null)[]> {
     const now = new Date();
     const rows = await openAll(
       db,
-      all.map(({ world, wanted }) => world.#ask(wanted, now)),
+      all.map(({ world, toOpen }) => world.#ask(toOpen, now)),
       now,
       false,
     );
@@ -148,7 +150,7 @@ export class CreditWorld {
     return this.sessions[at % Math.max(1, this.sessions.length)] ?? newId("ses", new Date(), random);
   }
 
-  async report(id: SessionId, used: number, key: number): Promise<Both<string>> {
+  async report(id: SessionId, used: number, key: number): Promise<Compared<string>> {
     const caller = this.caller(key);
     const outcome = await reportUsage(this.db, id, { used, leaseSeconds: 3600 }, caller);
     const expected = this.model.report(id, used, { keyId: caller.id, version: caller.version });
@@ -160,7 +162,7 @@ export class CreditWorld {
     };
   }
 
-  async release(id: SessionId, isEngine: boolean, used: number | null, key: number): Promise<Both<string>> {
+  async release(id: SessionId, isEngine: boolean, used: number | null, key: number): Promise<Compared<string>> {
     const caller = this.caller(key);
     const outcome = await releaseSession(this.db, id, { isEngine, used, reason: null }, caller, operatorOrigin());
     const stored = "session" in outcome ? outcome.session : null;
@@ -181,14 +183,14 @@ export class CreditWorld {
     this.model.expire(id);
   }
 
-  async sweep(): Promise<Both<number>> {
+  async sweep(): Promise<Compared<number>> {
     return { stored: await sweepSessions(this.db, this.tenantId, operatorOrigin()), expected: this.model.sweep() };
   }
 
   async move(
     kind: "grant" | "void" | "adjust",
     movement: { environment: Environment; amount: number; sessionId: SessionId | null; reference: string | null },
-  ): Promise<Both<string>> {
+  ): Promise<Compared<string>> {
     const origin = operatorOrigin();
     const id = newId("ent", origin.now, random);
     const entry = { tenantId: this.tenantId, id, kind, requestId: "r", createdAt: origin.now, ...movement };
@@ -248,7 +250,7 @@ export class CreditWorld {
   }
 
   /** Every counter and every entry, as stored and as the model has them. */
-  async counters(): Promise<Both<unknown>> {
+  async counters(): Promise<Compared<unknown>> {
     const { client } = this.db;
     const accounts = await client`
       select environment, granted::float8, forfeited::float8, settled::float8, reserved::float8,
@@ -284,13 +286,13 @@ export class CreditWorld {
   }
 }
 
-type Asked = Omit<Wanted, "key" | "isOld"> & { world: CreditWorld; caller: Caller; id: SessionId };
-const openAll = (db: TestDb, asked: readonly Asked[], now: Date, wait: boolean) => {
-  const callers = [...new Map(asked.map(({ caller }) => [`${caller.id} ${caller.version}`, caller])).values()];
+type OpenRequest = Omit<SessionToOpen, "key" | "isOld"> & { world: CreditWorld; caller: Caller; id: SessionId };
+const openAll = (db: TestDb, requests: readonly OpenRequest[], now: Date, wait: boolean) => {
+  const callers = [...new Map(requests.map(({ caller }) => [`${caller.id} ${caller.version}`, caller])).values()];
   return openUsageSessions(db, {
     callers,
-    callerAt: asked.map(({ caller }) => callers.indexOf(caller) + 1),
-    requests: asked.map(({ world, caller, id, avatar, claim: _, ...request }) => ({
+    callerAt: requests.map(({ caller }) => callers.indexOf(caller) + 1),
+    requests: requests.map(({ world, caller, id, avatar, claim: _, ...request }) => ({
       ...request,
       id,
       environment: caller.environment,
@@ -301,7 +303,7 @@ const openAll = (db: TestDb, asked: readonly Asked[], now: Date, wait: boolean) 
       requestId: "r",
       createdAt: now,
     })),
-    claims: asked.some(({ claim }) => claim !== null) ? asked.map(({ claim }) => claimOf(claim)) : null,
+    claims: requests.some(({ claim }) => claim !== null) ? requests.map(({ claim }) => claimOf(claim)) : null,
     wait,
   });
 };
@@ -311,5 +313,5 @@ const claimOf = (key: string | null) =>
     ? null
     : {
         ...{ request: "POST /api/v1/usage/sessions", idempotencyKey: key, bodyHash: new Uint8Array(32), status: 201 },
-        ...{ location: null, etag: '"1"', answer: new Uint8Array(1), sealedFor: null },
+        ...{ location: null, etag: '"1"', responseBody: new Uint8Array(1), sealedFor: null },
       };

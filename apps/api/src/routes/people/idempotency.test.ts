@@ -32,7 +32,7 @@ const PATHS = Object.keys(BODIES);
 const LINKS = ["invitations", "passkeys/invitations"];
 const bodiesOf = (path: string, owner: Person) => (BODIES[path] as (typeof BODIES)[string])(owner);
 const storedOf = async (key: string) =>
-  (await api.database.db.client`select * from idempotency_keys where idempotency_key = ${key}`)[0];
+  (await api.database.db.client`select * from idempotency_claims where idempotency_key = ${key}`)[0];
 const expireVerification = (person: Person) =>
   api.database.db
     .client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${person.id}`;
@@ -110,7 +110,7 @@ describe.each(LINKS)("the link of a response of %s", (path) => {
     const first = await post(owner, path, body, headers);
     const stored = await storedOf(key);
     expect(stored?.["sealed_for"]).toBe(owner.sessionId);
-    expect(Buffer.from(stored?.["answer"]).toString("latin1")).not.toContain("rta_");
+    expect(Buffer.from(stored?.["response_body"]).toString("latin1")).not.toContain("rta_");
 
     const other = personOf(api, await signIn(api, owner.authenticator), owner.authenticator);
     const refused = await post(other, path, body, headers);
@@ -119,7 +119,7 @@ describe.each(LINKS)("the link of a response of %s", (path) => {
 
     // One that is stored unsealed was not stored by the service.
     await api.database.db.client`
-      update idempotency_keys set answer = ${Buffer.from('{"url":"https://evil.example"}')}, sealed_for = null
+      update idempotency_claims set response_body = ${Buffer.from('{"url":"https://evil.example"}')}, sealed_for = null
       where idempotency_key = ${key}`;
     expectProblem(await post(owner, path, body, headers), "replay_unavailable");
   });

@@ -95,8 +95,8 @@ describe("an Idempotency-Key of a person", () => {
     const stranger = await seedPerson(api, "developer");
     expect((await stranger.call("POST", KEYS, body, headers)).status).toBe(201);
     const [stored] = await api.database.db.client`
-      select answer from idempotency_keys where api_key_id = ${person.id} and idempotency_key = 'once'`;
-    expect(Buffer.from(stored?.["answer"]).toString("latin1")).not.toContain(first.body.apiKey);
+      select response_body from idempotency_claims where caller_id = ${person.id} and idempotency_key = 'once'`;
+    expect(Buffer.from(stored?.["response_body"]).toString("latin1")).not.toContain(first.body.apiKey);
   });
 
   test("shows a live secret again only with the passkey; a new test key without", async () => {

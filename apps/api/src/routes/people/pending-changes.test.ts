@@ -60,7 +60,7 @@ const writtenBy = async ({ id }: Person): Promise<number> => {
   return row?.["count"];
 };
 const announced = async (): Promise<string[]> =>
-  (await api.database.db.client`select api_key_id as id from api_key_pending_changes`).map(({ id }) => id);
+  (await api.database.db.client`select subject_id as id from pending_changes`).map(({ id }) => id);
 const optionsOf = async (person: Person, path: string) =>
   (await person.call("POST", `/api/v1/${path}/options`, {})).body.publicKey;
 

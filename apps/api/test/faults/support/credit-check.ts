@@ -29,11 +29,11 @@ const findWrongClaims = async ({ client }: TestDb, tenantId: string, retried: re
   const rows = await client<{ name: string }[]>`
     with claimed as (
       select claim.idempotency_key, session.metadata->>'user_id' as name
-      from idempotency_keys claim
+      from idempotency_claims claim
       left join credit_entries entry
-        on entry.tenant_id = claim.tenant_id and entry.id = claim.audit_event_id and entry.kind = 'hold'
+        on entry.tenant_id = claim.tenant_id and entry.id = claim.attempt_id and entry.kind = 'hold'
       left join usage_sessions session
-        on session.tenant_id = entry.tenant_id and session.id = entry.session_id and session.api_key_id = claim.api_key_id
+        on session.tenant_id = entry.tenant_id and session.id = entry.session_id and session.api_key_id = claim.caller_id
       where claim.tenant_id = ${tenantId} and claim.request = 'POST /api/v1/usage/sessions'
     )
     select idempotency_key as name from claimed where name is distinct from idempotency_key

@@ -65,10 +65,10 @@ const halfWritten = async (sql: ReturnType<typeof client>): Promise<string[]> =>
           where tenant_id = keys.tenant_id and target_id = keys.id and action = 'api_key.revoked')
         <> case when revoked_at is null then 0 else 1 end
     union all
-    select audit_event_id from idempotency_keys claims
-    where not exists (select from audit_events where tenant_id = claims.tenant_id and id = claims.audit_event_id)
-      and not exists (select from credit_entries where tenant_id = claims.tenant_id and id = claims.audit_event_id)
-      and not exists (select from usage_sessions where tenant_id = claims.tenant_id and id = claims.audit_event_id)`;
+    select attempt_id from idempotency_claims claims
+    where not exists (select from audit_events where tenant_id = claims.tenant_id and id = claims.attempt_id)
+      and not exists (select from credit_entries where tenant_id = claims.tenant_id and id = claims.attempt_id)
+      and not exists (select from usage_sessions where tenant_id = claims.tenant_id and id = claims.attempt_id)`;
   return found.map(({ id }) => `${id} is half-written`);
 };
 

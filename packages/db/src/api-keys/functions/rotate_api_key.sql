@@ -27,7 +27,7 @@ create function rta.rotate_api_key(
   status integer,
   location text,
   etag text,
-  answer bytea,
+  response_body bytea,
   sealed_for text
 )
 language plpgsql as $$
@@ -79,7 +79,7 @@ begin
       array[p_caller], '{1}', '{infinity}', array[p_claim], array[p_audit_event], rta.all_written()
     );
     if v_claims[1].kind = 'replayed' then
-      return query select replay.kind, null::integer, replay.body_hash, replay.status, replay.location, replay.etag, replay.answer,
+      return query select replay.kind, null::integer, replay.body_hash, replay.status, replay.location, replay.etag, replay.response_body,
         replay.sealed_for
       from unnest(v_claims) replay;
       return;

@@ -24,7 +24,7 @@ create function rta.complete_asset(
   response_status integer,
   location text,
   etag text,
-  answer bytea,
+  response_body bytea,
   sealed_for text
 )
 language plpgsql as $$
@@ -66,5 +66,5 @@ begin
   end if;
   v_outcome := v_outcomes[1];
   return query select v_outcome.kind, v_asset, v_outcome.body_hash, v_outcome.status, v_outcome.location, v_outcome.etag,
-    v_outcome.answer, v_outcome.sealed_for;
+    v_outcome.response_body, v_outcome.sealed_for;
 end $$;

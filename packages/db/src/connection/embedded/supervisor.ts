@@ -79,11 +79,11 @@ const NEEDED = /^(PATH|TZ|LANG|LC_[A-Z]+|LD_LIBRARY_PATH|DYLD_LIBRARY_PATH)$/;
 /** The environment of PostgreSQL and of the programs around it. */
 export const serverEnvironment = (): Record<string, string> => {
   const { PATH = "/usr/local/bin:/usr/bin:/bin", ...rest } = process.env;
-  const needed = Object.entries({ PATH, ...rest }).filter(
+  const variables = Object.entries({ PATH, ...rest }).filter(
     (entry): entry is [string, string] => NEEDED.test(entry[0]) && entry[1] !== undefined,
   );
   // As pg_ctl does: a `postmaster.pid` that names this process is left over from before a restart of the machine.
-  return { ...Object.fromEntries(needed), PG_GRANDPARENT_PID: String(process.pid) };
+  return { ...Object.fromEntries(variables), PG_GRANDPARENT_PID: String(process.pid) };
 };
 
 export type Supervisor = {

@@ -32,12 +32,12 @@ create function rta.release_session(
   session rta.usage_session,
   body_hash bytea,
   etag text,
-  figures json
+  response_fields json
 )
 language plpgsql as $$
 declare
   v_session public.usage_sessions;
-  v_stored public.idempotency_keys;
+  v_stored rta.stored_response;
   v_closing rta.closing;
   v_now timestamptz;
   v_marks boolean;
@@ -62,7 +62,7 @@ begin
   v_stored := rta.stored_session_change(p_caller, p_claim);
   kind := case
     when (v_valid_until > v_now) is not true then 'stale'
-    when v_stored.request is not null then 'replayed'
+    when v_stored.body_hash is not null then 'replayed'
     when v_session.id is null then 'not_found'
     else 'written'
   end;
@@ -83,7 +83,7 @@ begin
   if kind = 'replayed' then
     body_hash := v_stored.body_hash;
     etag := v_stored.etag;
-    figures := v_stored.figures;
+    response_fields := v_stored.response_fields;
   elsif kind = 'written' then
     session := rta.present_session(v_session.tenant_id, v_session.id);
     -- What was reported counts here too: a figure below it is charged as much, now and when it is sent again.

@@ -21,12 +21,12 @@ create function rta.report_usage(
   session rta.usage_session,
   body_hash bytea,
   etag text,
-  figures json
+  response_fields json
 )
 language plpgsql as $$
 declare
   v_session public.usage_sessions;
-  v_stored public.idempotency_keys;
+  v_stored rta.stored_response;
   v_now timestamptz;
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
 begin
@@ -37,7 +37,7 @@ begin
   v_stored := rta.stored_session_change(p_caller, p_claim);
   kind := case
     when (v_valid_until > v_now) is not true then 'stale'
-    when v_stored.request is not null then 'replayed'
+    when v_stored.body_hash is not null then 'replayed'
     when v_session.id is null then 'not_found'
     when v_session.ended_at is not null or v_session.expires_at <= v_now then 'session_closed'
     else 'written'
@@ -45,7 +45,7 @@ begin
   if kind = 'replayed' then
     body_hash := v_stored.body_hash;
     etag := v_stored.etag;
-    figures := v_stored.figures;
+    response_fields := v_stored.response_fields;
   elsif kind = 'session_closed' then
     session := rta.present_session(v_session.tenant_id, v_session.id);
   elsif kind = 'written' then

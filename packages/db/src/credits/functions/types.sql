@@ -15,7 +15,7 @@ create type rta.session_request as (
 
 -- What became of a request to open a session. `kind`: 'written', 'stale' (the caller has changed since its look-up),
 -- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
--- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or 'replayed' (the stored response and its figures follow). Only 'written' writes anything.
+-- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or 'replayed' (the stored response and its response_fields follow). Only 'written' writes anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
@@ -27,9 +27,9 @@ create type rta.session_outcome as (
   status integer,
   location text,
   etag text,
-  answer bytea,
+  response_body bytea,
   sealed_for text,
-  figures json
+  response_fields json
 );
 
 -- What a caller is charged to: its account and, in the order of their ids, the keys whose meters count what it uses, with

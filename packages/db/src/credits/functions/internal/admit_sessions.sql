@@ -39,7 +39,7 @@ begin
     outcomes[v_request.at] := row(
       v_request.kind, null, null, null, null, v_request.avatar_name, (v_request.replayed).body_hash,
       (v_request.replayed).status, (v_request.replayed).location, (v_request.replayed).etag,
-      (v_request.replayed).answer, (v_request.replayed).sealed_for, (v_request.replayed).figures
+      (v_request.replayed).response_body, (v_request.replayed).sealed_for, (v_request.replayed).response_fields
     );
     continue when v_request.kind <> 'written';
     v_account := v_request.account_at;

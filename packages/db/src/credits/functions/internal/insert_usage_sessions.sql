@@ -11,12 +11,12 @@ create function rta.insert_usage_sessions(
 language plpgsql as $$
 begin
   if p_claims is not null then
-    insert into public.idempotency_keys (
-      tenant_id, api_key_id, request, idempotency_key, audit_event_id,
-      body_hash, status, location, etag, answer, sealed_for, figures, created_at
+    insert into public.idempotency_claims (
+      tenant_id, caller_id, request, idempotency_key, attempt_id,
+      body_hash, status, location, etag, response_body, sealed_for, response_fields, created_at
     )
     select caller.tenant_id, caller.api_key_id, claim.request, claim.idempotency_key, claim.entry_id, claim.body_hash,
-      claim.status, claim.location, claim.etag, claim.answer, claim.sealed_for,
+      claim.status, claim.location, claim.etag, claim.response_body, claim.sealed_for,
       json_build_object(
         'avatarName', claim.avatar_name, 'reservedCreditMicros', claim.reserved,
         'expiresAt', to_char(claim.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
@@ -24,7 +24,7 @@ begin
       now()
     from rows from (unnest(p_claims), unnest(p_requests), unnest(p_caller_at), unnest(p_outcomes))
       claim (
-        request, idempotency_key, body_hash, status, location, etag, answer, sealed_for,
+        request, idempotency_key, body_hash, status, location, etag, response_body, sealed_for,
         session_id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,
         created_at, caller_at, kind, limited_by, session_limit, reserved, expires_at, avatar_name,
         replayed_body_hash, replayed_status, replayed_location, replayed_etag, replayed_answer, replayed_sealed_for
@@ -32,10 +32,10 @@ begin
     join unnest(p_callers) caller on caller.caller_at = claim.caller_at
     where claim.request is not null and claim.kind = 'written'
     order by 1, 2, 3, 4
-    on conflict (tenant_id, api_key_id, request, idempotency_key) do update
-      set audit_event_id = excluded.audit_event_id, body_hash = excluded.body_hash, status = excluded.status,
-        location = excluded.location, etag = excluded.etag, answer = excluded.answer,
-        sealed_for = excluded.sealed_for, figures = excluded.figures, created_at = excluded.created_at;
+    on conflict (tenant_id, caller_id, request, idempotency_key) do update
+      set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,
+        location = excluded.location, etag = excluded.etag, response_body = excluded.response_body,
+        sealed_for = excluded.sealed_for, response_fields = excluded.response_fields, created_at = excluded.created_at;
   end if;
 
   insert into public.usage_sessions (

@@ -14,7 +14,7 @@ create function rta.requests_to_admit(
   at integer,
   kind text,
   avatar_name text,
-  replayed public.idempotency_keys,
+  replayed rta.stored_response,
   max_seconds bigint,
   min_seconds bigint,
   price bigint,
@@ -30,12 +30,12 @@ begin
   select request.ordinality::integer,
     case
       when (valid_until > p_now and caller.environment = request.environment) is not true then 'stale'
-      when (stored.claim).request is not null then 'replayed'
+      when (stored.response).body_hash is not null then 'replayed'
       when request.avatar_id is null or avatar.status = 'ready' then 'written'
       when avatar.status is null or avatar.status = 'deleted' then 'avatar_not_found'
       else 'avatar_not_ready'
     end,
-    avatar.display_name, stored.claim, request.max_seconds, request.min_seconds, request.price, request.start_seconds,
+    avatar.display_name, stored.response, request.max_seconds, request.min_seconds, request.price, request.start_seconds,
     caller.api_key_id::text, caller.lineage::text[], caller.meters_at, caller.account_at
   from rows from (unnest(p_requests), unnest(p_caller_at), unnest(p_valid_until), unnest(p_claims)) with ordinality
     request (
@@ -50,8 +50,9 @@ begin
     limit 1
   ) avatar on true
   left join lateral (
-    select claim from public.idempotency_keys claim
-    where claim.tenant_id = caller.tenant_id and claim.api_key_id = caller.api_key_id
+    select row(body_hash, status, location, etag, response_body, sealed_for, response_fields)::rta.stored_response response
+    from public.idempotency_claims claim
+    where claim.tenant_id = caller.tenant_id and claim.caller_id = caller.api_key_id
       and claim.request = request.request and claim.idempotency_key = request.idempotency_key
       and claim.created_at > now() - interval '24 hours'
     limit 1

@@ -7,17 +7,17 @@ create function rta.store_session_change(
   p_figures json
 ) returns void
 language sql as $$
-  insert into public.idempotency_keys (
-    tenant_id, api_key_id, request, idempotency_key, audit_event_id,
-    body_hash, status, location, etag, answer, sealed_for, figures, created_at
+  insert into public.idempotency_claims (
+    tenant_id, caller_id, request, idempotency_key, attempt_id,
+    body_hash, status, location, etag, response_body, sealed_for, response_fields, created_at
   )
   values (
     p_caller.tenant_id, p_caller.id, p_claim.request, p_claim.idempotency_key, p_session.id,
-    p_claim.body_hash, p_claim.status, p_claim.location, '"' || p_session.version || '"', p_claim.answer,
+    p_claim.body_hash, p_claim.status, p_claim.location, '"' || p_session.version || '"', p_claim.response_body,
     p_claim.sealed_for, p_figures, now()
   )
-  on conflict (tenant_id, api_key_id, request, idempotency_key) do update
-    set audit_event_id = excluded.audit_event_id, body_hash = excluded.body_hash, status = excluded.status,
-      location = excluded.location, etag = excluded.etag, answer = excluded.answer,
-      sealed_for = excluded.sealed_for, figures = excluded.figures, created_at = excluded.created_at
+  on conflict (tenant_id, caller_id, request, idempotency_key) do update
+    set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,
+      location = excluded.location, etag = excluded.etag, response_body = excluded.response_body,
+      sealed_for = excluded.sealed_for, response_fields = excluded.response_fields, created_at = excluded.created_at
 $$;

@@ -19,19 +19,19 @@ declare
   v_claimed integer;
   v_has_expired boolean := false;
 begin
-  insert into public.idempotency_keys as stored (
-    tenant_id, api_key_id, request, idempotency_key, audit_event_id,
-    body_hash, status, location, etag, answer, sealed_for, created_at
+  insert into public.idempotency_claims as stored (
+    tenant_id, caller_id, request, idempotency_key, attempt_id,
+    body_hash, status, location, etag, response_body, sealed_for, created_at
   )
   select p_callers[p_caller_at[ordinality]].tenant_id, p_callers[p_caller_at[ordinality]].id,
     request, idempotency_key, p_audit_events[ordinality].id,
-    body_hash, status, location, etag, answer, sealed_for, now()
+    body_hash, status, location, etag, response_body, sealed_for, now()
   from unnest(p_claims) with ordinality
   where request is not null and p_outcomes[ordinality].kind = 'written'
   order by 1, 2, 3, 4
-  on conflict (tenant_id, api_key_id, request, idempotency_key) do update
-    set audit_event_id = excluded.audit_event_id, body_hash = excluded.body_hash, status = excluded.status,
-      location = excluded.location, etag = excluded.etag, answer = excluded.answer,
+  on conflict (tenant_id, caller_id, request, idempotency_key) do update
+    set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,
+      location = excluded.location, etag = excluded.etag, response_body = excluded.response_body,
       sealed_for = excluded.sealed_for, created_at = excluded.created_at
     where stored.created_at <= now() - interval '24 hours';
   get diagnostics v_claimed = row_count;
@@ -54,18 +54,18 @@ begin
   -- A statement of its own, with a newer snapshot: it sees the claims that the insert has waited for.
   return array(
     select case
-      when stored.audit_event_id <> p_audit_events[claim.ordinality].id then row(
-        'replayed', stored.body_hash, stored.status, stored.location, stored.etag, stored.answer, stored.sealed_for
+      when stored.attempt_id <> p_audit_events[claim.ordinality].id then row(
+        'replayed', stored.body_hash, stored.status, stored.location, stored.etag, stored.response_body, stored.sealed_for
       )::rta.write_outcome
       else p_outcomes[claim.ordinality]
     end
     from unnest(p_claims) with ordinality claim
     left join lateral (
-      select * from public.idempotency_keys
+      select * from public.idempotency_claims
       where p_outcomes[claim.ordinality].kind = 'written'
         and tenant_id = p_callers[p_caller_at[claim.ordinality]].tenant_id
-        and api_key_id = p_callers[p_caller_at[claim.ordinality]].id
-        and idempotency_keys.request = claim.request and idempotency_keys.idempotency_key = claim.idempotency_key
+        and caller_id = p_callers[p_caller_at[claim.ordinality]].id
+        and idempotency_claims.request = claim.request and idempotency_claims.idempotency_key = claim.idempotency_key
       offset 0 -- by the primary key, however small the table was when the plan was made
     ) stored on true
     order by claim.ordinality

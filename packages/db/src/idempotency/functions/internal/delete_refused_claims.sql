@@ -8,11 +8,11 @@ create function rta.delete_refused_claims(
 ) returns void
 language plpgsql as $$
 begin
-  delete from public.idempotency_keys stored using unnest(p_claims) with ordinality claim
+  delete from public.idempotency_claims stored using unnest(p_claims) with ordinality claim
   where p_outcomes[claim.ordinality].kind not in ('written', 'replayed')
     and stored.tenant_id = p_callers[p_caller_at[claim.ordinality]].tenant_id
-    and stored.api_key_id = p_callers[p_caller_at[claim.ordinality]].id
+    and stored.caller_id = p_callers[p_caller_at[claim.ordinality]].id
     and stored.request = claim.request
     and stored.idempotency_key = claim.idempotency_key
-    and stored.audit_event_id = p_audit_events[claim.ordinality].id;
+    and stored.attempt_id = p_audit_events[claim.ordinality].id;
 end $$;

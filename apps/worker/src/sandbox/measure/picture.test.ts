@@ -8,7 +8,7 @@ import { picture as pattern } from "../corpus/images.testing.ts";
 import { restrict } from "../inspect/image.ts";
 import { type FindFaces, loadFaces, type Picture } from "./faces.ts";
 import { decodePicture, encodeFiles, measurePicture, NORMALIZED_SIDE, PICTURE_SIDE, THUMB_SIDE } from "./picture.ts";
-import { examinePortrait } from "./portrait.ts";
+import { measurePortrait } from "./portrait.ts";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(120_000);
@@ -165,12 +165,12 @@ test("a picture, larger than measured: scaled down", async () => {
   expect([width, height]).toEqual([PICTURE_SIDE, (PICTURE_SIDE * 3) / 4]);
 });
 
-describe("an examined image", () => {
-  const examine = (bytes: Buffer) =>
-    examinePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg" });
+describe("a measured image", () => {
+  const measure = (bytes: Buffer) =>
+    measurePortrait(sharp, async () => findFaces, bytes, { kind: "portrait", contentType: "image/jpeg" });
 
   test("an image, of few pixels: measured, and fails by its resolution", async () => {
-    const { report } = await examine(await photo().resize(400).jpeg().toBuffer());
+    const { report } = await measure(await photo().resize(400).jpeg().toBuffer());
     if (report.kind !== "accepted") throw new Error(report.detail);
     expect(report).toMatchObject({ width: 400, height: 400, faces: 1 });
     const failures = imageChecks(report).filter(({ verdict }) => verdict === "fail");
@@ -178,7 +178,7 @@ describe("an examined image", () => {
   });
 
   test("an image, damaged after its header: refused, without files", async () => {
-    const { report, files } = await examine(portrait.subarray(0, 20_000));
+    const { report, files } = await measure(portrait.subarray(0, 20_000));
     expect([report, files]).toMatchObject([{ kind: "refused", code: "not_decodable" }, null]);
   });
 });

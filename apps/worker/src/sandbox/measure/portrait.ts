@@ -10,7 +10,7 @@ import { decodePicture, encodeFiles, measurePicture } from "./picture.ts";
  * The measures of an image and of its only face, and the derived files where there is one. A refusal for what is refused of
  * an asset: the file is as hostile as it was then.
  */
-export const examinePortrait = async (
+export const measurePortrait = async (
   sharp: typeof Sharp,
   startFaces: () => Promise<FindFaces>,
   bytes: Buffer,

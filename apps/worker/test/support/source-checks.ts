@@ -1,8 +1,8 @@
-/** An examination without a sandbox, for tests of what is done with its outcome. */
+/** Checks of a source without a sandbox, for tests of what is done with its outcome. */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Check } from "@realtime-avatar/domain/avatars/checks";
-import type { ExamineSource } from "../../src/preparation/examine.ts";
+import type { CheckSource } from "../../src/preparation/check-source.ts";
 
 export const PASSED: Check = { code: "resolution", verdict: "pass", measured: 640, limit: 512, detail: "640 pixels." };
 export const FAILED: Check = {
@@ -14,13 +14,13 @@ export const FAILED: Check = {
 };
 
 /** Finds nothing wrong. The pictures are the file itself, and its first half. */
-export const accept: ExamineSource = async ({ path, folder }) => {
+export const accept: CheckSource = async ({ path, folder }) => {
   const bytes = await readFile(path);
   const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };
   await writeFile(files.normalized, bytes);
   await writeFile(files.thumb, bytes.subarray(0, bytes.length / 2));
-  return { kind: "examined", checks: [PASSED], files };
+  return { kind: "checked", checks: [PASSED], files };
 };
 
 /** Finds no face. */
-export const refuse: ExamineSource = async () => ({ kind: "examined", checks: [PASSED, FAILED], files: null });
+export const refuse: CheckSource = async () => ({ kind: "checked", checks: [PASSED, FAILED], files: null });

@@ -1,4 +1,4 @@
-/** The examination of sources, in the sandbox, with the programs that it uses. */
+/** The check of sources, in the sandbox, with the programs that it uses. */
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,8 +12,8 @@ import { CHILD_ARGUMENT } from "../sandbox/command.ts";
 import { animatedWebp } from "../sandbox/corpus/images.testing.ts";
 import { video } from "../sandbox/corpus/media.testing.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
-import { errorOf, type SourceExamination } from "./examine.ts";
-import { createExamineSource, type SandboxedOptions } from "./sandboxed.ts";
+import { type CheckedSource, type CheckSourceOptions, createCheckSource } from "./check-source.ts";
+import { errorOf } from "./checks.ts";
 
 // No test asserts a time: a slow machine must not fail one.
 setDefaultTimeout(180_000);
@@ -31,12 +31,12 @@ beforeAll(async () => {
 });
 afterAll(() => rm(base, { recursive: true }));
 
-type Examined = Extract<SourceExamination, { kind: "examined" }>;
+type Checked = Extract<CheckedSource, { kind: "checked" }>;
 
-/** Examines a file in a folder of its own, as a job does. */
-const examine = async (
+/** Checks a file in a folder of its own, as a job does. */
+const checkFile = async (
   bytes: Buffer,
-  options: Partial<SandboxedOptions> = {},
+  options: Partial<CheckSourceOptions> = {},
   signal = new AbortController().signal,
 ) => {
   count += 1;
@@ -45,13 +45,13 @@ const examine = async (
   const path = join(folder, "original");
   await writeFile(path, bytes, { mode: 0o600 });
   const magic = contentTypeOf(bytes) ?? ({ kind: "image", contentType: "image/jpeg" } as const);
-  return { folder, outcome: await createExamineSource({ log, ...options })({ magic, path, folder }, signal) };
+  return { folder, outcome: await createCheckSource({ log, ...options })({ magic, path, folder }, signal) };
 };
 /** The child as a bundle of the worker, which is what ships. Without it, the child is run from its source. */
 const bundled = (task: string): string[] => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task];
-const examined = async (...args: Parameters<typeof examine>): Promise<Examined> => {
-  const { outcome } = await examine(...args);
-  if (outcome.kind !== "examined") throw new Error(outcome.error);
+const checked = async (...args: Parameters<typeof checkFile>): Promise<Checked> => {
+  const { outcome } = await checkFile(...args);
+  if (outcome.kind !== "checked") throw new Error(outcome.error);
   return outcome;
 };
 const codes = (checks: readonly Check[]): string[] => checks.map(({ code }) => code);
@@ -59,7 +59,7 @@ const failures = (checks: readonly Check[]): string[] => codes(checks.filter(({ 
 
 describe("an image", () => {
   test("an image, of a face: passes every check, with its files", async () => {
-    const { checks, files } = await examined(await readFile(portraitPath()));
+    const { checks, files } = await checked(await readFile(portraitPath()));
     expect(codes(checks)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
     expect(failures(checks)).toEqual([]);
     const sizes = [await sharp(files?.normalized).metadata(), await sharp(files?.thumb).metadata()];
@@ -71,7 +71,7 @@ describe("an image", () => {
 
   // `picture.test.ts` has one of few pixels, and one that is damaged in its middle.
   test("an image, without a face: fails, without files, with advice", async () => {
-    const { checks, files } = await examined(await readFile(landscapePath()), { command: bundled });
+    const { checks, files } = await checked(await readFile(landscapePath()), { command: bundled });
     expect([failures(checks), files]).toEqual([["face_count"], null]);
     expect(errorOf(checks)).toBe(
       "No face was found; exactly 1 face is required. Use a photo in which exactly one face looks at the camera.",
@@ -83,7 +83,7 @@ describe("an image", () => {
     ["that is cut off in its header", async () => (await readFile(portraitPath())).subarray(0, 100), ["decodable"]],
     ["that is a text", async () => Buffer.from("<html><script>alert(1)</script>"), ["decodable"]],
   ] as const)("an image, %s: fails without files", async (_, bytes, expected) => {
-    const { checks, files } = await examined(await bytes(), { command: bundled });
+    const { checks, files } = await checked(await bytes(), { command: bundled });
     expect([failures(checks), files]).toEqual([[...expected], null]);
     expect(JSON.stringify(checks)).not.toContain("script");
   });
@@ -92,13 +92,13 @@ describe("an image", () => {
 describe("a failing child", () => {
   const run = (program: string) => [process.execPath, "--no-env-file", "-e", program];
   /** How many children were started, and what came of them. */
-  const countChildren = async (command: () => string[], options: Partial<SandboxedOptions> = {}) => {
+  const countChildren = async (command: () => string[], options: Partial<CheckSourceOptions> = {}) => {
     let children = 0;
     const counted = () => {
       children += 1;
       return command();
     };
-    const { outcome } = await examine(await readFile(portraitPath()), { ...options, command: counted });
+    const { outcome } = await checkFile(await readFile(portraitPath()), { ...options, command: counted });
     return { children, outcome };
   };
 
@@ -121,7 +121,7 @@ describe("a failing child", () => {
       const detail =
         "The file could not be examined. The inspection took too much processor time; the limit is 1 s. Use another file.";
       const check = { code: "decodable", verdict: "fail", measured: null, limit: null, detail };
-      expect([children, outcome]).toEqual([1, { kind: "examined", checks: [check], files: null }] as never);
+      expect([children, outcome]).toEqual([1, { kind: "checked", checks: [check], files: null }] as never);
     },
   );
 
@@ -146,14 +146,14 @@ describe("a failing child", () => {
     const program = `for (const fd of [3, 4]) require("fs").writeSync(fd, ${JSON.stringify(written)});
       process.stdout.write(${JSON.stringify(JSON.stringify(report))})`;
     const command = () => [process.execPath, "--no-env-file", "-e", program];
-    const { checks, files } = await examined(await readFile(portraitPath()), { command });
+    const { checks, files } = await checked(await readFile(portraitPath()), { command });
     const detail = "The file could not be examined. The inspection ended without a valid report. Use another file.";
     expect(checks).toEqual([{ code: "decodable", verdict: "fail", measured: null, limit: null, detail }]);
     expect(files).toBeNull();
   });
 
   test("a child, its job canceled: to be done again", async () => {
-    const { outcome, folder } = await examine(await readFile(portraitPath()), {}, AbortSignal.abort());
+    const { outcome, folder } = await checkFile(await readFile(portraitPath()), {}, AbortSignal.abort());
     expect(outcome.kind).toBe("retry");
     expect(await readdir(folder)).toEqual(["original"]);
   });
@@ -161,7 +161,7 @@ describe("a failing child", () => {
 
 describe("a video", () => {
   test("a video, without ffmpeg: checked by its container, with a warning, no files", async () => {
-    const { checks, files } = await examined(await video({ width: 640, height: 640 }), {
+    const { checks, files } = await checked(await video({ width: 640, height: 640 }), {
       ffmpeg: null,
       command: bundled,
     });
@@ -182,22 +182,25 @@ describe("a video", () => {
     [{ codec: "av1" }, ["codec"]],
     [{ width: 480, height: 480 }, ["resolution"]],
   ] as const)("a video, with %j: fails", async (options, expected) => {
-    const { checks, files } = await examined(await video(options), { ffmpeg: null, command: bundled });
+    const { checks, files } = await checked(await video(options), { ffmpeg: null, command: bundled });
     expect([failures(checks), files]).toEqual([[...expected], null]);
   });
 
   test.each([
     ["crashes", "kill -SEGV $$"],
     ["gets no thread", "echo Resource temporarily unavailable >&2; exit 1"],
-  ])("whose ffmpeg %s is to be examined again", async (_, text) => {
+  ])("whose ffmpeg %s is to be checked again", async (_, text) => {
     const program = join(base, "program");
     await writeFile(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
-    const { outcome } = await examine(await video({ width: 640, height: 640 }), { ffmpeg: program, command: bundled });
+    const { outcome } = await checkFile(await video({ width: 640, height: 640 }), {
+      ffmpeg: program,
+      command: bundled,
+    });
     expect(outcome).toMatchObject({ kind: "retry" });
   });
 
   test.skipIf(ffmpeg === null)("a video, its packets not decodable: fails for its frame", async () => {
-    const { checks, files } = await examined(await video({ width: 640, height: 640 }));
+    const { checks, files } = await checked(await video({ width: 640, height: 640 }));
     expect([failures(checks), files]).toEqual([["frame"], null]);
   });
 
@@ -230,7 +233,7 @@ describe("a video", () => {
   ] as const)(
     "a video, %s with the face for %d s: checked by its best frame, at %s s",
     async (name, seconds, at, codec) => {
-      const { checks, files } = await examined(await film(name, seconds, ...codec), { command: bundled });
+      const { checks, files } = await checked(await film(name, seconds, ...codec), { command: bundled });
       expect(codes(checks)).toEqual(REQUIREMENTS.video.map(({ code }) => code));
       expect(failures(checks)).toEqual([]);
       expect(checks.find(({ code }) => code === "frame")?.detail).toBe(`The frame at ${at} s was examined.`);
@@ -249,7 +252,7 @@ describe("a video", () => {
         ...["-disposition:v:0", "0", "-disposition:v:1", "default", output],
       ]);
       expect([code, stderr]).toEqual([0, ""]);
-      const { checks, files } = await examined(await readFile(output), { command: bundled });
+      const { checks, files } = await checked(await readFile(output), { command: bundled });
       expect(checks.find(({ code }) => code === "resolution")).toMatchObject({ verdict: "fail", measured: 480 });
       expect(files).toBeNull();
     },
@@ -259,6 +262,6 @@ describe("a video", () => {
 test("an audio file, as a source: fails as not decodable", async () => {
   const magic = { kind: "audio", contentType: "audio/wav" } as const;
   const source = { magic, path: join(base, "none"), folder: base };
-  const outcome = await createExamineSource({ log })(source, new AbortController().signal);
-  expect(outcome).toMatchObject({ kind: "examined", checks: [{ code: "decodable", verdict: "fail" }], files: null });
+  const outcome = await createCheckSource({ log })(source, new AbortController().signal);
+  expect(outcome).toMatchObject({ kind: "checked", checks: [{ code: "decodable", verdict: "fail" }], files: null });
 });

@@ -3,12 +3,10 @@
  * none has to: an overdue session can be neither started nor reported, and the next session of its tenant sweeps it first.
  */
 
-import type { Runner } from "@realtime-avatar/db/connection/batch";
-import { describeError } from "@realtime-avatar/db/connection/errors";
-import { closeOverdueSessions, listOverdueTenants } from "@realtime-avatar/db/credits/overdue-sessions";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
-import type { Logger } from "./log.ts";
-import type { Metrics, SweepStats } from "./metrics.ts";
+import type { Runner } from "../connection/batch.ts";
+import { describeError } from "../connection/errors.ts";
+import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 
 /** Mean interval between two passes. Each is 0.5 to 1.5 times as long, so that the passes of several processes spread. */
 export const SWEEP_INTERVAL_MS = 2000;
@@ -17,12 +15,19 @@ const SESSIONS = 250;
 /** Tenants that one pass visits at most, one statement each. The others are the first of the next pass. */
 const TENANTS = 1000;
 
-/** What a sweeper needs. */
+export type SweepStats = {
+  /** Sessions that the sweeper has closed. */
+  swept: number;
+  /** For how long the oldest overdue session has been overdue at most, in seconds. */
+  lagSeconds: number;
+};
+
+type Log = (fields: object, message: string) => void;
 export type SweeperOptions = {
   db: Runner;
-  log: Logger;
+  log: { info: Log; warn: Log };
   random: RandomBytes;
-  metrics: Metrics | null;
+  metrics: { showSweeper(stats: () => SweepStats): void } | null;
   /** By default `SWEEP_INTERVAL_MS`. */
   intervalMs?: number;
 };

@@ -5,7 +5,7 @@ import { mkdir, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/pr
 import { join } from "node:path";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { createTemporaryFolders } from "./temporary.ts";
+import { createTemporaryFolders } from "./temporary-folders.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -31,7 +31,7 @@ test("a folder, its work ended or failed: private before, removed after", async 
 
 test("a folder, its process killed: removed; its process running: kept", async () => {
   const script = join(folder, "owner.ts");
-  const module = join(import.meta.dir, "temporary.ts");
+  const module = join(import.meta.dir, "temporary-folders.ts");
   await writeFile(
     script,
     `import { createTemporaryFolders } from ${JSON.stringify(module)};

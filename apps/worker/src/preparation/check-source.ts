@@ -1,0 +1,77 @@
+/** Checks the source of an avatar in the sandbox, and says what that means for the avatar. */
+import { join } from "node:path";
+import type { Check } from "@realtime-avatar/domain/avatars/checks";
+import { findFfmpeg } from "../sandbox/frame.ts";
+import { type Failed, isTransient } from "../sandbox/limited.ts";
+import type { Report, Task } from "../sandbox/report.ts";
+import { imageChecks, plainCheck, refusedChecks } from "./checks.ts";
+import { createPerform, type Perform, type PerformOptions, type SourceFile } from "./perform.ts";
+import { containerChecks, type DerivedFiles, frameChecks } from "./video.ts";
+
+export type CheckedSource =
+  /** `files`: paths; null when a check failed, or when no frame of a video could be examined because there is no ffmpeg. */
+  | { kind: "checked"; checks: Check[]; files: { normalized: string; thumb: string } | null }
+  /** The check was canceled, or this machine could not do it now. */
+  | { kind: "retry"; error: string };
+
+export type CheckSource = (source: SourceFile, signal: AbortSignal) => Promise<CheckedSource>;
+
+export type CheckSourceOptions = PerformOptions & {
+  /** The path of ffmpeg; null for none. By default, the one of this machine. */
+  ffmpeg?: string | null;
+};
+
+const checked = (checks: Check[], files: DerivedFiles | null): CheckedSource => ({
+  kind: "checked",
+  checks,
+  files: checks.some(({ verdict }) => verdict === "fail") ? null : files,
+});
+
+const notChecked = (failed: Failed): CheckedSource => {
+  const { detail } = failed;
+  return isTransient(failed)
+    ? { kind: "retry", error: detail }
+    : checked([plainCheck("decodable", "fail", `The file could not be examined. ${detail} Use another file.`)], null);
+};
+
+const checkImage = async (perform: Perform, { magic, path, folder }: SourceFile): Promise<CheckedSource> => {
+  const files = { normalized: join(folder, "normalized"), thumb: join(folder, "thumb") };
+  const task = { kind: "portrait", contentType: magic.contentType } as Task<"portrait">;
+  const outcome = await perform.task(task, { input: path, outputs: [files.normalized, files.thumb] });
+  switch (outcome.kind) {
+    case "accepted":
+      return checked(imageChecks(outcome as Extract<Report<"portrait">, { kind: "accepted" }>), files);
+    case "refused":
+      return checked(refusedChecks("image", outcome), null);
+    case "failed":
+      return notChecked(outcome);
+  }
+};
+
+const checkVideo = async (perform: Perform, source: SourceFile, ffmpeg: string | null): Promise<CheckedSource> => {
+  const task = { kind: "video", contentType: source.magic.contentType } as Task<"video">;
+  const outcome = await perform.task(task, { input: source.path, outputs: [] });
+  if (outcome.kind === "failed") return notChecked(outcome);
+  if (outcome.kind === "refused") return checked(refusedChecks("video", outcome), null);
+  const facts = outcome as Extract<Report<"video">, { kind: "accepted" }>;
+  const frame = await frameChecks({ perform, source, facts, ffmpeg });
+  if (frame.kind === "failed") return notChecked(frame);
+  return checked([...containerChecks(facts), ...frame.checks], frame.files);
+};
+
+const NO_SOURCE = "The file is an audio file. Use an image or a video.";
+
+/** Creates the check of sources. A source must be a file that was accepted as an asset once. */
+export const createCheckSource =
+  ({ ffmpeg = findFfmpeg(), ...options }: CheckSourceOptions): CheckSource =>
+  async (source, signal) => {
+    const perform = createPerform(options, source.folder, signal);
+    switch (source.magic.kind) {
+      case "image":
+        return checkImage(perform, source);
+      case "video":
+        return checkVideo(perform, source, ffmpeg);
+      case "audio":
+        return checked([plainCheck("decodable", "fail", NO_SOURCE)], null);
+    }
+  };

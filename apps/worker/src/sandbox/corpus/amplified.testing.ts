@@ -27,6 +27,25 @@ export const jpegWithExif = async (exif: Buffer): Promise<Buffer> => {
   return Buffer.concat([file.subarray(0, 2), segment, file.subarray(2)]);
 };
 
+/** A segment of a JPEG. */
+const segment = (marker: number, ...content: number[]): number[] => [0xff, marker, 0, content.length + 2, ...content];
+
+/** A grey JPEG of 64 x 64 pixels in 883 scans: one for each bit of each coefficient. Each is valid, and a few bytes long. */
+export const manyScans = (): Buffer => {
+  const table = (name: number, symbol: number): number[] => segment(0xc4, name, 1, ...new Array(15).fill(0), symbol);
+  const bytes = [0xff, 0xd8, ...segment(0xdb, 0, ...new Array(64).fill(1))];
+  bytes.push(...segment(0xc2, 8, 0, 64, 0, 64, 1, 1, 0x11, 0), ...table(0, 0), ...table(0x10, 0x60));
+  bytes.push(...segment(0xda, 1, 1, 0, 0, 0, 0), ...new Array(8).fill(0));
+  for (let coefficient = 1; coefficient < 64; coefficient += 1) {
+    for (let bit = 13; bit >= 0; bit -= 1) {
+      const before = bit === 13 ? 0 : bit + 1;
+      // One run that ends all 64 blocks.
+      bytes.push(...segment(0xda, 1, 1, 0, coefficient, coefficient, (before << 4) | bit), 1);
+    }
+  }
+  return Buffer.from([...bytes, 0xff, 0xd9]);
+};
+
 /** A video of 100 s. `offset`: of the value, from the name of the table. Each entry of it has `words` 32-bit words. */
 const videoWithTable = async (name: string, offset: number, words: number, value: number): Promise<Buffer> => {
   const file = await video({ seconds: 100 });

@@ -5,6 +5,7 @@
  */
 import { crc32 } from "node:zlib";
 import type { ContentType } from "@realtime-avatar/domain/assets/limits";
+import { isScan, jpegSegments } from "./jpeg.ts";
 
 const ORIENTATION = 0x0112;
 const SHORT = 3;
@@ -47,23 +48,13 @@ const reduce = (exif: Buffer): void => {
   exif.set(reduced);
 };
 
-const [APP1, SOI, SOS, EOI] = [0xe1, 0xd8, 0xda, 0xd9];
+const APP1 = 0xe1;
 
-/** Segments as libjpeg finds them: it skips what is between them (ISO/IEC 10918-1, annex B). */
 const reduceJpeg = (bytes: Buffer): void => {
-  for (let at = 0; ; ) {
-    at = bytes.indexOf(0xff, at);
-    while (at >= 0 && bytes[at] === 0xff) at += 1;
-    const marker = at < 0 ? EOI : (bytes[at] ?? EOI);
-    if (marker === SOS || marker === EOI) return;
-    at += 1;
-    const hasNoLength = marker <= 1 || marker === SOI || (marker >= 0xd0 && marker <= 0xd7);
-    if (hasNoLength) continue;
-    if (at + 2 > bytes.length) return;
-    const end = at + bytes.readUInt16BE(at);
-    const content = bytes.subarray(at + 2, end);
+  for (const segment of jpegSegments(bytes)) {
+    if (isScan(segment)) return;
+    const { marker, content } = segment;
     if (marker === APP1 && content.toString("latin1", 0, 4) === "Exif") reduce(content);
-    at = Math.max(end, at + 2);
   }
 };
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/limits";
 import sharp from "sharp";
+import { manyScans } from "../corpus/amplified.testing.ts";
 import * as images from "../corpus/images.testing.ts";
 import { inspectImage, restrict } from "./image.ts";
 
@@ -27,6 +28,11 @@ test.skipIf(process.platform !== "linux" || process.env["LONG"] !== "1")(
   },
   120_000,
 );
+
+test("a JPEG of more scans than pictures have: refused before it is decoded", async () => {
+  const { report } = await inspect(manyScans(), "image/jpeg");
+  expect(report).toMatchObject({ kind: "refused", code: "not_decodable", detail: expect.stringMatching(/883 scans/) });
+});
 
 describe("an accepted image", () => {
   test.each([

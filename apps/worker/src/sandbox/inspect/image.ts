@@ -3,6 +3,7 @@ import { ASSET_LIMITS, type ContentType } from "@realtime-avatar/domain/assets/l
 import type Sharp from "sharp";
 import { HEADER_CPU_SECONDS, type Refused, type Report, refused, type Task } from "../report.ts";
 import { reduceExif } from "./exif.ts";
+import { countScans, MAX_SCANS } from "./jpeg.ts";
 
 const { maxPixels, maxFrames, maxPublicSide } = ASSET_LIMITS.image;
 
@@ -55,6 +56,10 @@ export const readHeader = async (
   contentType: ContentType<"image">,
 ): Promise<Refused | { kind: "header"; width: number; height: number }> => {
   if (bytes.length === 0) return notDecodable;
+  const scans = contentType === "image/jpeg" ? countScans(bytes) : 0;
+  if (scans > MAX_SCANS) {
+    return refused("not_decodable", `The image has ${scans} scans; the maximum is ${MAX_SCANS}.`);
+  }
   reduceExif(bytes, contentType);
   const stop = limitHeader();
   const header = await sharp(bytes, { failOn: "warning", limitInputPixels: false })

@@ -1,0 +1,33 @@
+/** The segments and the scans of a JPEG (ISO/IEC 10918-1, annex B). */
+
+const [SOI, SOS, EOI] = [0xd8, 0xda, 0xd9];
+
+/** Segments as libjpeg finds them: it skips what is between them, which after a scan begins is the data of the scan. */
+export function* jpegSegments(bytes: Buffer): Generator<{ marker: number; content: Buffer }> {
+  for (let at = 0; ; ) {
+    at = bytes.indexOf(0xff, at);
+    while (at >= 0 && bytes[at] === 0xff) at += 1;
+    const marker = at < 0 ? EOI : (bytes[at] ?? EOI);
+    if (marker === EOI) return;
+    at += 1;
+    const hasNoLength = marker <= 1 || marker === SOI || (marker >= 0xd0 && marker <= 0xd7);
+    if (hasNoLength) continue;
+    if (at + 2 > bytes.length) return;
+    const end = at + bytes.readUInt16BE(at);
+    yield { marker, content: bytes.subarray(at + 2, end) };
+    at = Math.max(end, at + 2);
+  }
+}
+
+/** Whether a segment is the head of a scan. */
+export const isScan = ({ marker }: { marker: number }): boolean => marker === SOS;
+
+/** Encoders write about ten. For each, the decoder goes through the whole picture, and a few bytes make one. */
+export const MAX_SCANS = 100;
+
+/** The number of scans. The format allows 883 for each component. */
+export const countScans = (bytes: Buffer): number => {
+  let scans = 0;
+  for (const segment of jpegSegments(bytes)) if (isScan(segment)) scans += 1;
+  return scans;
+};

@@ -29,17 +29,15 @@ import { untimed } from "../http/request-context.ts";
 import type { Attempt } from "../http/write.ts";
 import { processingJob } from "./create-asset.ts";
 
-/** An upload whose file is known already: nothing is to be done; or whose file has been copied. */
-export type Completion =
-  | { kind: "known"; asset: AssetRecord }
-  | { kind: "copied"; asset: AssetRecord; contentType: string; sizeBytes: number };
+/** An asset, and its file if this request has copied it. Otherwise the file is known already, and nothing is to be done. */
+type Completion = { asset: AssetRecord; file: { contentType: string; sizeBytes: number } | null };
 
 /** What the state of an asset alone says; null when it waits for the file of an upload. Throws the problem of any other. */
 const completionOf = (asset: AssetRecord): Completion | null => {
   const { status, remoteUrl } = asset;
   if (!USABLE_STATUSES.includes(status))
     throw invalidTransition(status, allowedFrom<AssetStatus>(ASSET_TRANSITIONS, status));
-  if (status !== "pending_upload") return { kind: "known", asset };
+  if (status !== "pending_upload") return { asset, file: null };
   if (remoteUrl === null) return null;
   const detail = "The file of this asset is fetched from its `remoteUrl`; there is no upload to complete.";
   throw new Problem("invalid_transition", detail, { currentStatus: status, allowedStatuses: ["deleted"] });
@@ -86,8 +84,7 @@ const copyUpload = async (storage: Storage, asset: AssetRecord): Promise<Complet
   const file = await readStart(storage, key);
   if (file === null) return null;
   const result = inspect(asset, file);
-  if ("contentType" in result)
-    return { kind: "copied", asset, contentType: result.contentType, sizeBytes: file.sizeBytes };
+  if ("contentType" in result) return { asset, file: { contentType: result.contentType, sizeBytes: file.sizeBytes } };
   await storage.delete(key).catch(() => {});
   throw validationFailed([{ pointer: "#", ...result }]);
 };
@@ -129,20 +126,13 @@ export const COMPLETE_UPLOAD = {
     // Another request was first. The response follows from the asset as it is now.
     return outcome.kind === "unchanged" ? (completionOf(outcome.asset) ?? basis) : basis;
   },
-  plan: ({ caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, completion: Completion) => {
-    const { asset } = completion;
-    const responseOf = (record: AssetRecord) => ({
-      version: record.version,
-      body: presentAsset(record, assetOrigin()),
-    });
-    const inputOf = (upload: AssetUpload | null) => [asset.id, upload, caller, origin] as const;
-    if (completion.kind === "known") return { response: responseOf(asset), input: inputOf(null) };
-    const { contentType, sizeBytes } = completion;
-    const version = asset.version + 1;
-    const after: AssetRecord = { ...asset, status: "uploaded", contentType, sizeBytes, version, updatedAt: origin.now };
+  plan: ({ caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, { asset, file }: Completion) => {
+    const changes = { status: "uploaded", version: asset.version + 1, updatedAt: origin.now } as const;
+    const after: AssetRecord = file === null ? asset : { ...asset, ...file, ...changes };
+    const upload = file && { ...file, job: processingJob(asset, origin) };
     return {
-      response: responseOf(after),
-      input: inputOf({ contentType, sizeBytes, job: processingJob(asset, origin) }),
+      response: { version: after.version, body: presentAsset(after, assetOrigin()) },
+      input: [asset.id, upload, caller, origin] as const,
     };
   },
   /** Without an upload, nothing is written. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
 import type { Logger } from "@realtime-avatar/runtime/log";
-import { isTransient, MAX_STDERR_CHARACTERS } from "../sandbox/limited.ts";
+import { isTransient, MAX_STDERR_CHARACTERS, type SandboxLimits } from "../sandbox/limited.ts";
 import { runInSandbox } from "../sandbox/run.ts";
 
 export type InspectedFile = {
@@ -29,6 +29,8 @@ export type InspectOptions = {
   log: Logger;
   /** The command of the child, for a task. By default, this program. */
   command?: (task: string) => string[];
+  /** By default, those of the kind of the file. */
+  limits?: SandboxLimits;
 };
 
 /** Creates the inspection. */

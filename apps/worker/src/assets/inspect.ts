@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
 import type { Logger } from "@realtime-avatar/runtime/log";
-import { isTransient, type SandboxLimits } from "../sandbox/limited.ts";
+import { isTransient, MAX_STDERR_CHARACTERS, type SandboxLimits } from "../sandbox/limited.ts";
 import { runInSandbox } from "../sandbox/run.ts";
 
 export type InspectedFile = {
@@ -24,8 +24,6 @@ export type Inspection =
 export type Inspect = (file: InspectedFile, signal: AbortSignal) => Promise<Inspection>;
 
 const PUBLIC_TYPE = "image/webp";
-/** How much of a crashed child's standard error is logged. */
-const MAX_STDERR_CHARACTERS = 500;
 
 export type InspectOptions = {
   log: Logger;

@@ -14,9 +14,9 @@ import { Value } from "@sinclair/typebox/value";
 import { CHILD_ARGUMENT } from "../sandbox/command.ts";
 import { type HostileFile, hostileFiles } from "../sandbox/corpus/hostile.testing.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
-import { type CheckedSource, createCheckSource } from "./check-source.ts";
+import type { CheckedSource } from "./check-source.ts";
+import { createCheckSource } from "./check-source.ts";
 import { errorOf } from "./checks.ts";
-
 import { hostilePortraits } from "./hostile.testing.ts";
 
 // No test asserts a time: a slow machine must not fail one.

@@ -1,7 +1,13 @@
 /** Runs the children that check one source. */
 import type { Magic } from "@realtime-avatar/domain/assets/magic";
 import type { Logger } from "@realtime-avatar/runtime/log";
-import { type ConfinedOptions, type Failed, SANDBOX_LIMITS, type SandboxLimits } from "../sandbox/limited.ts";
+import {
+  type ConfinedOptions,
+  type Failed,
+  MAX_STDERR_CHARACTERS,
+  SANDBOX_LIMITS,
+  type SandboxLimits,
+} from "../sandbox/limited.ts";
 import type { Report, Task, TaskKind } from "../sandbox/report.ts";
 import { limitsOf, runInSandbox, type SandboxFiles } from "../sandbox/run.ts";
 
@@ -9,8 +15,6 @@ import { limitsOf, runInSandbox, type SandboxFiles } from "../sandbox/run.ts";
 const SOURCE_CPU_SECONDS = 20;
 /** The least time of a child, also when the time of its source is over. */
 const MIN_MS = 1000;
-/** How much of a crashed child's standard error is logged. */
-const MAX_STDERR_CHARACTERS = 500;
 
 export type SourceFile = {
   /** Kind and content type by the first bytes. */

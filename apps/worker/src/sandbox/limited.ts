@@ -28,6 +28,8 @@ export const SANDBOX_LIMITS: SandboxLimits = {
 const PROGRAM_BYTES = 128 * MIB;
 const MAX_REPORT_BYTES = 16 * 1024;
 const MAX_ERROR_BYTES = 4 * 1024;
+/** How much of a crashed child's standard error is logged. */
+export const MAX_STDERR_CHARACTERS = 500;
 /** How long the output of a child that has ended may take. */
 const PIPE_MS = 2000;
 

@@ -367,6 +367,19 @@ describe("a role with the rights of the service", () => {
     expect(["42501", "42939"]).toContain((await codeOf(statement)) as string);
   });
 
+  test("the role, its own pg_class in place of PostgreSQL's: it refunds nothing", async () => {
+    const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_database() as name`;
+    // PostgreSQL's default, when the operator has not revoked it.
+    await owner.unsafe(`grant temporary on database ${name} to ${NAME}`);
+    const forged = `create temporary table pg_class as
+      select class.oid, role.oid as relowner from pg_catalog.pg_class class, pg_roles role where rolname = current_user`;
+    for (const table of ["credit_accounts", "api_key_meters"]) {
+      const refund = `update ${table} set settled = settled - 1 where settled > 0`;
+      expect(await codeOf(`${forged}; ${refund}`)).toBe("42501");
+    }
+    await owner.unsafe(`revoke temporary on database ${name} from ${NAME}`);
+  });
+
   test("the role, changing a function: forbidden", async () => {
     const [row] = await owner<{ schema: string }[]>`
       select nspname as schema from pg_namespace where nspname ~ '^rta_[0-9a-f]{12}$'`;

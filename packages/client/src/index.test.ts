@@ -1,34 +1,18 @@
 /** The client against a running service, behind a gateway that injects failures. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { ApiProblem, createClient, NoResponse, type RealtimeAvatarClient, UnexpectedResponse } from "./index.ts";
-import { type Fate, type Gateway, type Service, startGateway, startService } from "./testing.ts";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { ApiProblem, createClient, NoResponse, UnexpectedResponse } from "./index.ts";
+import { type Fate, serviceOfFile, startGateway } from "./testing.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let service: Service;
-let gateway: Gateway;
-let apiKey = "";
-let client: RealtimeAvatarClient;
+const { service, gateway, apiKey, client } = await serviceOfFile();
 let names = 0;
 /** A unique name. */
 const newName = (): string => `avatar ${++names}`;
 const body = (displayName: string) => ({ displayName, sourceKind: "image" as const });
 const create = (displayName: string, of = client) => of.POST("/api/v1/avatars", { body: body(displayName) });
 
-beforeAll(async () => {
-  service = await startService();
-  gateway = await startGateway(service.url);
-  apiKey = await service.key();
-  client = createClient({ baseUrl: gateway.url, apiKey });
-});
 beforeEach(() => {
   gateway.fates = [];
   gateway.calls = [];
-});
-afterAll(async () => {
-  gateway.close();
-  await service.close();
 });
 
 /** The error that a call throws; fails when it throws none. */

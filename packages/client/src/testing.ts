@@ -1,8 +1,10 @@
 /** For tests: a running service, and a gateway in front of it that injects failures. */
 import { createServer, request as forward, type IncomingMessage, type ServerResponse } from "node:http";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fixture } from "@realtime-avatar/testing/fixture";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { createClient } from "./index.ts";
 
 /**
  * The outcome of a call. "pass": forwarded unchanged. Object: the gateway itself responds. The others are executed by the
@@ -102,4 +104,12 @@ export const startService = async (variables: Record<string, string> = {}): Prom
       await database.close();
     },
   };
+};
+
+/** A service for this file, a gateway in front of it, and a client of the gateway. */
+export const serviceOfFile = async () => {
+  const service = await fixture(startService());
+  const gateway = await fixture(startGateway(service.url));
+  const apiKey = await service.key();
+  return { service, gateway, apiKey, client: createClient({ baseUrl: gateway.url, apiKey }) };
 };

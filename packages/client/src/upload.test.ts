@@ -1,24 +1,9 @@
 /** Uploads of the client against a running service, behind a gateway that injects failures. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { ApiProblem, createClient, type RealtimeAvatarClient } from "./index.ts";
-import { type Gateway, type Service, startGateway, startService } from "./testing.ts";
+import { expect, test } from "bun:test";
+import { ApiProblem } from "./index.ts";
+import { serviceOfFile } from "./testing.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let service: Service;
-let gateway: Gateway;
-let client: RealtimeAvatarClient;
-
-beforeAll(async () => {
-  service = await startService();
-  gateway = await startGateway(service.url);
-  client = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
-});
-afterAll(async () => {
-  gateway.close();
-  await service.close();
-});
+const { gateway, client } = await serviceOfFile();
 
 const PNG = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

@@ -1,24 +1,9 @@
 /** Waiting for an avatar, against a service without a worker: the test itself ends the preparation. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { ApiProblem, createClient, type RealtimeAvatarClient, StillPreparing } from "./index.ts";
-import { type Gateway, type Service, startGateway, startService } from "./testing.ts";
+import { expect, test } from "bun:test";
+import { ApiProblem, StillPreparing } from "./index.ts";
+import { serviceOfFile } from "./testing.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let service: Service;
-let gateway: Gateway;
-let client: RealtimeAvatarClient;
-
-beforeAll(async () => {
-  service = await startService();
-  gateway = await startGateway(service.url);
-  client = createClient({ baseUrl: gateway.url, apiKey: await service.key() });
-});
-afterAll(async () => {
-  gateway.close();
-  await service.close();
-});
+const { service, gateway, client } = await serviceOfFile();
 
 const create = async (): Promise<string> =>
   (await client.POST("/api/v1/avatars", { body: { displayName: "Ada", sourceKind: "image" } })).data.id;

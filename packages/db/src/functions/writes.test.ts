@@ -172,13 +172,13 @@ test("two batches, claiming the same keys in opposite orders: no deadlock, each 
   const [one, two] = [await seedCaller(), await seedCaller()];
   for (let round = 0; round < 20; round++) {
     const creates = Array.from(
-      { length: 16 },
+      { length: 64 },
       (_, at): AvatarToCreate => ({ caller: at % 2 ? one : two, key: `${round} ${at}` }),
     );
     await Promise.all([create(database.db, creates), create(database.db, creates.toReversed())]);
   }
-  expect(await counts(one)).toEqual({ avatars: 160, events: 160, claims: 160 });
-  expect(await counts(two)).toEqual({ avatars: 160, events: 160, claims: 160 });
+  expect(await counts(one)).toEqual({ avatars: 640, events: 640, claims: 640 });
+  expect(await counts(two)).toEqual({ avatars: 640, events: 640, claims: 640 });
 });
 
 describe("the caller of a write", () => {

@@ -2,16 +2,11 @@
 import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { newId } from "@realtime-avatar/domain/id";
-import {
-  newInvitation,
-  newUserSession,
-  type PasskeyRecord,
-  type UserRecord,
-  verifiedUntil,
-} from "@realtime-avatar/domain/people/people";
+import { newInvitation, newUserSession, type UserRecord, verifiedUntil } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase, fileRole } from "@realtime-avatar/testing/fixture";
+import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
@@ -19,7 +14,6 @@ import type { PersonCaller } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";
 import { grantService } from "../grant.ts";
 import {
-  acceptInvitation,
   deleteInvitation,
   findInvitation,
   insertInvitation,
@@ -38,8 +32,6 @@ import {
 import { recordPeopleSeen, sweepPeopleSeen } from "./seen.ts";
 import {
   endUserSession,
-  findUserSession,
-  inEnvironment,
   insertUserSession,
   listUserSessions,
   sweepUserSessions,
@@ -55,53 +47,12 @@ const tenantId = await seedTenant(database.db);
 
 const page = { before: null, limit: 10, filters: {} };
 const ANY = { versions: null };
-const challengeOf = () => ({ nonce: randomBytes(16), expiresAt: new Date(Date.now() + 60_000) });
-const passkeyOf = (user: Pick<UserRecord, "tenantId" | "id">): PasskeyRecord => ({
-  tenantId: user.tenantId,
-  id: newId("psk", new Date(), random),
-  userId: user.id,
-  credentialId: randomBytes(16),
-  publicKey: randomBytes(77),
-  counter: 0,
-  transports: ["internal", "hybrid"],
-  isBackedUp: true,
-  name: 'Phone "x"',
-  version: 1,
-  createdAt: new Date(),
-  lastUsedAt: null,
-});
-
-let people = 0;
-/** A person who has accepted an invitation, as the look-up of the session finds it. */
-const seedPerson = async (role: Role): Promise<{ caller: PersonCaller; passkey: PasskeyRecord }> => {
-  const origin = operatorOrigin();
-  people++;
-  const fields = { tenantId, email: `p${people}@example.com`, role, userId: null, createdBy: null };
-  const { invitation, token } = newInvitation(fields, origin);
-  expect(await insertInvitation(database.db, { invitation, token }, null, origin)).toEqual({ kind: "written" });
-  const stored = await findInvitation(db, token);
-  if (!stored) throw new Error("no invitation");
-  expect(stored).toMatchObject({ ...invitation, isValid: true });
-  const user = {
-    ...fields,
-    id: newId("usr", origin.now, random),
-    name: "Ada",
-    version: 1,
-    createdAt: origin.now,
-    lastSeenAt: null,
-  };
-  const passkey = passkeyOf(user);
-  const signedIn = newUserSession({ tenantId, userId: user.id, passkeyId: passkey.id, userAgent: null }, origin);
-  const acceptance = { ...signedIn, user, passkey, challenge: challengeOf() };
-  expect(await acceptInvitation(db, stored, acceptance, origin)).toEqual({ kind: "written" });
-  const found = await findUserSession(db, signedIn.token);
-  if (!found) throw new Error("no session");
-  return { caller: inEnvironment(found.person, "live"), passkey };
-};
+/** The role may not invite as the operator. */
+const seed = (role: Role) => seedPerson(db, tenantId, role, { owner: database.db });
 
 describe("a role with the rights of the service", () => {
   test("the role, with people: registers, signs in, changes and removes", async () => {
-    const { caller, passkey } = await seedPerson("owner");
+    const { caller, passkey } = await seed("owner");
     const origin = originOf(caller);
     expect(caller.user).toMatchObject({ name: "Ada", role: "owner" });
     const assertion = {
@@ -144,7 +95,7 @@ describe("a role with the rights of the service", () => {
     expect((await listInvitations(db, tenantId, page)).items).toContain(invited.invitation.id);
     expect((await deleteInvitation(db, invited.invitation.id, caller, origin)).kind).toBe("written");
 
-    const { caller: other } = await seedPerson("viewer");
+    const { caller: other } = await seed("viewer");
     expect((await updateUser(db, other.id, { role: "developer" }, ANY, caller, origin)).kind).toBe("written");
     expect((await deleteUser(db, other, ANY, caller, origin)).kind).toBe("written");
     for (const sweep of [sweepUserSessions, sweepInvitations, sweepChallenges, sweepPeopleSeen]) {
@@ -154,8 +105,8 @@ describe("a role with the rights of the service", () => {
 });
 
 test("the last seen times, of removed users and sessions: swept after a day, written again too", async () => {
-  const { caller } = await seedPerson("owner");
-  const { caller: gone } = await seedPerson("viewer");
+  const { caller } = await seed("owner");
+  const { caller: gone } = await seed("viewer");
   const seen = async () => {
     const ids = [caller.id, caller.sessionId, gone.id, gone.sessionId];
     const rows = await database.db.client`select id from people_seen where id = any(${ids}) order by id`;
@@ -217,7 +168,7 @@ describe("two invitations of one address", () => {
 
 describe("concurrent changes of people", () => {
   test("changes of people, in random lock orders: all end", async () => {
-    const owners = await Promise.all(Array.from({ length: 4 }, () => seedPerson("owner")));
+    const owners = await Promise.all(Array.from({ length: 4 }, () => seed("owner")));
     const outcomes: string[] = [];
     const note = async (change: Promise<{ kind: string }>) => void outcomes.push((await change).kind);
     for (let round = 0; round < 25; round++) {
@@ -243,7 +194,7 @@ describe("concurrent changes of people", () => {
   });
 
   test("a change, by a person: its event names the person", async () => {
-    const { caller } = await seedPerson("owner");
+    const { caller } = await seed("owner");
     const event = auditEvent("user.updated", { tenantId, environment: "live", id: caller.id }, originOf(caller));
     expect([event.actorId, event.actorKeyId]).toEqual([caller.id, null]);
   });

@@ -1,6 +1,5 @@
 /** How the server executes the statements and functions of people: by indexes, in tables of many rows, with plans for any values. */
 import { expect, test } from "bun:test";
-import { randomBytes } from "node:crypto";
 import { newId } from "@realtime-avatar/domain/id";
 import {
   newInvitation,
@@ -10,18 +9,13 @@ import {
 } from "@realtime-avatar/domain/people/people";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
 import { explainedSession, rowId } from "@realtime-avatar/testing/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../api-keys/callers.ts";
 import { deleteIdentity, findIdentitiesOf, findIdentity, insertIdentity, listIdentities } from "./identities.ts";
-import {
-  acceptInvitation,
-  deleteInvitation,
-  findInvitation,
-  insertInvitation,
-  listInvitations,
-} from "./invitations.ts";
+import { deleteInvitation, insertInvitation, listInvitations } from "./invitations.ts";
 import { deletePasskey, findPasskey, findPasskeysOf, insertPasskey, listPasskeys, updatePasskey } from "./passkeys.ts";
 import { recordPeopleSeen } from "./seen.ts";
 import {
@@ -44,33 +38,6 @@ let token: SessionToken;
 const page = { before: null, limit: 10, filters: {} };
 const ANY = { versions: null };
 const ACCOUNT = { issuer: "https://id.example.com", subject: "mine", createdAt: new Date(), lastUsedAt: null };
-const challengeOf = () => ({ nonce: randomBytes(16), expiresAt: new Date(Date.now() + 60_000) });
-const newPasskey = (userId: PersonCaller["id"]): PasskeyRecord => ({
-  ...{
-    tenantId,
-    id: newId("psk", new Date(), random),
-    userId,
-    credentialId: randomBytes(16),
-    publicKey: randomBytes(77),
-  },
-  ...{ counter: 0, transports: [], isBackedUp: true, name: "x", version: 1, createdAt: new Date(), lastUsedAt: null },
-});
-let people = 0;
-/** Accepts a new invitation, of the operator or of the caller. */
-const register = async (createdBy: PersonCaller | null) => {
-  const origin = operatorOrigin();
-  const fields = { tenantId, email: `p${++people}@example.com`, role: "owner" as const, userId: null };
-  const created = newInvitation({ ...fields, createdBy: createdBy?.id ?? null }, origin);
-  await insertInvitation(db, created, createdBy, createdBy ? originOf(createdBy) : origin);
-  const invitation = await findInvitation(db, created.token);
-  if (!invitation) throw new Error("no invitation");
-  const user = { ...fields, id: newId("usr", origin.now, random), name: "x", version: 1, createdAt: origin.now };
-  const first = newPasskey(user.id);
-  const signedIn = newUserSession({ tenantId, userId: user.id, passkeyId: first.id, userAgent: null }, origin);
-  const acceptance = { ...signedIn, user: { ...user, lastSeenAt: null }, passkey: first, challenge: challengeOf() };
-  expect(await acceptInvitation(db, invitation, acceptance, origin)).toEqual({ kind: "written" });
-  return { user, passkey: first, ...signedIn };
-};
 const lookedUp = async (): Promise<PersonCaller> => {
   const found = await findUserSession(db, token);
   if (!found) throw new Error("no session");
@@ -99,7 +66,7 @@ await database.db.client.unsafe(`
     select ${tenantOf}, ${rowId("usr")}, 'POST /api/v1/invitations live', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
   analyze`);
 await explain();
-({ passkey, token } = await register(null));
+({ passkey, token } = await seedPerson(db, tenantId, "owner"));
 caller = await lookedUp();
 
 const assertionOf = () => ({
@@ -148,14 +115,14 @@ test.each<[name: string, work: () => Promise<unknown>]>([
   [
     "the end of a session",
     async () => {
-      const { session: other } = await register(null);
+      const { session: other } = await seedPerson(db, tenantId, "owner");
       const ended = await endUserSession(db, other.id, { ofOthers: true, ...ANY }, caller, originOf(caller));
       expect(ended.kind).toBe("written");
     },
   ],
   ["an invitation", () => invite(null)],
   ["a link for another device", () => invite(caller.id)],
-  ["an acceptance", () => register(caller)],
+  ["an acceptance", () => seedPerson(db, tenantId, "owner", { createdBy: caller })],
   ["the list of invitations", () => listInvitations(db, tenantId, page)],
   ["a withdrawal", () => deleteInvitation(db, newId("inv", new Date(), random), caller, originOf(caller))],
   [
@@ -169,7 +136,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
   [
     "a new passkey, its name and its end",
     async () => {
-      const added = newPasskey(caller.id);
+      const added = passkeyOf(caller.user);
       expect((await insertPasskey(db, added, challengeOf(), caller, originOf(caller), claim())).kind).toBe("written");
       expect((await updatePasskey(db, added.id, "y", ANY, caller, originOf(caller))).kind).toBe("written");
       expect((await deletePasskey(db, added.id, ANY, caller, originOf(caller))).kind).toBe("written");
@@ -202,7 +169,7 @@ test.each<[name: string, work: () => Promise<unknown>]>([
   [
     "another name, another role and the removal of a user",
     async () => {
-      const { user } = await register(null);
+      const { user } = await seedPerson(db, tenantId, "owner");
       expect((await updateUser(db, user.id, { name: "y" }, ANY, caller, originOf(caller))).kind).toBe("written");
       expect((await updateUser(db, user.id, { role: "viewer" }, ANY, caller, originOf(caller))).kind).toBe("written");
       expect((await deleteUser(db, user, ANY, caller, originOf(caller))).kind).toBe("written");

@@ -3,13 +3,13 @@
  * these out.
  */
 import { describe, expect, test } from "bun:test";
-import { randomBytes } from "node:crypto";
-import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { newId } from "@realtime-avatar/domain/id";
 import { newInvitation, newUserSession, type PasskeyRecord } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { challengeOf, identityOf, passkeyOf } from "@realtime-avatar/testing/people/seeds";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
@@ -20,38 +20,12 @@ import { updatePasskey } from "./passkeys.ts";
 import { findUserSession, inEnvironment, insertUserSession, MAX_SESSIONS } from "./user-sessions.ts";
 import { updateUser } from "./users.ts";
 
-let tenantId: TenantId;
 const database = await fileDatabase();
 const { db } = database;
 await mutate(db);
-tenantId = await seedTenant(db);
+let tenantId = await seedTenant(db);
 
 const ANY = { versions: null };
-const challengeOf = () => ({ nonce: randomBytes(16), expiresAt: new Date(Date.now() + 60_000) });
-const newPasskey = (userId: PersonCaller["id"]): PasskeyRecord => ({
-  ...{
-    tenantId,
-    id: newId("psk", new Date(), random),
-    userId,
-    credentialId: randomBytes(16),
-    publicKey: randomBytes(77),
-  },
-  ...{ counter: 0, transports: [], isBackedUp: true, name: "x", version: 1, createdAt: new Date(), lastUsedAt: null },
-});
-
-const newIdentity = (userId: PersonCaller["id"]) => {
-  const id = newId("idn", new Date(), random);
-  return {
-    tenantId,
-    id,
-    userId,
-    issuer: "https://id.example.com",
-    subject: id,
-    createdAt: new Date(),
-    lastUsedAt: null,
-  };
-};
-
 let people = 0;
 const invite = async (person: PersonCaller | null, role: Role = "viewer") => {
   const email = person?.user.email ?? `p${++people}@example.com`;
@@ -68,7 +42,7 @@ const accept = async (invitation: Awaited<ReturnType<typeof invite>>, on: TestDb
   const { email, role } = invitation;
   const id = invitation.userId ?? newId("usr", origin.now, random);
   const user = { tenantId, id, email, name: "x", role, version: 1, createdAt: origin.now, lastSeenAt: null };
-  const passkey = newPasskey(id);
+  const passkey = passkeyOf({ tenantId, id });
   const signedIn = newUserSession({ tenantId, userId: id, passkeyId: passkey.id, userAgent: null }, origin);
   const acceptance = { ...signedIn, user: invitation.userId ? null : user, passkey, challenge: challengeOf() };
   return { ...(await acceptInvitation(on, invitation, acceptance, origin)), token: signedIn.token, passkey };
@@ -89,9 +63,9 @@ const WRITES: Record<string, (caller: PersonCaller, passkey: PasskeyRecord) => P
     const fields = { tenantId, email, role: "viewer" as const, userId: null, createdBy: caller.id };
     return insertInvitation(db, newInvitation(fields, operatorOrigin()), caller, originOf(caller));
   },
-  "a further identity": (caller) => insertIdentity(db, newIdentity(caller.id), challengeOf(), caller, originOf(caller)),
+  "a further identity": (caller) => insertIdentity(db, identityOf(caller), challengeOf(), caller, originOf(caller)),
   "the end of an identity": async (caller) => {
-    const { tenantId: of, id, userId, issuer, subject } = newIdentity(caller.id);
+    const { tenantId: of, id, userId, issuer, subject } = identityOf(caller);
     await db.client`
       insert into user_identities (tenant_id, id, user_id, issuer, subject, created_at)
       values (${of}, ${id}, ${userId}, ${issuer}, ${subject}, now())`;

@@ -22,11 +22,4 @@ describe("insertTenant", () => {
     await insertTenant(db, tenant, []);
     await expect(insertTenant(db, tenant, [])).rejects.toMatchObject({ code: "23505" });
   });
-
-  test.each([
-    ["an empty name", ""],
-    ["a name of more than 120 characters", "x".repeat(121)],
-  ])("a tenant, with %s: refused", async (_, name) => {
-    await expect(insertTenant(db, tenantOf(new Date(), name), [])).rejects.toMatchObject({ code: "23514" });
-  });
 });

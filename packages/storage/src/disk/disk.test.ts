@@ -1,24 +1,18 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { appendFile, chmod, mkdir, readdir, readFile, rm, stat, truncate, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { bytesOf, LOOPED, md5Of, streamOf } from "../bytes-testing.ts";
 import { openStorage } from "../open.ts";
 import { Secret } from "../secret.ts";
 import type { ServedUrls, Storage } from "../storage.ts";
 import { DOWNLOAD_PATH } from "./signed-url.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
 const PROGRAM = "packages/storage/src/disk/process-testing.ts";
 
-let root: string;
-beforeAll(async () => {
-  root = await temporaryFolder();
-});
-afterAll(() => rm(root, { recursive: true, force: true }));
+const root = await fileFolder();
+setDefaultTimeout(120_000);
 
 let count = 0;
 const newDirectory = (): string => join(root, `store-${count++}`);

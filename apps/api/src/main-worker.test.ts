@@ -117,13 +117,15 @@ describe("the worker on the embedded database", () => {
 
 describe("the worker on a DATABASE_URL", () => {
   test.each([
-    ["WORKER unset, on a DATABASE_URL", () => ({ DATABASE_URL: database.url })],
+    ["WORKER unset, on a DATABASE_URL", () => ({ DATABASE_URL: database.url }), /"listening"/],
     [
       "WORKER=false, on the embedded database",
-      async () => ({ DATA_DIR: await preparedDataDirectory(join(folder, "none")) }),
+      async () => ({ DATA_DIR: await preparedDataDirectory(join(folder, "none")), WORKER: "false" }),
+      /Open the dashboard/,
     ],
-  ])("the worker, %s: not started", async (_, variables) => {
-    const running = await start({ DATA_DIR: folder, ...(await variables()), WORKER: "false" }, release());
+  ])("the worker, %s: not started", async (_, variables, lastOutput) => {
+    const running = await start({ DATA_DIR: folder, ...(await variables()) }, release());
+    await running.waitFor(lastOutput);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     expect(running.stdout()).not.toContain("worker");

@@ -97,6 +97,7 @@ const replay = (
   { response: stored, figures, caller }: Replayed & { caller: AnyCaller },
   idempotent: IdempotentRequest,
   set: ResponseHead,
+  present: Representation<never>["present"],
 ): string => {
   const { idempotencyKey, operation, path, bodyHash, secret, containsSecret } = idempotent;
   if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
@@ -109,7 +110,7 @@ const replay = (
   if (text !== null) {
     if (containsSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
     set.headers["idempotent-replayed"] = "true";
-    return sendText(withMembers(text, figures), stored, set);
+    return sendText(withMembers(text, figures && present ? present(figures) : figures), stored, set);
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
@@ -205,6 +206,6 @@ export const executeIdempotently = async <Body>(
       return sendText(withMembers(text, figures), { ...response, etag }, set);
     }
     case "replayed":
-      return replay(outcome, idempotent as IdempotentRequest, set);
+      return replay(outcome, idempotent as IdempotentRequest, set, representation.present);
   }
 };

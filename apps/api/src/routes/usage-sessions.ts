@@ -37,7 +37,7 @@ import {
   UsageSession,
   UsageSessionPage,
 } from "@realtime-avatar/domain/credits/schemas";
-import { presentSession, type SessionRecord } from "@realtime-avatar/domain/credits/session";
+import { presentSession } from "@realtime-avatar/domain/credits/session";
 import { readSessionPage } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { pageText } from "@realtime-avatar/domain/page";
@@ -108,9 +108,9 @@ const OPERATIONS = operations({
 
 const SESSION = { schema: UsageSession, toText: JSON.stringify };
 /** The response of an opening before its write, which completes it. */
-const OPENED = { schema: OpenedSession, toText: JSON.stringify };
+const OPENED = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
 /** The response of a report or a release before its write: all its members come from the write. */
-const UNKNOWN = { schema: ClosedObject({}), toText: JSON.stringify };
+const UNKNOWN = { schema: ClosedObject({}), toText: JSON.stringify, present: presentSession };
 
 /** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
 const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
@@ -160,8 +160,7 @@ const isLimited = (error: unknown): error is Problem =>
   error instanceof Problem && (error.status === 402 || error.code === "concurrency_limit_reached");
 
 /**
- * Opens a session. One that cannot fit is refused without a write. If the tenant has overdue sessions, these are closed
- * before a refusal, and the session is tried once more.
+ * Opens a session. If the tenant has overdue sessions, these are closed before a refusal, and the session is tried once more.
  */
 const open = async (
   db: Db,
@@ -173,7 +172,6 @@ const open = async (
 ): Promise<WriteOutcome> => {
   const { headroom, tenantId } = caller;
   try {
-    await checkHeadroom(db, planned, caller);
     return await openNow(db, planned, caller, origin, claim);
   } catch (error) {
     if (!isLimited(error) || !headroom?.hasOverdue || !(await sweepOverdue(db, tenantId, origin))) throw error;
@@ -223,7 +221,6 @@ const sessionIdOf = (id: string): SessionId => {
 const planChange = <Details>(
   write: (claim: Claim | null) => Promise<SessionOutcome<Details>>,
   schema: TSchema,
-  present: (outcome: { session: SessionRecord } & Details) => object,
   closed: string,
 ): ReturnType<MakePlan<object>> => ({
   response: { status: 200, location: null, etag: '"0"', body: {} },
@@ -231,7 +228,7 @@ const planChange = <Details>(
     const outcome = await write(claim);
     switch (outcome.kind) {
       case "written": {
-        const figures = present(outcome);
+        const figures = presentSession(outcome.session);
         if (!matchesSchema(schema, figures)) throw new Error("a response does not match its schema");
         return { kind: "written", figures, etag: entityTag(outcome.session) };
       }
@@ -255,7 +252,6 @@ const planReport =
     return planChange(
       (claim) => reportUsage(db, sessionId, report, caller, claim),
       ReportedSession,
-      ({ session }) => presentSession(session),
       "The session has ended, or its lease has expired.",
     );
   };
@@ -278,7 +274,6 @@ const planRelease =
         return outcome;
       },
       UsageSession,
-      ({ session }) => presentSession(session),
       "The session has ended, with another charge.",
     );
   };

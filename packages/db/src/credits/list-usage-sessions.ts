@@ -2,7 +2,6 @@
 
 import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
 import { MAX_SESSIONS_OF_SUMMARY, type UsageSession, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
-import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
 import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { type ApiKeyId, firstIdAt, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
@@ -12,53 +11,18 @@ import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
 import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
-import { batchStatement, columnsOf, inputColumn, newestOf } from "../query/statement.ts";
+import { batchStatement, inputColumn, newestOf } from "../query/statement.ts";
 import { usageSessions } from "./tables.ts";
-import { type SessionRow, toSession } from "./usage-sessions.ts";
 
 /** The owner of sessions: one tenant, in one environment. */
-type Owner = Pick<SessionRecord, "environment"> & { tenantId: TenantId };
+type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };
 
 const AVATAR_NAME = sql`(
   select ${avatars.displayName} from ${avatars}
   where ${avatars.tenantId} = ${usageSessions.tenantId} and ${avatars.id} = ${usageSessions.avatarId}
 )`;
 
-type SessionLookUp = Owner & { id: SessionId };
-const { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version } = usageSessions;
-const { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy } = usageSessions;
-const RECORD = { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version };
-const LIFE = { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy };
-const selectSessions = batchStatement<SessionRow, SessionLookUp>(
-  "find_usage_session",
-  ["tenantId", "environment", "id"],
-  (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ ...RECORD, ...LIFE })}, ${AVATAR_NAME} as "avatarName"
-    from ${inputs}
-    join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
-      and ${usageSessions.id} = ${inputColumn("id")} collate "C"
-      and ${usageSessions.environment} = ${inputColumn("environment")}`,
-);
-
-/** Concurrent reads by id are batched. */
-const READS: BatchKind<SessionLookUp, SessionRecord | null> = {
-  name: "find_usage_session",
-  inFlight: 2,
-  run: async (db, lookUps) => {
-    const found = lookUps.map((): SessionRecord | null => null);
-    for (const { position, ...row } of await selectSessions(db, lookUps)) found[position - 1] = toSession(row);
-    return found;
-  },
-};
-
-/** The session, in any status; null when the owner has none of this id. One statement. */
-export const findUsageSession = (
-  db: Db,
-  { tenantId, environment }: Owner,
-  id: SessionId,
-): Promise<SessionRecord | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
-
-/** A session as the API shows it. */
+/** A session as the API shows it: what `presentSession` returns of session_record.sql. A test compares them. */
 const ITEM = objectJson<UsageSession>({
   sessionId: plainJson(usageSessions.id),
   environment: plainJson(usageSessions.environment),
@@ -86,6 +50,41 @@ const ITEM = objectJson<UsageSession>({
   reportedBy: nullable(plainJson(usageSessions.reportedBy)),
   closedBy: nullable(plainJson(usageSessions.closedBy)),
 });
+
+type SessionLookUp = Owner & { id: SessionId };
+const selectSessions = batchStatement<{ session: UsageSession; version: number }, SessionLookUp>(
+  "find_usage_session",
+  ["tenantId", "environment", "id"],
+  (inputs) => sql`
+    select position::integer as "position", (${ITEM})::json as "session", ${usageSessions.version} as "version"
+    from ${inputs}
+    join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
+      and ${usageSessions.id} = ${inputColumn("id")} collate "C"
+      and ${usageSessions.environment} = ${inputColumn("environment")}`,
+);
+
+/** A session in the form of the API, with its version. */
+type FoundSession = UsageSession & { version: number };
+
+/** Concurrent reads by id are batched. */
+const READS: BatchKind<SessionLookUp, FoundSession | null> = {
+  name: "find_usage_session",
+  inFlight: 2,
+  run: async (db, lookUps) => {
+    const found = lookUps.map((): FoundSession | null => null);
+    for (const { position, session, version } of await selectSessions(db, lookUps)) {
+      found[position - 1] = { ...session, version };
+    }
+    return found;
+  },
+};
+
+/** The session, in any status; null when the owner has none of this id. One statement. */
+export const findUsageSession = (
+  db: Db,
+  { tenantId, environment }: Owner,
+  id: SessionId,
+): Promise<FoundSession | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
 
 /**
  * The ids of a window. An id begins with the time of creation, so a window of time is a range of ids, and a list of it is

@@ -9,6 +9,7 @@ WORKDIR /src
 COPY package.json bun.lock bunfig.toml ./
 COPY patches patches
 COPY apps/api/package.json apps/api/
+COPY apps/avatar-worker/package.json apps/avatar-worker/
 COPY apps/cli/package.json apps/cli/
 COPY apps/dashboard/package.json apps/dashboard/
 COPY apps/worker/package.json apps/worker/

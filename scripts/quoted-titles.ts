@@ -1,6 +1,6 @@
 /**
  * Checks what the documents say of the sources: each file and folder that is named in backticks exists, and each quoted title
- * behind the name of a test file is a title in that file. `bun run check` runs it.
+ * behind the name of a test file is a title in that file; and that no line is too long to read. `bun run check` runs it.
  *
  *   `api/routes/models.test.ts` "a title", "another title"
  *
@@ -35,7 +35,10 @@ const titlesIn = async (paths: readonly string[]): Promise<Set<string>> => {
 const errors: string[] = [];
 let quoted = 0;
 for (const document of files.filter((path) => path.endsWith(".md") && path !== "CHANGELOG.md")) {
-  for (const [, name = "", words = ""] of (await read(document)).matchAll(CITATION)) {
+  const text = await read(document);
+  if (text.split("\n").some((line) => line.length > 400))
+    errors.push(`${document} has a line of more than 400 characters`);
+  for (const [, name = "", words = ""] of text.matchAll(CITATION)) {
     const paths = filesNamed(name.replace(/\/$/, ""));
     if (paths.length === 0) errors.push(`${document} names ${name}, which does not exist`);
     const titles = await titlesIn(words === "" ? [] : paths);

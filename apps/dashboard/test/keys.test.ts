@@ -203,7 +203,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
         "narrowerSpend cap: 5 credits → 3 credits",
         expect.stringMatching(/^narrowerExpires: never → /),
       ]);
-      expect(await changes().textContent()).toContain("1 active key below it keeps its own scopes, cap and expiry.");
+      expect(await changes().textContent()).toContain("1 active key below it keeps its own scopes and limits.");
       await expectAccessible(page, "change a key");
       await save();
       await passkey().getByRole("button", { name: "Use the passkey" }).click();

@@ -65,7 +65,7 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     await dialog.getByText(sessionId).first().waitFor();
     await dialog.getByText("1,000 credits").waitFor();
     expect(page.url()).toContain(`session=${sessionId}`);
-    await dialog.getByRole("link", { name: "Phone app" }).click();
+    await dialog.getByRole("link", { name: "Phone app" }).first().click();
     await page.getByRole("dialog", { name: "Phone app" }).waitFor();
     await page.getByRole("dialog").getByText("1,000 credits spent, no cap").waitFor();
     // Back, to the call.

@@ -3000,6 +3000,7 @@ export interface components {
           | "not_in_future"
           | "too_short_for_own_key"
           | "unsupported_url"
+          | "not_supported"
           | "unsupported_file"
           | "asset_kind_mismatch"
           | "wrong_size"

@@ -290,6 +290,7 @@ export const FIELD_ERROR_CODES = {
     "not_in_future",
     "too_short_for_own_key",
     "unsupported_url",
+    "not_supported",
   ],
   file: ["unsupported_file", "asset_kind_mismatch", "wrong_size"],
   source: ["asset_not_found", "asset_kind_mismatch", "asset_not_usable"],

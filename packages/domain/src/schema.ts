@@ -71,6 +71,7 @@ const add = (errors: FieldError[], path: Path, [code, detail]: Failure): void =>
 
 const NOT_A_STRING: Failure = ["wrong_type", "Must be a string."];
 const NOT_AN_OBJECT: Failure = ["wrong_type", "Must be an object."];
+const NOT_SUPPORTED: Failure = ["not_supported", "Is not supported. It can only be left out or turned off."];
 const NOT_STORABLE: Failure = ["invalid_text", "Must not contain U+0000 or an unpaired surrogate."];
 const NAME_NOT_STORABLE: Failure = ["invalid_text", "A member name must not contain U+0000 or an unpaired surrogate."];
 
@@ -85,17 +86,18 @@ const leaf =
     };
   };
 
-const text = leaf((schema) => {
+const textFailure = (schema: TSchema) => {
   const { minLength, maxLength } = schema as TSchema & TextBounds;
   const detail = `Must have ${minLength} to ${maxLength} characters.`;
-  return (value) => {
+  return (value: unknown): Failure | null => {
     if (typeof value !== "string") return NOT_A_STRING;
     if (!isStorableText(value)) return NOT_STORABLE;
     const length = codePointLength(value);
     if (length >= minLength && length <= maxLength) return null;
     return [length < minLength ? "too_short" : "too_long", detail];
   };
-});
+};
+const text = leaf(textFailure);
 
 /**
  * Controls, line separators, and the characters that change the direction of text (UAX #9, table 2 and its marks): they make a
@@ -109,15 +111,8 @@ const INVALID_NAME: Failure = [
 ];
 
 const name = leaf((schema) => {
-  const { minLength, maxLength } = schema as TSchema & TextBounds;
-  const detail = `Must have ${minLength} to ${maxLength} characters.`;
-  return (value) => {
-    if (typeof value !== "string") return NOT_A_STRING;
-    if (!isStorableText(value)) return NOT_STORABLE;
-    const length = codePointLength(value);
-    if (length < minLength || length > maxLength) return [length < minLength ? "too_short" : "too_long", detail];
-    return NAME.test(value) ? null : INVALID_NAME;
-  };
+  const failureOf = textFailure(schema);
+  return (value) => failureOf(value) ?? (NAME.test(value as string) ? null : INVALID_NAME);
 });
 
 /**
@@ -299,6 +294,7 @@ const nullable: ValidatorFactory = (schema) => {
 const CUSTOM_KINDS: Record<string, ValidatorFactory> = {
   Text: text,
   OneOf: oneOf,
+  Off: leaf(() => (value) => (value === "off" || value === false ? null : NOT_SUPPORTED)),
   DateTime: dateTime,
   Email: email,
   Name: name,
@@ -351,6 +347,10 @@ export const OneOf = <const Values extends readonly string[]>(
   values: Values,
   described: Described = {},
 ): TUnsafe<Values[number]> => Type.Unsafe({ [Kind]: "OneOf", type: "string", enum: [...values], ...described });
+
+/** A field for what is not supported: every value that does not turn it off is refused with `not_supported`. */
+export const Off = (described: Described = {}): TUnsafe<"off" | false> =>
+  Type.Unsafe({ [Kind]: "Off", enum: ["off", false], ...described });
 
 /** An email address. */
 export const Email = (described: Described = {}): TUnsafe<string> & TextBounds =>

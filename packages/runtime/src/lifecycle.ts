@@ -56,9 +56,13 @@ export const runProcess = (
   { endsWithStdin = false }: ProcessOptions = {},
 ): void => {
   const closing: Parameters<AtExit>[0][] = [];
-  const interrupted = Promise.withResolvers<void>();
+  // Node 20, on which an avatar worker can run, has no `Promise.withResolvers`.
+  let interrupt = (): void => {};
+  const interrupted = new Promise<void>((resolve) => {
+    interrupt = resolve;
+  });
   const closeAll = async (signal: NodeJS.Signals | null): Promise<void> => {
-    for (let close = closing.pop(); close; close = closing.pop()) await close(signal, interrupted.promise);
+    for (let close = closing.pop(); close; close = closing.pop()) await close(signal, interrupted);
   };
   let isStopping = false;
   const stop = (signal: NodeJS.Signals): void => {
@@ -89,7 +93,7 @@ export const runProcess = (
     process.stdin.resume();
   } else {
     process.on("SIGINT", (signal) => {
-      interrupted.resolve();
+      interrupt();
       stop(signal);
     });
     if (!ignoresHangUp()) process.on("SIGHUP", stop);

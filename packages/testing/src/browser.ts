@@ -9,8 +9,8 @@ const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "googl
 /** Path of the browser's executable; undefined if none is installed. The headless shell takes the least processor time. */
 export const BROWSER = NAMES.map((name) => Bun.which(name)).find(Boolean);
 
-/** Starts the browser headless, with `home` as its home directory. */
-export const launchBrowser = (home: string): Promise<Browser> =>
+/** Starts the browser headless, with `home` as its home directory and further `flags`. */
+export const launchBrowser = (home: string, flags: readonly string[] = []): Promise<Browser> =>
   chromium.launch({
     executablePath: BROWSER as string,
     env: { HOME: home, PATH: process.env["PATH"] ?? "" },
@@ -22,6 +22,7 @@ export const launchBrowser = (home: string): Promise<Browser> =>
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
+      ...flags,
     ],
   });
 

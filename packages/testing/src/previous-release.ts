@@ -41,3 +41,11 @@ export const previousRelease = async (app: "api" | "cli", ...args: string[]): Pr
   if (!existsSync(folder)) await build(folder).finally(() => rm(draftOf(folder), { recursive: true, force: true }));
   return source(join(folder, app, "main.js"), ...args);
 };
+
+/** The texts of the database functions of that release, the types first. */
+export const previousFunctions = async (): Promise<string[]> => {
+  const types = "packages/db/functions/types.sql";
+  const textOf = (...paths: string[]): Promise<string> =>
+    $`git -C ${REPOSITORY} archive ${PREVIOUS_RELEASE} ${paths} | tar -xO`.text();
+  return [await textOf(types), await textOf("packages/db/functions", `:!${types}`)];
+};

@@ -65,7 +65,7 @@ export const writeProblem = (problem: Problem, requestId: string, set: ResponseH
   headers["content-type"] = "application/problem+json";
   const authenticate = challenge(problem);
   if (authenticate) headers["www-authenticate"] = authenticate;
-  const retryAfter = retryAfterSeconds ?? (status === 503 ? RETRY_AFTER_SECONDS : undefined);
+  const retryAfter = retryAfterSeconds ?? (status === 429 || status === 503 ? RETRY_AFTER_SECONDS : undefined);
   if (retryAfter !== undefined) headers["retry-after"] = String(retryAfter);
   if (hangUp) headers["connection"] = "close";
   if (location !== undefined) headers["location"] = location;

@@ -303,10 +303,9 @@ describe("responses that need two requests", () => {
     expect(code).toBe("quota_exceeded");
   });
 
-  test("a session, over a cap, its avatar unknown, or ended: the documented problem", async () => {
-    const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
+  test("a session, over a cap or a limit, its avatar unknown, or ended: the documented problem", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
-    await expectSessionProblems(send, { capped, poor: poor.secret.reveal() }, () => freshId(one("getUsageSession")));
+    await expectSessionProblems(send, newKey, poor.secret.reveal(), () => freshId(one("getUsageSession")));
   });
 
   test("assets, uploaded, completed, in use and beyond the quota: the documented response", async () => {

@@ -261,6 +261,8 @@ const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|u
 const statusOf = (target: string): number => {
   if (/:(token|name)$/.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
+  // Leads to the page.
+  if (target === "/docs/" || target === "/dashboard/") return 308;
   return FOR_PEOPLE.test(target) ? 403 : 200;
 };
 

@@ -7,6 +7,7 @@ import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import type { CreateUpload } from "@realtime-avatar/domain/assets/schemas";
 import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import type { seedKey } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import { describeApi } from "../../src/openapi/write-file.ts";
 import type { createTestApp } from "./api.ts";
@@ -204,13 +205,18 @@ export const freshIdOf = async ({ path }: Described, { send, newKey, giveSource 
 /** Expects every problem of a session: of a key with a tiny cap, of a tenant without credits, of avatars, and of one that ended. */
 export const expectSessionProblems = async (
   send: Send,
-  { capped, poor }: { capped: string; poor: string },
+  newKey: (request: Parameters<typeof seedKey>[2]) => Promise<{ key: string }>,
+  poor: string,
   openSession: () => Promise<string>,
 ): Promise<void> => {
   const open = one("openUsageSession");
   const body = { maxSessionSeconds: 1 };
+  const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
+  const { key: limited } = await newKey({ maxConcurrentSessions: 1 });
   expect((await send(open, { key: capped, body })).code).toBe("spend_limit_exceeded");
   expect((await send(open, { key: poor, body })).code).toBe("insufficient_credits");
+  expect((await send(open, { key: limited, body })).status).toBe(201);
+  expect((await send(open, { key: limited, body })).code).toBe("concurrency_limit_reached");
   const avatar = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
   const { id: avatarId } = JSON.parse(avatar.text);
   expect((await send(open, { body: { ...body, avatarId } })).code).toBe("avatar_not_ready");

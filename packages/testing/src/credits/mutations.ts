@@ -139,8 +139,8 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   "a report that does not say who made it": [["reported_by = p_caller.id,", "reported_by = null,"]],
   "a release that frees nothing": [
     [
-      "set reserved = reserved - v_change.reserved, settled = settled + v_change.charged\n",
-      "set reserved = reserved - v_change.charged, settled = settled + v_change.charged\n",
+      "update public.api_key_meters\n    set reserved = reserved - v_change.reserved",
+      "update public.api_key_meters\n    set reserved = reserved - v_change.charged",
     ],
   ],
   "test use counts against live caps": [["and key.environment = own.environment", ""]],

@@ -3,9 +3,9 @@
  * swift-container and swift-object. It verifies signatures, sizes and MD5, which the S3 servers on npm do not.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
+import { freePorts } from "../ports.ts";
 import { type RunningProcess, runToEnd, startProcess } from "../processes.ts";
 
 const SERVERS = ["account", "container", "object"] as const;
@@ -29,19 +29,6 @@ export type Swift = {
 const REGION = "us-east-1";
 const ACCESS_KEY_ID = "test:tester";
 const SECRET_ACCESS_KEY = "testing";
-
-/** Ports that are free now. All are held at the same time, so that no two are equal. */
-const freePorts = async (count: number): Promise<number[]> => {
-  const held = await Promise.all(
-    Array.from({ length: count }, () => {
-      const server = createServer();
-      return new Promise<typeof server>((resolve) => server.listen(0, "127.0.0.1", () => resolve(server)));
-    }),
-  );
-  const ports = held.map((server) => (server.address() as { port: number }).port);
-  await Promise.all(held.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
-};
 
 /** Writes the three rings, each with one device and one replica. Fails where the file system has no extended attributes. */
 const RINGS = `

@@ -1,0 +1,37 @@
+import { expect, test } from "bun:test";
+import { ConfigError } from "@realtime-avatar/runtime/config";
+import { readConfig } from "./config.ts";
+
+const AVATAR_WORKER_SECRET = "s".repeat(32);
+
+test("has defaults, and reads each variable", () => {
+  const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
+  expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
+  expect(defaults).toEqual({ serviceUrl: "http://127.0.0.1:3000", slots: 4, logLevel: "info" });
+  const variables = { SERVICE_URL: "https://example.com/", AVATAR_SLOTS: "1000", LOG_LEVEL: "debug" };
+  const read = readConfig({ AVATAR_WORKER_SECRET, ...variables });
+  expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, logLevel: "debug" });
+});
+
+test("shows no secret as text", () => {
+  const config = readConfig({ AVATAR_WORKER_SECRET });
+  expect(JSON.stringify(config) + Bun.inspect(config)).not.toContain(AVATAR_WORKER_SECRET);
+});
+
+test.each([
+  ["AVATAR_WORKER_SECRET", ""],
+  ["AVATAR_WORKER_SECRET", "hunter2"],
+  ["AVATAR_WORKER_SECRET", `hunter2 ${"x".repeat(32)}`],
+  ["SERVICE_URL", "hunter2"],
+  ["SERVICE_URL", "ws://hunter2"],
+  ["SERVICE_URL", "http://hunter2@example.com"],
+  ["SERVICE_URL", "http://example.com/hunter2"],
+  ["AVATAR_SLOTS", "0"],
+  ["AVATAR_SLOTS", "1001"],
+  ["LOG_LEVEL", "loud"],
+])("refuses a bad %s, %j, by its name", (name, value) => {
+  const refused = expect(() => readConfig({ AVATAR_WORKER_SECRET, [name]: value }));
+  refused.toThrow(ConfigError);
+  refused.toThrow(name);
+  refused.not.toThrow("hunter2");
+});

@@ -1,0 +1,48 @@
+/** The configuration of the avatar worker, read once at the start. */
+import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
+import { ConfigError, LOG_LEVELS, type LogLevel, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+
+/** A secret that conversion to text does not show. */
+export type Secret = { reveal(): string };
+
+export type AvatarWorkerConfig = {
+  serviceUrl: string;
+  secret: Secret;
+  slots: number;
+  logLevel: LogLevel;
+};
+
+const readUrl = (text: string): string | undefined => {
+  if (!URL.canParse(text)) return undefined;
+  const { protocol, username, password, origin, pathname } = new URL(text);
+  const isPlain = ["http:", "https:"].includes(protocol) && username === "" && password === "" && pathname === "/";
+  return isPlain ? origin : undefined;
+};
+
+/** Throws a `ConfigError` that names the first invalid variable. */
+export const readConfig = (variables: Variables): AvatarWorkerConfig => {
+  const secret = readVariable<string | null>(
+    variables,
+    "AVATAR_WORKER_SECRET",
+    null,
+    "32 to 512 visible ASCII characters",
+    (text) => (/^[\x21-\x7e]{32,512}$/.test(text) ? text : undefined),
+  );
+  if (secret === null) throw new ConfigError("AVATAR_WORKER_SECRET", "set, to the secret that the API has as well");
+  return {
+    serviceUrl: readVariable(
+      variables,
+      "SERVICE_URL",
+      "http://127.0.0.1:3000",
+      "an http:// or https:// URL without a path",
+      readUrl,
+    ),
+    secret: { reveal: () => secret },
+    slots: readVariable(variables, "AVATAR_SLOTS", 4, `a whole number from 1 to ${MAX_SLOTS}`, (text) =>
+      /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_SLOTS ? Number(text) : undefined,
+    ),
+    logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
+      LOG_LEVELS.find((level) => level === text),
+    ),
+  };
+};

@@ -1,0 +1,26 @@
+/** The time for which the worker may be in its rooms. */
+
+export type Lease = {
+  /** A sync that was sent at `sentAt`, by `performance.now()`, was answered with a lease of so many seconds. */
+  renew(sentAt: number, seconds: number): void;
+  isHeld(): boolean;
+  stop(): void;
+};
+
+/**
+ * A lease counts from the moment the sync was sent, which is before the service gave it: so it ends here before the service
+ * gives the calls to another worker. `onEnd` is called each time it ends.
+ */
+export const createLease = (onEnd: () => void): Lease => {
+  let endsAt = 0;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    renew: (sentAt, seconds) => {
+      endsAt = sentAt + seconds * 1000;
+      clearTimeout(timer);
+      timer = setTimeout(onEnd, Math.max(0, endsAt - performance.now()));
+    },
+    isHeld: () => performance.now() < endsAt,
+    stop: () => clearTimeout(timer),
+  };
+};

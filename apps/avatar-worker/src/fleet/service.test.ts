@@ -1,0 +1,57 @@
+import { afterAll, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { createService } from "./service.ts";
+
+let respond: (request: Request) => Response = () => new Response();
+const requests: string[] = [];
+const server = Bun.serve({
+  hostname: "127.0.0.1",
+  port: 0,
+  fetch: (request) => {
+    requests.push(`${request.method} ${new URL(request.url).pathname} ${request.headers.get("authorization")}`);
+    return respond(request);
+  },
+});
+afterAll(() => server.stop(true));
+
+const service = createService({ serviceUrl: server.url.origin, secret: { reveal: () => "s3cret" }, workerId: "wrk_1" });
+const sync = () => service.sync({ slots: 1, features: [], calls: [] }, AbortSignal.timeout(10_000));
+const lease = { lease_seconds: 15, start: [], end: [] };
+
+test("a sync: one request with the secret, and the valid response", async () => {
+  respond = () => Response.json(lease);
+  expect(await sync()).toEqual({ lease_seconds: 15, start: [], end: [] });
+  expect(requests.at(-1)).toBe("POST /internal/avatar-workers/wrk_1/sync Bearer s3cret");
+});
+
+test.each([
+  ["401", () => new Response(null, { status: 401 }), "401"],
+  ["a redirect", () => Response.redirect("http://127.0.0.1:1/"), ""],
+  ["no JSON", () => new Response("<html>"), ""],
+  ["another shape", () => Response.json({ ...lease, lease_seconds: 0 }), "invalid response"],
+])("a sync answered by %s: fails, and says no secret", async (_, response, message) => {
+  respond = response;
+  const failure = await sync().then(
+    () => null,
+    (error: Error) => error.message,
+  );
+  expect(failure).toContain(message);
+  expect(failure).not.toContain("s3cret");
+});
+
+test("a file: is read when it has the digest of its name", async () => {
+  const bytes = Buffer.from("picture");
+  const file = preparedFile(1, createHash("sha256").update(bytes).digest("hex"), "webp");
+  respond = () => new Response(bytes);
+  expect(Buffer.from(await service.file("ses_1", file)).toString()).toBe("picture");
+  expect(requests.at(-1)).toBe(`GET /internal/avatar-workers/wrk_1/calls/ses_1/files/${file} Bearer s3cret`);
+  respond = () => new Response("other");
+  expect(service.file("ses_1", file)).rejects.toThrow("digest");
+});
+
+test.each(["../../../secrets", "1/abc-webp", ""])("a file that is called %j: is not asked for", async (file) => {
+  const before = requests.length;
+  expect(service.file("ses_1", file)).rejects.toThrow("invalid");
+  expect(requests.length).toBe(before);
+});

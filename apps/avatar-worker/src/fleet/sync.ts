@@ -1,0 +1,122 @@
+/** Keeps the service informed, and does what it says. */
+import type { AssignedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Renderer } from "../renderer/renderer.ts";
+import { type Call, startCall } from "../room/call.ts";
+import { createLease } from "./lease.ts";
+import type { Service } from "./service.ts";
+
+/** How often the worker syncs when nothing changes. */
+const SYNC_INTERVAL_MS = 1000;
+/** Changes within this time go into one sync. */
+const GATHER_MS = 20;
+/** The maximum time for the last sync. */
+const GOODBYE_MS = 2000;
+
+export type SyncParts = { service: Service; slots: number; renderer: Renderer; log: Logger };
+
+/** The calls of the worker, by session. */
+const createCalls = ({ service, renderer, log }: SyncParts, onChange: () => void) => {
+  const calls = new Map<string, Call>();
+
+  const start = async (assigned: AssignedCall): Promise<void> => {
+    const { session_id: session, generation } = assigned;
+    const known = calls.get(session);
+    if (known?.report().generation === generation) return;
+    await known?.leave();
+    log.info({ session, generation, mode: assigned.mode }, "a call was assigned");
+    calls.set(session, startCall(assigned, { service, renderer, log, onChange }));
+  };
+
+  return {
+    report: () => [...calls.values()].map((call) => call.report()),
+    /** Does what the response to `request` says. */
+    apply: async ({ start: assigned, end }: SyncResponse, request: SyncRequest): Promise<void> => {
+      // What has ended was reported, and that was answered.
+      for (const { session_id, state } of request.calls) if (state === "ended") calls.delete(session_id);
+      for (const { session_id, generation, reason } of end) {
+        const call = calls.get(session_id);
+        if (call?.report().generation !== generation) continue;
+        if (reason !== null) void call.end(reason);
+        else {
+          calls.delete(session_id);
+          void call.leave();
+        }
+      }
+      for (const call of assigned) await start(call);
+    },
+    /** Leaves all rooms without a word, because another worker will have the calls. */
+    leaveAll: async (): Promise<void> => {
+      const left = [...calls.values()];
+      calls.clear();
+      await Promise.all(left.map((call) => call.leave()));
+    },
+  };
+};
+
+/** Waits for `ms` milliseconds, or until `signal`. */
+const pause = (ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const timer = setTimeout(resolve, Math.max(0, ms));
+    signal.addEventListener("abort", () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+
+/** Syncs until `stop`, which leaves all rooms. */
+export const startSync = (parts: SyncParts): { stop(): Promise<void> } => {
+  const { service, slots, renderer, log } = parts;
+  // Aborted by a change: a sync that waits for work is then sent again, with the change.
+  let change = new AbortController();
+  let isStopping = false;
+  let isReachable = true;
+  const calls = createCalls(parts, () => change.abort());
+  const lease = createLease(() => {
+    log.warn("the lease has ended: the worker leaves its rooms");
+    void calls.leaveAll();
+  });
+  const { features } = renderer;
+
+  const syncOnce = async (): Promise<void> => {
+    const { signal } = change;
+    const sentAt = performance.now();
+    const request: SyncRequest = { slots, features: [...features], calls: calls.report() };
+    try {
+      const response = await service.sync(request, signal);
+      if (isStopping) return;
+      lease.renew(sentAt, response.lease_seconds);
+      if (!isReachable) log.info("the service responds again");
+      isReachable = true;
+      await calls.apply(response, request);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (isReachable) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");
+      isReachable = false;
+    }
+    await pause(sentAt + SYNC_INTERVAL_MS - performance.now(), signal);
+  };
+
+  const loop = (async () => {
+    while (!isStopping) {
+      await syncOnce();
+      if (!change.signal.aborted) continue;
+      await new Promise((next) => setTimeout(next, GATHER_MS));
+      change = new AbortController();
+    }
+  })();
+
+  return {
+    stop: async () => {
+      isStopping = true;
+      change.abort();
+      await loop;
+      lease.stop();
+      await calls.leaveAll();
+      // Without it, the service would wait until the lease ends.
+      const goodbye: SyncRequest = { slots: 0, features: [...features], calls: [] };
+      await service.sync(goodbye, AbortSignal.timeout(GOODBYE_MS)).catch(() => {});
+    },
+  };
+};

@@ -1,0 +1,20 @@
+/** The program: an avatar worker, which joins calls and publishes the avatar. */
+import { isToStart } from "@realtime-avatar/runtime/arguments";
+
+/** What `--help` prints. */
+const HELP = `Starts an avatar worker of the Realtime Avatar Service, which joins calls and publishes the avatar. It takes no
+arguments: environment variables configure it.
+
+Usage: bun run avatar-worker
+
+  SERVICE_URL           address of the API (http://127.0.0.1:3000)
+  AVATAR_WORKER_SECRET  the secret that the API has as well
+  AVATAR_SLOTS          how many calls it can have at once, 1 to 1000 (4)
+  LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
+`;
+
+if (isToStart(process.argv.slice(2), HELP, ["--child"])) {
+  // The library of LiveKit writes debug lines to standard output otherwise. It reads this when it is loaded.
+  process.env["NODE_ENV"] ??= "production";
+  await import("./worker.ts");
+}

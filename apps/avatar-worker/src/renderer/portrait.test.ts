@@ -1,0 +1,44 @@
+import { expect, test } from "bun:test";
+import type { VideoFrame } from "@livekit/rtc-node";
+import { createEcho } from "./echo.ts";
+import { isLoud } from "./loudness.ts";
+import { portrait } from "./portrait.ts";
+
+const frame = (amplitude: number): Int16Array =>
+  Int16Array.from({ length: 960 }, (_, index) => amplitude * Math.sin((index / 48_000) * 2 * Math.PI * 440));
+
+test("the echo: the same frames in the same order, 0.6 seconds later", () => {
+  const said: number[] = [];
+  const echo = createEcho((pcm) => said.push(pcm[0] as number));
+  for (let index = 0; index < 30; index++) echo.hear(Int16Array.of(index));
+  expect(said).toEqual([]);
+  for (let index = 30; index < 33; index++) echo.hear(Int16Array.of(index));
+  expect(said).toEqual([0, 1, 2]);
+});
+
+test("sound: speech is loud, silence and noise are not", () => {
+  expect([0, 100, 1000, 12_000].map((amplitude) => isLoud(frame(amplitude)))).toEqual([false, false, true, true]);
+});
+
+test("the portrait: a louder voice shows a larger picture, which shrinks slowly when it ends", async () => {
+  const load = () => Promise.reject(new Error("There is no file."));
+  const avatar = { avatar_id: "ava_x", manifest: { pictures: null } };
+  const rendering = await portrait.open({ avatar, environment: "live", input: { stt_mode: "server" } }, load);
+  const quiet = rendering.picture();
+  expect([quiet.width, quiet.height, quiet.data.length]).toEqual([512, 512, 512 * 512 * 1.5]);
+  const seen = new Set<VideoFrame>([quiet]);
+  for (let step = 1; step < 8; step++) {
+    rendering.hear(frame(260 * 1.72 ** step));
+    seen.add(rendering.picture());
+  }
+  expect(seen.size).toBe(8);
+  const loudest = rendering.picture();
+  rendering.hear(frame(0));
+  expect(rendering.picture()).not.toBe(quiet);
+  for (let index = 0; index < 100; index++) rendering.hear(frame(0));
+  expect(rendering.picture()).toBe(quiet);
+  rendering.hear(frame(20_000));
+  expect(rendering.picture()).toBe(loudest);
+  rendering.clear();
+  expect(rendering.picture()).toBe(quiet);
+});

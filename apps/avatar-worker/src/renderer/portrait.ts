@@ -1,0 +1,42 @@
+/** The reference renderer: the prepared picture of the avatar, which grows with the loudness of its voice. */
+import type { VideoFrame } from "@livekit/rtc-node";
+import { loudness } from "./loudness.ts";
+import { picturesOf, STEPS } from "./picture.ts";
+import type { Renderer, RendererCall } from "./renderer.ts";
+
+/** The loudness of the first and of the last step, in decibels below the loudest. */
+const QUIET_DB = -45;
+const LOUD_DB = -12;
+/** How much of its loudness the picture keeps from one frame of sound to the next: it grows at once and shrinks slowly. */
+const DECAY = 0.85;
+
+/** The step of a loudness from 0 to 1. */
+const stepOf = (level: number): number => {
+  if (level <= 0) return 0;
+  const share = (20 * Math.log10(level) - QUIET_DB) / (LOUD_DB - QUIET_DB);
+  return Math.round(Math.min(1, Math.max(0, share)) * (STEPS - 1));
+};
+
+/** The file of the picture that a manifest names; null when nothing was derived from the source. */
+const pictureFile = ({ manifest }: RendererCall["avatar"]): string | null => {
+  const { normalized } = (manifest?.["pictures"] ?? {}) as { normalized?: { file?: unknown } };
+  return typeof normalized?.file === "string" ? normalized.file : null;
+};
+
+export const portrait: Renderer = {
+  features: [],
+  open: async ({ avatar, environment }, load) => {
+    const file = pictureFile(avatar);
+    const pictures = await picturesOf(file === null ? null : await load(file), environment === "test");
+    let level = 0;
+    return {
+      hear: (pcm) => {
+        level = Math.max(loudness(pcm), level * DECAY);
+      },
+      clear: () => {
+        level = 0;
+      },
+      picture: () => pictures[stepOf(level)] as VideoFrame,
+    };
+  },
+};

@@ -1,0 +1,44 @@
+/** Joining and leaving a room. */
+import { ConnectionState, type Room } from "@livekit/rtc-node";
+
+const JOIN_MS = 10_000;
+const LEAVE_MS = 2000;
+
+/** The result of `work`; rejects when it takes longer than `ms`. */
+export const within = async <Result>(ms: number, work: Promise<Result>): Promise<Result> => {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error("it took too long")), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/** Leaves a room, at most once. A server that does not respond is not waited for. */
+export const leaveRoom = async (room: Room): Promise<void> => {
+  if (room.connectionState === ConnectionState.CONN_DISCONNECTED) return;
+  const tracks = [...room.remoteParticipants.values()].flatMap(({ trackPublications }) => [
+    ...trackPublications.values(),
+  ]);
+  await within(LEAVE_MS, room.disconnect()).catch(() => {});
+  // Else their threads and files would be there until the next garbage collection.
+  await Promise.all(tracks.map(({ track }) => track?.close()));
+};
+
+/** Joins a room. Rejects when that fails; its message says no token. */
+export const joinRoom = async (room: Room, url: string, token: string): Promise<void> => {
+  const connecting = room.connect(url, token, { autoSubscribe: true, dynacast: false });
+  try {
+    await within(JOIN_MS, connecting);
+  } catch {
+    // It may still succeed: nobody would leave the room then.
+    connecting.then(
+      () => leaveRoom(room),
+      () => {},
+    );
+    throw new Error("the room cannot be joined");
+  }
+};

@@ -1,0 +1,62 @@
+/** What the avatar tells the pages of the published SDK while the call goes on. */
+
+import type { Room } from "@livekit/rtc-node";
+import {
+  avatarAttributes,
+  encodeLifecycle,
+  LIFECYCLE_TOPIC,
+  type LifecycleMessage,
+} from "@realtime-avatar/domain/calls/lifecycle";
+import type { CallMode } from "@realtime-avatar/domain/calls/schemas";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { isLoud } from "../renderer/loudness.ts";
+import { within } from "./join.ts";
+import type { Presence } from "./presence.ts";
+
+/** The maximum time for a message. */
+const SEND_MS = 500;
+/** The clock is sent again and again, because a page that has just joined misses messages. */
+const CLOCK_MS = 5000;
+/** How long the avatar counts as speaking after its last sound. */
+const SPEAKING_MS = 600;
+
+/** Sends a message to all in the room. One that cannot be sent is dropped. */
+export const sendMessage = async ({ localParticipant }: Room, message: LifecycleMessage): Promise<void> => {
+  const sending = localParticipant?.publishData(encodeLifecycle(message), { reliable: true, topic: LIFECYCLE_TOPIC });
+  await within(SEND_MS, sending ?? Promise.resolve()).catch(() => {});
+};
+
+/** Returns a function to call often, which tells the person since when the call lasts, and that it ends soon. */
+export const tellTimes = (room: Room, { max_seconds, idle_seconds }: AssignedCall, times: Presence) => {
+  let clockSentAt = -CLOCK_MS;
+  let hasTold = false;
+  return (now: number): void => {
+    const startedAt = times.startedAt();
+    if (startedAt === null) return;
+    if (now - clockSentAt >= CLOCK_MS) {
+      clockSentAt = now;
+      void sendMessage(room, {
+        kind: "session_clock",
+        started_at_unix_ms: Math.round(Date.now() - (now - startedAt)),
+        max_session_seconds: max_seconds,
+        idle_timeout_seconds: idle_seconds,
+      });
+    }
+    if (hasTold || !times.endsSoon(now)) return;
+    hasTold = true;
+    void sendMessage(room, { kind: "ending", reason: "session_cap" });
+  };
+};
+
+/** Returns a function to call with the voice of the avatar, which tells whether it speaks. */
+export const tellSpeech = ({ localParticipant }: Room, mode: CallMode) => {
+  let speaksUntil = 0;
+  let isSpeaking = false;
+  return (pcm: Int16Array): void => {
+    const now = performance.now();
+    if (isLoud(pcm)) speaksUntil = now + SPEAKING_MS;
+    if (isSpeaking === now < speaksUntil) return;
+    isSpeaking = !isSpeaking;
+    localParticipant?.setAttributes(avatarAttributes(mode, isSpeaking)).catch(() => {});
+  };
+};

@@ -1,0 +1,121 @@
+import { describe, expect, test } from "bun:test";
+import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { createPresence } from "./presence.ts";
+
+const assigned: AssignedCall = {
+  session_id: "ses_x" as SessionId,
+  generation: 1,
+  environment: "live",
+  url: "ws://x",
+  token: "t",
+  mode: "avatar",
+  avatar: { avatar_id: "ava_x", manifest: null },
+  input: { stt_mode: "server" },
+  max_seconds: 60,
+  limit: "session_cap",
+  used_seconds: 0,
+  idle_seconds: 30,
+};
+/** Seconds. */
+const presence = (change: Partial<AssignedCall> = {}) => {
+  const times = createPresence({ ...assigned, ...change }, 0);
+  const at = (seconds: number): number => seconds * 1000;
+  return {
+    used: (now: number) => times.usedSeconds(at(now)),
+    arrives: (now: number) => times.personArrived(at(now)),
+    leaves: (now: number, isForGood?: boolean) => times.personLeft(at(now), isForGood),
+    active: (now: number) => times.personWasActive(at(now)),
+    isLost: (now: number, isLost: boolean) => times.connectionChanged(at(now), isLost),
+    soon: (now: number) => times.endsSoon(at(now)),
+    end: (now: number) => times.endReason(at(now)),
+  };
+};
+
+describe("the seconds of a call", () => {
+  test("before the person comes: none, however long it takes", () => {
+    const call = presence();
+    expect(call.used(1000)).toBe(0);
+    expect(call.end(1000)).toBeNull();
+  });
+
+  test("from the first moment of both sides: rounded up, while the person is away as well, and never more than the most", () => {
+    const call = presence();
+    call.arrives(10);
+    expect([10.001, 11, 11.001].map(call.used)).toEqual([1, 1, 2]);
+    call.leaves(15);
+    expect(call.used(18)).toBe(8);
+    call.arrives(19);
+    expect(call.used(20)).toBe(10);
+    expect(call.used(500)).toBe(60);
+  });
+
+  test("while the connection is lost: not counted, unless it comes back", () => {
+    const call = presence();
+    call.arrives(0);
+    call.isLost(5, true);
+    call.isLost(8, true);
+    expect(call.used(12)).toBe(5);
+    call.isLost(12, false);
+    expect(call.used(13)).toBe(13);
+  });
+
+  test("of a second worker: go on where those of the first ended, when it sees the person", () => {
+    const call = presence({ used_seconds: 20 });
+    expect(call.used(5)).toBe(20);
+    call.arrives(5);
+    expect(call.used(6)).toBe(21);
+  });
+});
+
+describe("the end of a call", () => {
+  test("when its seconds are over: a moment before, with the reason that the service gave", () => {
+    const call = presence({ limit: "out_of_credits", idle_seconds: 1000 });
+    call.arrives(0);
+    expect(call.end(59.7)).toBeNull();
+    expect(call.end(59.8)).toBe("out_of_credits");
+  });
+
+  test("is told twelve seconds before, or at the half of a short call", () => {
+    const long = presence();
+    expect(long.soon(59)).toBe(false);
+    long.arrives(0);
+    expect([47.9, 48].map(long.soon)).toEqual([false, true]);
+    const short = presence({ max_seconds: 10 });
+    short.arrives(0);
+    expect([4.9, 5].map(short.soon)).toEqual([false, true]);
+  });
+
+  test("when the person was away for ten seconds, but not when the person came back", () => {
+    const call = presence();
+    call.arrives(0);
+    call.leaves(1);
+    expect(call.end(10.9)).toBeNull();
+    call.arrives(10.9);
+    expect(call.end(12)).toBeNull();
+    call.leaves(12);
+    call.leaves(20);
+    expect(call.end(22)).toBe("disconnected");
+  });
+
+  test("when the person was away for so long that nobody waits: at once", () => {
+    const call = presence();
+    call.arrives(0);
+    call.leaves(5, true);
+    expect(call.end(5)).toBe("disconnected");
+  });
+
+  test("of a second worker that does not find the person: after ten seconds", () => {
+    const call = presence({ used_seconds: 20 });
+    expect(call.end(9.9)).toBeNull();
+    expect(call.end(10)).toBe("disconnected");
+  });
+
+  test("when nobody was active for long enough; what the person says or sends counts", () => {
+    const call = presence({ max_seconds: 600 });
+    call.arrives(0);
+    call.active(20);
+    expect(call.end(49.9)).toBeNull();
+    expect(call.end(50)).toBe("idle");
+  });
+});

@@ -1,0 +1,64 @@
+/** The tracks of the avatar. */
+import {
+  AudioFrame,
+  AudioSource,
+  LocalAudioTrack,
+  type LocalTrack,
+  LocalVideoTrack,
+  type Room,
+  TrackPublishOptions,
+  TrackSource,
+  VideoSource,
+} from "@livekit/rtc-node";
+import { PICTURE_SIZE, PICTURES_PER_SECOND, type Rendering, SAMPLE_RATE } from "../renderer/renderer.ts";
+import { within } from "./join.ts";
+
+const PUBLISH_MS = 10_000;
+/** Enough for a picture of this size; without it, the first seconds are at a quarter of the size. */
+const MAX_BITRATE = 1_500_000n;
+/** How much sound waits to be sent at most: more is dropped, so that sound and picture stay together. */
+const MAX_QUEUED_MS = 200;
+
+export type Published = {
+  /** Plays 16-bit PCM, mono. */
+  play(pcm: Int16Array): void;
+  close(): Promise<void>;
+};
+
+/** Publishes the pictures of `rendering`, unless it is null, and a track of sound. */
+export const publishAvatar = async (room: Room, rendering: Rendering | null): Promise<Published> => {
+  const { localParticipant } = room;
+  if (!localParticipant) throw new Error("the room was left");
+  const sound = new AudioSource(SAMPLE_RATE, 1, 2 * MAX_QUEUED_MS);
+  const picture = rendering && new VideoSource(PICTURE_SIZE, PICTURE_SIZE);
+  const show = (): void => {
+    if (picture && !picture.closed && rendering) picture.captureFrame(rendering.picture());
+  };
+  const timer = picture && setInterval(show, 1000 / PICTURES_PER_SECOND);
+  const tracks: LocalTrack[] = [];
+  const publish = async (track: LocalTrack, options: TrackPublishOptions): Promise<void> => {
+    tracks.push(track);
+    await within(PUBLISH_MS, localParticipant.publishTrack(track, options));
+  };
+  const close = async (): Promise<void> => {
+    if (timer) clearInterval(timer);
+    await Promise.all(tracks.map((track) => track.close()));
+  };
+  try {
+    if (picture) {
+      const videoEncoding = { maxBitrate: MAX_BITRATE, maxFramerate: PICTURES_PER_SECOND };
+      const options = { source: TrackSource.SOURCE_CAMERA, simulcast: false, videoEncoding };
+      await publish(LocalVideoTrack.createVideoTrack("avatar-video", picture), new TrackPublishOptions(options));
+    }
+    const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
+    await publish(LocalAudioTrack.createAudioTrack("avatar-audio", sound), options);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  const play = (pcm: Int16Array): void => {
+    if (sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;
+    void sound.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, pcm.length)).catch(() => {});
+  };
+  return { play, close };
+};

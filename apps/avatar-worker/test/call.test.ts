@@ -1,0 +1,200 @@
+/** Calls on a real LiveKit server, with the avatar worker as a process. */
+
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { preparedFile } from "@realtime-avatar/domain/avatars/preparation";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import sharp from "sharp";
+import { type ControlPlane, startControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson, type Seen } from "./support/person.ts";
+
+setDefaultTimeout(60_000);
+
+const binary = await livekitBinary();
+const title = `an avatar worker${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let livekit: LivekitServer;
+  let control: ControlPlane;
+  let worker: RunningProcess;
+
+  const startWorker = (): RunningProcess =>
+    startProcess(source("apps/avatar-worker/src/main.ts"), { ...control.variables, AVATAR_SLOTS: "8" });
+
+  beforeAll(async () => {
+    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    control = await startControlPlane(livekit);
+    worker = startWorker();
+    await worker.waitFor(/"started"/);
+  });
+  afterAll(async () => {
+    worker?.kill("SIGTERM");
+    await worker?.exited;
+    await livekit?.stop();
+    await control?.stop();
+  });
+
+  test("a person who speaks: sees the portrait move, hears the echo, and seconds count from the first moment", async () => {
+    const call = await control.start();
+    await control.untilReported(call.session, "joined");
+    expect(control.reportsOf(call.session).every(({ used_seconds }) => used_seconds === 0)).toBe(true);
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    const { used_seconds } = await control.untilReported(call.session, "started");
+    expect(used_seconds).toBe(1);
+    await person.until(() => person.seen.length > 10);
+    const [quiet] = person.seen;
+    expect(quiet?.luminance).toBeGreaterThan(50);
+    person.speak(true);
+    await person.until(() => person.heard.some(({ level }) => level > 0.1));
+    await person.until(() => new Set(person.seen.map(({ digest }) => digest)).size > 5);
+    await person.until(() => person.seen.some(({ width }) => width === 512));
+    await person.until(() => person.attributes.some((changed) => changed["lk.agent.state"] === "speaking"));
+    const [avatar] = person.room.remoteParticipants.values();
+    expect(avatar?.attributes["rta.media_mode"]).toBe("video");
+    await person.until(() => person.messages.length > 0);
+    const [clock] = person.messages;
+    expect(clock).toMatchObject({ kind: "session_clock", max_session_seconds: 600, idle_timeout_seconds: 120 });
+    await person.leave();
+    const ended = await control.untilReported(call.session, "ended");
+    expect(ended.reason).toBe("disconnected");
+    expect(ended.used_seconds).toBeGreaterThan(10);
+    await control.untilInRoom(call.room);
+  });
+
+  test("a call whose seconds are over: ends within them, with the reason", async () => {
+    const call = await control.start({ max_seconds: 4, limit: "out_of_credits" });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    const ended = await control.untilReported(call.session, "ended");
+    expect(ended).toMatchObject({ used_seconds: 4, reason: "out_of_credits" });
+    await control.untilInRoom(call.room, "person");
+    const told = person.messages.map((message) => ("reason" in message ? message.reason : message.kind));
+    expect(told.slice(-2)).toEqual(["session_cap", "out_of_credits"]);
+    await person.leave();
+  });
+
+  test("a page that has ended the call: the person is told, and the avatar has left when it is reported", async () => {
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    // What is sent before the data channel of the person is open is lost.
+    await person.until(() => person.messages.length > 0);
+    control.end(call.session, "user_ended");
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
+    await person.until(() => person.messages.some(({ kind }) => kind === "ended"));
+    expect(person.messages.at(-1)).toEqual({ kind: "ended", reason: "user_ended" });
+    await control.untilInRoom(call.room, "person");
+    await person.leave();
+  });
+
+  test("a room that is deleted: the call ends for both sides", async () => {
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    await control.rooms.deleteRoom(call.room);
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "disconnected" });
+    await person.until(() => person.disconnectReason() !== null);
+    expect(person.disconnectReason()).toBe("ROOM_DELETED");
+  });
+
+  test("a person who says nothing: the call ends as idle", async () => {
+    const call = await control.start({ idle_seconds: 2 });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "idle" });
+    await person.leave();
+  });
+
+  test("a person who comes back within ten seconds: the call goes on, and the time away counts", async () => {
+    const call = await control.start();
+    const first = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    await first.leave();
+    await control.untilInRoom(call.room, "avatar");
+    await Bun.sleep(1500);
+    const second = await joinAsPerson(livekit.url, call.personToken);
+    await second.until(() => second.messages.some(({ kind }) => kind === "session_clock"));
+    const [clock] = second.messages;
+    const lasts = clock?.kind === "session_clock" ? Date.now() - clock.started_at_unix_ms : 0;
+    expect(lasts).toBeGreaterThan(1500);
+    control.end(call.session, "user_ended");
+    const { used_seconds } = await control.untilReported(call.session, "ended");
+    expect(used_seconds).toBeGreaterThanOrEqual(2);
+    await second.leave();
+  });
+
+  test("a call by voice: sound and no picture", async () => {
+    const call = await control.start({ mode: "voice" });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    person.speak(true);
+    await person.until(() => person.heard.some(({ level }) => level > 0.1));
+    const [avatar] = person.room.remoteParticipants.values();
+    expect(avatar?.attributes["rta.media_mode"]).toBe("voice");
+    expect(avatar?.trackPublications.size).toBe(1);
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+    await person.leave();
+  });
+
+  test("a person who is not listened to: hears nothing", async () => {
+    const call = await control.start({ input: { stt_mode: "off" }, max_seconds: 4 });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    person.speak(true);
+    await control.untilReported(call.session, "ended");
+    expect(person.seen.length).toBeGreaterThan(0);
+    expect(person.heard.filter(({ level }) => level > 0.01)).toEqual([]);
+    await person.leave();
+  });
+
+  test("the prepared picture of a manifest: is shown; in a call of a test key with a red mark", async () => {
+    const image = await sharp({ create: { width: 300, height: 400, channels: 3, background: "#1060f0" } })
+      .webp()
+      .toBuffer();
+    const file = preparedFile(1, createHash("sha256").update(image).digest("hex"), "webp");
+    control.files.set(file, image);
+    const manifest = { pictures: { normalized: { file } } };
+    const colours = async (environment: "live" | "test") => {
+      const call = await control.start({ environment, avatar: { avatar_id: "ava_x", manifest } });
+      const person = await joinAsPerson(livekit.url, call.personToken);
+      await person.until(() => person.seen.filter(({ width }) => width === 512).length > 20);
+      // The last picture of a track that ends is black.
+      const { pixels } = person.seen.findLast(({ width }) => width === 512) as Seen;
+      control.end(call.session, "user_ended");
+      await control.untilReported(call.session, "ended");
+      await person.leave();
+      // Of I420, the red difference at the centre and within the mark.
+      const red = (x: number, y: number) => pixels[512 * 512 + 256 * 256 + (y >> 1) * 256 + (x >> 1)] ?? 0;
+      return { centre: red(256, 256), mark: red(150, 485) };
+    };
+    const live = await colours("live");
+    const marked = await colours("test");
+    expect(live.centre).toBeLessThan(120);
+    expect(live.mark).toBeLessThan(120);
+    expect(marked.centre).toBeLessThan(120);
+    expect(marked.mark).toBeGreaterThan(170);
+  });
+
+  test.each([
+    ["that is missing", {}],
+    ["with another digest than its name", { bytes: Buffer.from("x") }],
+  ])("a picture %s: the call fails", async (_, { bytes }: { bytes?: Buffer }) => {
+    const file = preparedFile(2, (bytes ? "a" : "b").repeat(64), "webp");
+    if (bytes) control.files.set(file, bytes);
+    const manifest = { pictures: { normalized: { file } } };
+    const call = await control.start({ avatar: { avatar_id: "ava_x", manifest } });
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "failed", used_seconds: 0 });
+    await control.untilInRoom(call.room);
+  });
+
+  test("a token that LiveKit refuses: the call fails, and the token is in no log", async () => {
+    const token = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ4In0.c2lnbmF0dXJl";
+    const call = await control.start({ token });
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "failed", used_seconds: 0 });
+    expect(worker.stdout() + worker.stderr()).not.toContain("eyJ");
+    expect(worker.stdout() + worker.stderr()).not.toContain(control.variables.AVATAR_WORKER_SECRET);
+  });
+});

@@ -1,0 +1,119 @@
+/** What becomes of calls when the service, the worker or the network fails: on a real LiveKit server. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { avatarToken } from "@realtime-avatar/domain/calls/room";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { type ControlPlane, sign, startControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson } from "./support/person.ts";
+
+setDefaultTimeout(60_000);
+
+const LEASE_SECONDS = 3;
+
+const binary = await livekitBinary();
+const title = `a worker and its lease${binary.kind === "missing" ? ` (skipped: ${binary.reason})` : ""}`;
+
+describe.skipIf(binary.kind === "missing")(title, () => {
+  let livekit: LivekitServer;
+  let control: ControlPlane;
+  let workers: RunningProcess[] = [];
+
+  const startWorker = async (): Promise<RunningProcess> => {
+    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), control.variables);
+    workers.push(worker);
+    await worker.waitFor(/"started"/);
+    return worker;
+  };
+  /** A call of a person, on a worker of its own. */
+  const startCall = async () => {
+    const worker = await startWorker();
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    return { worker, call, person };
+  };
+
+  beforeAll(async () => {
+    livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+  });
+  beforeEach(async () => {
+    control = await startControlPlane(livekit);
+    control.setLease(LEASE_SECONDS);
+  });
+  afterEach(async () => {
+    for (const worker of workers) {
+      worker.kill("SIGCONT");
+      worker.kill("SIGKILL");
+    }
+    await Promise.all(workers.map(({ exited }) => exited));
+    workers = [];
+    await control.stop();
+  });
+  afterAll(() => livekit?.stop());
+
+  test("a service that does not respond: the worker leaves without a word, and takes the call again when it is back", async () => {
+    const { call, person } = await startCall();
+    control.setDown(true);
+    await control.untilInRoom(call.room, "person");
+    expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
+    const used = control.reportsOf(call.session).at(-1)?.used_seconds ?? 0;
+    control.assignAgain(call.session, { generation: 2, used_seconds: used + 7 });
+    control.setDown(false);
+    await control.untilInRoom(call.room, "avatar", "person");
+    const { used_seconds } = await control.untilReported(call.session, "started", 2);
+    expect(used_seconds).toBeGreaterThanOrEqual(used + 7);
+    expect(control.reportsOf(call.session).some(({ state }) => state === "ended")).toBe(false);
+    await person.leave();
+  });
+
+  test("a worker that was stopped for longer than its lease: leaves when it goes on", async () => {
+    const { worker, call, person } = await startCall();
+    worker.kill("SIGSTOP");
+    await Bun.sleep(LEASE_SECONDS * 1000 + 500);
+    control.end(call.session, null);
+    worker.kill("SIGCONT");
+    await control.untilInRoom(call.room, "person");
+    expect(person.messages.some(({ kind }) => kind === "ended")).toBe(false);
+    await person.leave();
+  });
+
+  test("a worker that is killed: another one has the same session, and the avatar comes back", async () => {
+    const { worker, call, person } = await startCall();
+    worker.kill("SIGKILL");
+    await worker.exited;
+    const used = control.reportsOf(call.session).at(-1)?.used_seconds ?? 0;
+    const token = await sign(livekit, avatarToken(call.room, "avatar"));
+    control.assignAgain(call.session, { generation: 2, used_seconds: used, token });
+    const seen = person.seen.length;
+    await startWorker();
+    const { used_seconds } = await control.untilReported(call.session, "started", 2);
+    expect(used_seconds).toBeGreaterThanOrEqual(used);
+    await person.until(() => person.seen.length > seen + 20);
+    await person.leave();
+  });
+
+  test("a worker that stops: leaves its rooms, and says goodbye", async () => {
+    const { worker, call, person } = await startCall();
+    worker.kill("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    expect(control.syncs.at(-1)).toEqual({ slots: 0, features: [], calls: [] });
+    expect(control.reportsOf(call.session).some(({ state }) => state === "ended")).toBe(false);
+    await control.untilInRoom(call.room, "person");
+    await person.leave();
+  });
+
+  test("a LiveKit server that is killed: the call is reported as ended", async () => {
+    const other = await startLivekit(binary.kind === "found" ? binary.path : "");
+    const plane = await startControlPlane(other);
+    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), plane.variables);
+    workers.push(worker);
+    const call = await plane.start();
+    const person = await joinAsPerson(other.url, call.personToken);
+    await plane.untilReported(call.session, "started");
+    await other.stop();
+    expect(await plane.untilReported(call.session, "ended")).toMatchObject({ reason: "disconnected" });
+    await person.leave();
+    await plane.stop();
+  });
+});

@@ -1,0 +1,48 @@
+/** The built program on Node, for machines on which the library of LiveKit does not work under Bun. */
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { join } from "node:path";
+import { cacheFolder } from "@realtime-avatar/testing/bundles";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { startControlPlane } from "./support/control-plane.ts";
+import { joinAsPerson } from "./support/person.ts";
+
+setDefaultTimeout(60_000);
+
+const SOURCES = ["bun.lock", "apps/avatar-worker/{package.json,src/**}", "packages/{domain,runtime}/src/**"];
+
+/** Builds as `bun run build` does, into a folder of the tests. */
+const build = async (): Promise<string> => {
+  const folder = cacheFolder("avatar-worker", SOURCES);
+  const externals = ["--external=@livekit/rtc-node", "--external=sharp"];
+  const command = [process.execPath, "build", "apps/avatar-worker/src/main.ts", "--target=node", "--conditions=bun"];
+  const { code, stderr } = await runToEnd([...command, "--splitting", ...externals, `--outdir=${folder}`]);
+  if (code !== 0) throw new Error(stderr);
+  return join(folder, "main.js");
+};
+
+const binary = await livekitBinary();
+const missing = binary.kind === "missing" ? binary.reason : Bun.which("node") ? null : "there is no Node";
+
+describe.skipIf(missing !== null)(`an avatar worker on Node${missing ? ` (skipped: ${missing})` : ""}`, () => {
+  test("has a call from its start to its end", async () => {
+    const livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
+    const control = await startControlPlane(livekit);
+    const worker = startProcess(["node", await build()], control.variables);
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    person.speak(true);
+    await person.until(() => person.heard.some(({ level }) => level > 0.1));
+    await person.until(() => new Set(person.seen.map(({ digest }) => digest)).size > 5);
+    control.end(call.session, "user_ended");
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });
+    await person.leave();
+    worker.kill("SIGTERM");
+    expect(await worker.exited).toBe(0);
+    expect(worker.stderr()).toBe("");
+    await control.stop();
+    await livekit.stop();
+  });
+});

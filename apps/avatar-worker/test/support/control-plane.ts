@@ -1,0 +1,188 @@
+/** The service as an avatar worker sees it, without a database: the tests assign calls, and read what the worker reports. */
+import { randomBytes } from "node:crypto";
+import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
+import {
+  type AVATAR_IDENTITY,
+  avatarToken,
+  type CallToken,
+  type PERSON_IDENTITY,
+  personToken,
+} from "@realtime-avatar/domain/calls/room";
+import {
+  type AssignedCall,
+  type ReportedCall,
+  SyncRequest,
+  type SyncResponse,
+} from "@realtime-avatar/domain/calls/worker-sync";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
+import type { LivekitServer } from "@realtime-avatar/testing/livekit/server";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { AccessToken, RoomServiceClient, TrackSource } from "livekit-server-sdk";
+
+/** How long a sync waits for work. */
+const HOLD_MS = 1000;
+const POLL_MS = 20;
+
+/** Signs a token as the service does. */
+export const sign = ({ apiKey, apiSecret }: LivekitServer, token: CallToken): Promise<string> => {
+  const { identity, kind, ttlSeconds, attributes, video } = token;
+  const { canPublishSources, ...grant } = video;
+  const signed = new AccessToken(apiKey, apiSecret, { identity, ttl: ttlSeconds, attributes });
+  signed.kind = kind;
+  signed.addGrant({ ...grant, ...(canPublishSources && { canPublishSources: [TrackSource.MICROPHONE] }) });
+  return signed.toJwt();
+};
+
+export type TestCall = { session: SessionId; room: string; personToken: string };
+
+/** What is assigned, what is to end, and what workers have reported. */
+const createState = () => {
+  const assigned = new Map<string, AssignedCall>();
+  const ending = new Map<string, EndReason | null>();
+  /** The reports of each session that differ from the one before. */
+  const reports = new Map<string, ReportedCall[]>();
+  const syncs: SyncRequest[] = [];
+  return {
+    assigned,
+    ending,
+    reports,
+    syncs,
+    record: (request: SyncRequest): void => {
+      syncs.push(request);
+      for (const call of request.calls) {
+        const earlier = reports.get(call.session_id) ?? [];
+        if (JSON.stringify(earlier.at(-1)) !== JSON.stringify(call)) reports.set(call.session_id, [...earlier, call]);
+        if (call.state === "ended") assigned.delete(call.session_id);
+      }
+    },
+    work: ({ calls, slots }: SyncRequest): Pick<SyncResponse, "start" | "end"> => {
+      const listed = new Set(calls.map(({ session_id }) => session_id));
+      const open = calls.filter(({ state }) => state !== "ended");
+      return {
+        start: slots === 0 ? [] : [...assigned.values()].filter(({ session_id }) => !listed.has(session_id)),
+        end: open.flatMap(({ session_id, generation }) => {
+          const reason = ending.get(session_id);
+          return reason === undefined ? [] : [{ session_id, generation, reason }];
+        }),
+      };
+    },
+  };
+};
+type State = ReturnType<typeof createState>;
+
+/** Records the sync, and responds when there is work, or after a second. */
+const respond = async (state: State, request: Request, leaseSeconds: number): Promise<Response> => {
+  const body = (await request.json()) as SyncRequest;
+  const errors = validate(SyncRequest, body);
+  if (errors.length > 0) return Response.json(errors, { status: 422 });
+  state.record(body);
+  const end = performance.now() + HOLD_MS;
+  for (;;) {
+    const work = state.work(body);
+    const hasWork = work.start.length > 0 || work.end.length > 0;
+    if (hasWork || body.slots === 0 || performance.now() > end) {
+      return Response.json({ lease_seconds: leaseSeconds, ...work });
+    }
+    await Bun.sleep(POLL_MS);
+  }
+};
+
+/** Creates the room of a call, and assigns the call to the next worker that asks. */
+const start = async (
+  livekit: LivekitServer,
+  rooms: RoomServiceClient,
+  { assigned }: State,
+  options: Partial<AssignedCall>,
+): Promise<TestCall> => {
+  const session = newId("ses", new Date(), random);
+  const room = `rta-test-${session}`;
+  await rooms.createRoom({ name: room, emptyTimeout: 150, departureTimeout: 20, maxParticipants: 1 });
+  const mode = options.mode ?? "avatar";
+  assigned.set(session, {
+    session_id: session,
+    generation: 1,
+    environment: "live",
+    url: livekit.url,
+    token: await sign(livekit, avatarToken(room, mode)),
+    mode,
+    avatar: { avatar_id: newId("ava", new Date(), random), manifest: null },
+    input: { stt_mode: "server" },
+    max_seconds: 600,
+    limit: "session_cap",
+    used_seconds: 0,
+    idle_seconds: 120,
+    ...options,
+  });
+  return { session, room, personToken: await sign(livekit, personToken(room)) };
+};
+
+export const startControlPlane = async (livekit: LivekitServer) => {
+  const secret = randomBytes(32).toString("hex");
+  const rooms = new RoomServiceClient(livekit.apiUrl, livekit.apiKey, livekit.apiSecret, { requestTimeout: 2 });
+  const files = new Map<string, Uint8Array>();
+  const state = createState();
+  let isDown = false;
+  let leaseSeconds = 15;
+
+  const server = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) => {
+      if (isDown) return new Response(null, { status: 503 });
+      const { pathname } = new URL(request.url);
+      if (request.headers.get("authorization") !== `Bearer ${secret}`) return new Response(null, { status: 401 });
+      if (pathname.endsWith("/sync")) return respond(state, request, leaseSeconds);
+      const [, file = ""] = /^\/internal\/avatar-workers\/[\w-]+\/calls\/\w+\/files\/(.+)$/.exec(pathname) ?? [];
+      const bytes = files.get(file);
+      return bytes ? new Response(Buffer.from(bytes)) : new Response(null, { status: 404 });
+    },
+  });
+
+  return {
+    variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret },
+    rooms,
+    files,
+    syncs: state.syncs,
+    start: (options: Partial<AssignedCall> = {}) => start(livekit, rooms, state, options),
+    /** Tells the worker to end a call; null: another worker has it. */
+    end: (session: string, reason: EndReason | null) => {
+      state.assigned.delete(session);
+      state.ending.set(session, reason);
+    },
+    /** Assigns a call again, to a worker that does not have it. */
+    assignAgain: (session: string, change: Partial<AssignedCall>) => {
+      const call = state.assigned.get(session);
+      if (call) state.assigned.set(session, { ...call, ...change });
+    },
+    setDown: (down: boolean) => {
+      isDown = down;
+    },
+    setLease: (seconds: number) => {
+      leaseSeconds = seconds;
+    },
+    reportsOf: (session: string): ReportedCall[] => state.reports.get(session) ?? [],
+    /** Waits until a worker has reported this state, and returns the report. */
+    untilReported: async (session: string, wanted: ReportedCall["state"], generation = 1): Promise<ReportedCall> => {
+      for (;;) {
+        const report = state.reports
+          .get(session)
+          ?.findLast((call) => call.state === wanted && call.generation === generation);
+        if (report) return report;
+        await Bun.sleep(POLL_MS);
+      }
+    },
+    /** Waits until exactly these are in the room. */
+    untilInRoom: async (room: string, ...identities: (typeof AVATAR_IDENTITY | typeof PERSON_IDENTITY)[]) => {
+      const expected = identities.sort().join();
+      for (;;) {
+        const present = await rooms.listParticipants(room).catch(() => []);
+        const found = present.map(({ identity }) => identity).sort();
+        if (found.join() === expected) return;
+        await Bun.sleep(POLL_MS);
+      }
+    },
+    stop: () => server.stop(true),
+  };
+};
+export type ControlPlane = Awaited<ReturnType<typeof startControlPlane>>;

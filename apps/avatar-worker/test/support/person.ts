@@ -1,0 +1,100 @@
+/** A person in a call, without a browser. Speaks a tone, and records what can be seen and heard. */
+import {
+  AudioFrame,
+  AudioSource,
+  AudioStream,
+  DisconnectReason,
+  LocalAudioTrack,
+  type RemoteTrack,
+  Room,
+  RoomEvent,
+  TrackKind,
+  TrackPublishOptions,
+  TrackSource,
+  VideoBufferType,
+  VideoStream,
+} from "@livekit/rtc-node";
+import { LIFECYCLE_TOPIC, type LifecycleMessage } from "@realtime-avatar/domain/calls/lifecycle";
+
+const SAMPLE_RATE = 48_000;
+const FRAME_SAMPLES = 960;
+const POLL_MS = 20;
+
+/** A picture: its size, its mean luminance, and a digest that tells pictures apart. */
+export type Seen = { width: number; height: number; luminance: number; digest: string; pixels: Uint8Array };
+
+const tone = (start: number): Int16Array =>
+  Int16Array.from({ length: FRAME_SAMPLES }, (_, index) =>
+    Math.round(12_000 * Math.sin(((start + index) / SAMPLE_RATE) * 2 * Math.PI * 440)),
+  );
+
+export const joinAsPerson = async (url: string, token: string) => {
+  const room = new Room();
+  const seen: Seen[] = [];
+  const heard: { at: number; level: number }[] = [];
+  const messages: LifecycleMessage[] = [];
+  const attributes: Record<string, string>[] = [];
+  let disconnected: string | null = null;
+
+  const watch = async (track: RemoteTrack): Promise<void> => {
+    for await (const { frame } of new VideoStream(track)) {
+      const { data, width, height } = frame.convert(VideoBufferType.I420);
+      const plane = data.subarray(0, width * height);
+      const luminance = plane.reduce((sum, value) => sum + value, 0) / plane.length;
+      seen.push({ width, height, luminance, digest: Bun.hash(plane).toString(), pixels: data.slice() });
+    }
+  };
+  const listen = async (track: RemoteTrack): Promise<void> => {
+    for await (const { data } of new AudioStream(track, SAMPLE_RATE, 1)) {
+      const level = Math.sqrt(data.reduce((sum, value) => sum + value ** 2, 0) / data.length) / 32_768;
+      heard.push({ at: performance.now(), level });
+    }
+  };
+  room.on(RoomEvent.TrackSubscribed, (track) => {
+    void (track.kind === TrackKind.KIND_VIDEO ? watch(track) : listen(track)).catch(() => {});
+  });
+  room.on(RoomEvent.DataReceived, (payload, _participant, _kind, topic) => {
+    if (topic === LIFECYCLE_TOPIC) messages.push(JSON.parse(new TextDecoder().decode(payload)));
+  });
+  room.on(RoomEvent.ParticipantAttributesChanged, (changed) => attributes.push(changed));
+  room.on(RoomEvent.Disconnected, (reason) => {
+    disconnected = DisconnectReason[reason] ?? "UNKNOWN";
+  });
+  await room.connect(url, token, { autoSubscribe: true, dynacast: false });
+
+  let isSpeaking = false;
+  let isGone = false;
+  const speakLoop = async (source: AudioSource): Promise<void> => {
+    for (let start = 0; !isGone; start += FRAME_SAMPLES) {
+      const pcm = isSpeaking ? tone(start) : new Int16Array(FRAME_SAMPLES);
+      await source.captureFrame(new AudioFrame(pcm, SAMPLE_RATE, 1, FRAME_SAMPLES));
+    }
+  };
+
+  return {
+    room,
+    seen,
+    heard,
+    messages,
+    attributes,
+    disconnectReason: () => disconnected,
+    publishMicrophone: async (): Promise<void> => {
+      const source = new AudioSource(SAMPLE_RATE, 1, 100);
+      const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
+      await room.localParticipant?.publishTrack(LocalAudioTrack.createAudioTrack("microphone", source), options);
+      void speakLoop(source).catch(() => {});
+    },
+    speak: (speaks: boolean) => {
+      isSpeaking = speaks;
+    },
+    /** Waits until `condition` holds. The test has a time limit. */
+    until: async (condition: () => boolean): Promise<void> => {
+      while (!condition()) await Bun.sleep(POLL_MS);
+    },
+    leave: async (): Promise<void> => {
+      isGone = true;
+      await room.disconnect();
+    },
+  };
+};
+export type Person = Awaited<ReturnType<typeof joinAsPerson>>;

@@ -1,0 +1,46 @@
+/** What the avatar tells the pages of the published SDK: messages on a topic, and attributes of the participant. */
+import type { CallMode, ReleaseReason } from "./schemas.ts";
+
+export const LIFECYCLE_TOPIC = "rta.lifecycle";
+
+/** Why a call has ended. */
+export const END_REASONS = [
+  "user_ended",
+  "session_cap",
+  "idle",
+  "disconnected",
+  "out_of_credits",
+  "agent_ended",
+  "failed",
+] as const;
+export type EndReason = (typeof END_REASONS)[number];
+
+/** Why a call ends soon. */
+export type EndingReason = Extract<EndReason, "session_cap" | "idle">;
+
+/** The SDK refuses a message with any other field. */
+export type LifecycleMessage =
+  | {
+      kind: "session_clock";
+      started_at_unix_ms: number;
+      max_session_seconds: number;
+      idle_timeout_seconds: number;
+    }
+  | { kind: "ending"; reason: EndingReason }
+  | { kind: "ended"; reason: EndReason };
+
+export const encodeLifecycle = (message: LifecycleMessage): Uint8Array =>
+  new TextEncoder().encode(JSON.stringify(message));
+
+/** The attributes of the avatar as a participant. `rta.media_mode` tells whether it has a picture. */
+export const avatarAttributes = (mode: CallMode, isSpeaking = false): Record<string, string> => ({
+  "rta.media_mode": mode === "avatar" ? "video" : "voice",
+  // While it speaks, the SDK does not count the call as idle.
+  "lk.agent.state": isSpeaking ? "speaking" : "listening",
+});
+
+/** Why a call has ended that a program released. */
+export const endReasonOf = (reason: ReleaseReason | undefined): EndReason => {
+  if (reason === "idle_timeout") return "idle";
+  return reason === "disconnected" ? "disconnected" : "user_ended";
+};

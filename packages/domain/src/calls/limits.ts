@@ -1,0 +1,14 @@
+/** The times and numbers that bound calls. */
+
+/** How long a call waits for the person, and how long the token for that is valid. Nothing is charged if nobody comes. */
+export const JOIN_TIMEOUT_SECONDS = 120;
+/** How long nobody speaks or sends anything until the call ends. */
+export const IDLE_TIMEOUT_SECONDS = 120;
+/** The least time that a call holds credits for, unless it asks for less. */
+export const MIN_CALL_SECONDS = 60;
+/** The longest call of a test key. */
+export const MAX_TEST_CALL_SECONDS = 300;
+/** How long the person may be away, for example because a network changes. */
+export const AWAY_SECONDS = 10;
+/** How long a worker may be in its rooms after it has sent its last sync that was answered. */
+export const LEASE_SECONDS = 15;

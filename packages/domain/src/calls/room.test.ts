@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import type { SessionId } from "../id.ts";
+import { avatarToken, personToken, roomName, sessionOfRoom } from "./room.ts";
+
+const session = "ses_01kahr4mz1e1stqa0d0k1m2n3p" as SessionId;
+
+test("the name of a room: leads back to its session, and not for another instance", () => {
+  const room = roomName("k3j9", session);
+  expect(sessionOfRoom("k3j9", room)).toBe(session);
+  for (const name of ["", "rta-k3j9-", `rta-k3j-${session}`, `${room}x`, `x${room}`, session, "rta-k3j9-ava_1"]) {
+    expect(sessionOfRoom("k3j9", name)).toBeNull();
+  }
+});
+
+test("a token: joins one room for 120 seconds, and can neither create nor administer", () => {
+  for (const token of [personToken("r"), avatarToken("r", "avatar")]) {
+    expect(token.ttlSeconds).toBe(120);
+    expect(token.video).toMatchObject({ roomJoin: true, room: "r" });
+    for (const right of ["roomCreate", "roomAdmin", "roomList", "roomRecord", "ingressAdmin", "hidden"]) {
+      expect(token.video).not.toHaveProperty(right);
+    }
+    expect(token).not.toHaveProperty("roomConfig");
+  }
+});
+
+test("the token of the person: a microphone, and no attributes of its own", () => {
+  const { kind, video } = personToken("r");
+  expect(kind).toBe("standard");
+  expect(video).toMatchObject({ canPublishSources: ["microphone"], canUpdateOwnMetadata: false });
+});
+
+test("the token of the avatar: an agent that says whether it has a picture", () => {
+  expect(avatarToken("r", "avatar")).toMatchObject({ kind: "agent", attributes: { "rta.media_mode": "video" } });
+  expect(avatarToken("r", "voice").attributes["rta.media_mode"]).toBe("voice");
+});

@@ -1,0 +1,77 @@
+/** The rooms of calls, and what the tokens for them allow. */
+import { isId, type SessionId } from "../id.ts";
+import { avatarAttributes } from "./lifecycle.ts";
+import { JOIN_TIMEOUT_SECONDS } from "./limits.ts";
+import type { CallMode } from "./schemas.ts";
+
+/** The identities in a room. A second participant with one of them replaces the first. */
+export const PERSON_IDENTITY = "person";
+export const AVATAR_IDENTITY = "avatar";
+
+/** The start of the names of our rooms. `instance` keeps services apart that share a LiveKit server. */
+export const roomPrefix = (instance: string): string => `rta-${instance}-`;
+
+export const roomName = (instance: string, session: SessionId): string => `${roomPrefix(instance)}${session}`;
+
+/** The session of a room of ours; null for another room. */
+export const sessionOfRoom = (instance: string, room: string): SessionId | null => {
+  const id = room.startsWith(roomPrefix(instance)) ? room.slice(roomPrefix(instance).length) : null;
+  return isId("ses", id) ? id : null;
+};
+
+/**
+ * What a token for a room allows. None has `roomCreate` or `roomConfig`: who keeps one can neither create a room again where
+ * the server does not allow it to everybody, nor bring an agent into it. None may administer.
+ */
+export type CallToken = {
+  identity: string;
+  kind: "standard" | "agent";
+  ttlSeconds: number;
+  attributes: Record<string, string>;
+  video: {
+    roomJoin: true;
+    room: string;
+    canSubscribe: boolean;
+    canPublish: boolean;
+    /** Everything, where it is left out. */
+    canPublishSources?: "microphone"[];
+    canPublishData: boolean;
+    canUpdateOwnMetadata: boolean;
+  };
+};
+
+/** LiveKit accepts a token for one minute longer, and gives who has joined another one, which is valid for ten minutes. */
+const ttlSeconds = JOIN_TIMEOUT_SECONDS;
+
+/** The token of the person: a microphone, and nothing else. */
+export const personToken = (room: string): CallToken => ({
+  identity: PERSON_IDENTITY,
+  kind: "standard",
+  ttlSeconds,
+  attributes: {},
+  video: {
+    roomJoin: true,
+    room,
+    canSubscribe: true,
+    canPublish: true,
+    canPublishSources: ["microphone"],
+    canPublishData: true,
+    canUpdateOwnMetadata: false,
+  },
+});
+
+/** The token of the avatar, which tells by its attributes when it speaks. LiveKit does not count agents as participants. */
+export const avatarToken = (room: string, mode: CallMode): CallToken => ({
+  identity: AVATAR_IDENTITY,
+  kind: "agent",
+  ttlSeconds,
+  attributes: avatarAttributes(mode),
+  video: {
+    roomJoin: true,
+    room,
+    canSubscribe: true,
+    canPublish: true,
+    canPublishData: true,
+    canUpdateOwnMetadata: true,
+  },
+});

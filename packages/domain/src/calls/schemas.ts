@@ -1,0 +1,137 @@
+/** The request and response schemas of calls, with the names that the published SDK sends and reads. */
+import { type Static, Type } from "@sinclair/typebox";
+import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
+import { ClosedObject, Count, DateTime, JsonObject, Metadata, Off, OneOf, Text } from "../schema.ts";
+
+export const CALL_MODES = ["avatar", "voice"] as const;
+export type CallMode = (typeof CALL_MODES)[number];
+export const STT_MODES = ["server", "off"] as const;
+
+const Id = (description?: string) => Text({ minLength: 1, maxLength: 160, ...(description && { description }) });
+
+const ContextMessage = ClosedObject({
+  role: OneOf(["system", "user", "assistant"]),
+  content: Text({ minLength: 1, maxLength: 4000 }),
+});
+
+/** What the renderer gets of a request, whether it can use it or not. */
+const input = {
+  instructions: Type.Optional(Text({ minLength: 1, maxLength: 8000, description: "How the avatar behaves." })),
+  initial_context: Type.Optional(
+    Type.Array(ContextMessage, { minItems: 0, maxItems: 32, description: "What was said before the call." }),
+  ),
+  voice: Type.Optional(JsonObject({ "x-maxBytes": 4096, description: "The voice, as its provider describes it." })),
+  transcription: Type.Optional(
+    ClosedObject({
+      language_codes: Type.Optional(Type.Array(Text({ minLength: 2, maxLength: 64 }), { minItems: 0, maxItems: 100 })),
+      custom_vocabulary: Type.Optional(
+        Type.Array(Text({ minLength: 1, maxLength: 160 }), { minItems: 0, maxItems: 1000 }),
+      ),
+    }),
+  ),
+  capabilities: Type.Optional(Type.Array(OneOf(["client_tools"]), { minItems: 0, maxItems: 1 })),
+};
+/** The fields of a request that only a renderer can use. */
+export const INPUT_FIELDS = Object.keys(input) as (keyof typeof input)[];
+
+export const CallInput = ClosedObject({
+  stt_mode: OneOf(STT_MODES, { description: "`off`: the person is not listened to." }),
+  ...input,
+});
+export type CallInput = Static<typeof CallInput>;
+
+export const StartCall = ClosedObject({
+  avatar_id: Id("The avatar of the call. It must be `ready`."),
+  mode: Type.Optional(OneOf(CALL_MODES, { description: "`voice`: no picture. Default: `avatar`." })),
+  stt_mode: Type.Optional(
+    OneOf(STT_MODES, { description: "`off`: the person is not listened to. Default: `server`." }),
+  ),
+  ...input,
+  max_session_seconds: Type.Optional(
+    Count({
+      minimum: 1,
+      maximum: MAX_SESSION_SECONDS,
+      description: `Credits are held for as many of these seconds as fit. Default: ${MAX_SESSION_SECONDS}.`,
+    }),
+  ),
+  client_metadata: Type.Optional(
+    Metadata(
+      { maxProperties: 16, names: { minLength: 1, maxLength: 64 }, values: { minLength: 0, maxLength: 200 } },
+      { description: "Your own data: at most 16 strings of at most 200 characters, with names of 1 to 64 characters." },
+    ),
+  ),
+  queue_ticket_id: Type.Optional(Id("The ticket of the previous response, when the call was queued.")),
+  recording: Type.Optional(Off()),
+  transcript_webhook: Type.Optional(Off()),
+  connection_history: Type.Optional(Off()),
+  camera: Type.Optional(Off()),
+  render_backend: Type.Optional(Off()),
+  support_edits: Type.Optional(Off()),
+});
+export type StartCall = Static<typeof StartCall>;
+
+/** The grant: where and how the person joins. */
+export const CallGrant = ClosedObject({
+  status: OneOf(["ready"]),
+  session_id: Id(),
+  room_name: Id(),
+  livekit_url: Text({ minLength: 1, maxLength: 2048, description: "The LiveKit server." }),
+  participant_token: Text({ minLength: 1, maxLength: 4096, description: "A secret: who has it can join the call." }),
+  participant_identity: Id(),
+  reservation_expires_at: DateTime({ description: "When the call ends at no charge, if nobody has joined." }),
+  stt_mode: OneOf(STT_MODES),
+  room_created: Type.Boolean(),
+  dispatch_created: Type.Boolean(),
+  join_timeout_seconds: Count(),
+  idle_timeout_seconds: Count(),
+  max_session_seconds: Count({ description: "For how many seconds credits are held. The call ends then." }),
+  ignored: Type.Array(OneOf(INPUT_FIELDS), {
+    minItems: 0,
+    maxItems: INPUT_FIELDS.length,
+    description: "Fields of the request that the renderer cannot use.",
+  }),
+});
+export type CallGrant = Static<typeof CallGrant>;
+
+/** The 429 of a call that waits for a slot. The SDK takes this shape for a queue; `code` would make it an error. */
+export const QueuedCall = ClosedObject({
+  message: Text({ minLength: 1, maxLength: 200 }),
+  queue_size: Count({ description: "Number of calls that wait, this one included." }),
+  queue_position: Count({ minimum: 1 }),
+  queue_ticket_id: Id(),
+  recommended_retry_ms: Count({ description: "When to send the same request again." }),
+});
+export type QueuedCall = Static<typeof QueuedCall>;
+
+/** What the problem `concurrency_limit_reached` of a call has beside the fields of each problem. */
+export const ConcurrencyCounts = ClosedObject({
+  maxConcurrentSessions: Count({ minimum: 1, description: "The limit that was reached." }),
+  liveSessions: Type.Optional(Count({ description: "Open sessions under the limit." })),
+  activeSessions: Type.Optional(Count({ description: "Those of them that have started." })),
+  connectingSessions: Type.Optional(Count({ description: "Those of them that wait for the person." })),
+  pendingSessions: Type.Optional(Count({ description: "Calls that wait for a slot." })),
+});
+export type ConcurrencyCounts = Static<typeof ConcurrencyCounts>;
+
+/** Why a program ends a call. */
+export const RELEASE_REASONS = [
+  "page_hide",
+  "disconnected",
+  "superseded",
+  "unmount",
+  "manual",
+  "idle_timeout",
+] as const;
+export type ReleaseReason = (typeof RELEASE_REASONS)[number];
+
+export const ReleaseCall = ClosedObject({
+  session_id: Type.Optional(Id("The call to end.")),
+  queue_ticket_id: Type.Optional(Id("The ticket to give up.")),
+  reason: Type.Optional(OneOf(RELEASE_REASONS)),
+  capacity_pool: Type.Optional(Id("Ignored.")),
+});
+export type ReleaseCall = Static<typeof ReleaseCall>;
+
+/** The same for ids that are unknown, foreign or ended. */
+export const ReleasedCall = ClosedObject({ ok: Type.Boolean() });
+export type ReleasedCall = Static<typeof ReleasedCall>;

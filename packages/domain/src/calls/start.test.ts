@@ -1,0 +1,123 @@
+import { describe, expect, test } from "bun:test";
+import { seededBytes } from "@realtime-avatar/testing/random-bytes";
+import { newId } from "../id.ts";
+import type { FieldErrorCode, Problem } from "../problem.ts";
+import { validate } from "../schema.ts";
+import { CallGrant, ReleaseCall, StartCall } from "./schemas.ts";
+import { ignoredFields, limitReason, plannedCall, presentGrant, releaseTarget } from "./start.ts";
+
+const random = seededBytes("calls");
+const now = new Date("2026-11-20T12:00:00.000Z");
+const avatar_id = newId("ava", now, random);
+const terms = { priceCreditMicrosPerSecond: 1_000_000, instance: "k3j9" };
+const plan = (request: Partial<StartCall>, environment: "live" | "test" = "live") =>
+  plannedCall({ avatar_id, ...request }, terms, { environment, now, random });
+const errorsOf = (request: object) =>
+  validate(StartCall, { avatar_id, ...request }).map(({ pointer, code }) => `${pointer} ${code}`);
+
+describe("the request to start a call", () => {
+  test("as the SDK sends it, with all that a caller can set: valid", () => {
+    const request = {
+      mode: "avatar",
+      stt_mode: "server",
+      instructions: "Be kind.",
+      initial_context: [{ role: "user", content: "Hello" }],
+      max_session_seconds: 1800,
+      voice: { provider: "cartesia", voice_id: "v" },
+      client_metadata: { user_id: "u" },
+      transcription: { language_codes: ["en"], custom_vocabulary: ["Ada"] },
+      capabilities: ["client_tools"],
+      queue_ticket_id: "tkt_1",
+    };
+    expect(errorsOf(request)).toEqual([]);
+    expect(errorsOf({})).toEqual([]);
+  });
+
+  test.each([
+    [{ max_session_seconds: 0 }, ["#/max_session_seconds out_of_range"]],
+    [{ max_session_seconds: 1801 }, ["#/max_session_seconds out_of_range"]],
+    [{ mode: "video", avatar_id: 5 }, ["#/avatar_id wrong_type", "#/mode not_allowed"]],
+    [{ instructions: "x".repeat(8001) }, ["#/instructions too_long"]],
+    [{ initial_context: Array(33).fill({ role: "user", content: "x" }) }, ["#/initial_context too_many"]],
+    [
+      { client_metadata: Object.fromEntries(Array.from({ length: 17 }, (_, n) => [`n${n}`, ""])) },
+      ["#/client_metadata too_many"],
+    ],
+    [{ client_metadata: { a: "x".repeat(201) } }, ["#/client_metadata/a too_long"]],
+    [{ roomName: "x" }, ["#/roomName unknown_field"]],
+    [{ recording: "audio" }, ["#/recording not_supported"]],
+    [
+      { transcript_webhook: { url: "https://example.com" }, camera: true, connection_history: true },
+      ["#/transcript_webhook not_supported", "#/connection_history not_supported", "#/camera not_supported"],
+    ],
+    [
+      { render_backend: "generative", support_edits: {} },
+      ["#/render_backend not_supported", "#/support_edits not_supported"],
+    ],
+    [{ recording: "off", camera: false, connection_history: false }, []],
+  ])("%j: %j", (request, errors) => expect(errorsOf(request)).toEqual(errors));
+});
+
+describe("a planned call", () => {
+  test.each([
+    ["live", undefined, 1800, 60],
+    ["live", 90, 90, 60],
+    ["live", 10, 10, 10],
+    ["test", undefined, 300, 60],
+    ["test", 1800, 300, 60],
+    ["test", 60, 60, 60],
+  ] as const)("%s, %p seconds asked: at most %d and at least %d", (environment, asked, maxSeconds, minSeconds) => {
+    const { session } = plan({ ...(asked !== undefined && { max_session_seconds: asked }) }, environment);
+    expect(session).toMatchObject({ maxSeconds, minSeconds, startSeconds: 120, price: 1_000_000 });
+  });
+
+  test("an id that is no id of an avatar: 404", () => {
+    expect(() => plan({ avatar_id: "maria" })).toThrow("not_found");
+  });
+
+  test("a forced outcome: only for a test key, and only a known one", () => {
+    const client_metadata = { test_outcome: "queued" };
+    expect(plan({ client_metadata }, "test").testOutcome).toBe("queued");
+    expect(plan({ client_metadata }).testOutcome).toBeNull();
+    expect(plan({ client_metadata: { test_outcome: "toString" } }, "test").testOutcome).toBeNull();
+  });
+
+  test("its grant: valid, for the room of the session, with what the renderer cannot use", () => {
+    const planned = plan({ instructions: "x", voice: {}, stt_mode: "off" });
+    const ignored = ignoredFields(planned.input, ["voice"]);
+    const grant = presentGrant(planned, { seconds: 600, livekitUrl: "wss://x", token: "t", ignored });
+    expect(validate(CallGrant, grant)).toEqual([]);
+    expect(grant).toMatchObject({
+      room_name: `rta-k3j9-${planned.session.id}`,
+      max_session_seconds: 600,
+      reservation_expires_at: "2026-11-20T12:02:00.000Z",
+      stt_mode: "off",
+      ignored: ["instructions"],
+    });
+  });
+
+  test("its limit: the cap when all seconds were granted, else credits", () => {
+    expect(limitReason({ maxSeconds: 600 }, 600)).toBe("session_cap");
+    expect(limitReason({ maxSeconds: 600 }, 599)).toBe("out_of_credits");
+  });
+});
+
+describe("the request to release a call", () => {
+  test("names a session or a ticket: that is released", () => {
+    expect(validate(ReleaseCall, { session_id: "ses_1", reason: "page_hide", capacity_pool: "x" })).toEqual([]);
+    expect(releaseTarget({ session_id: "ses_1" })).toEqual({ kind: "session", id: "ses_1" });
+    expect(releaseTarget({ queue_ticket_id: "tkt_1" })).toEqual({ kind: "ticket", id: "tkt_1" });
+  });
+
+  test.each([
+    [{}, "required"],
+    [{ session_id: "ses_1", queue_ticket_id: "tkt_1" }, "not_allowed"],
+  ])("%j: 422", (request, code) => {
+    try {
+      releaseTarget(request);
+      expect.unreachable();
+    } catch (error) {
+      expect((error as Problem).extras.errors?.map((failure) => failure.code)).toEqual([code as FieldErrorCode]);
+    }
+  });
+});

@@ -1,0 +1,123 @@
+/** Starting and releasing a call. */
+import { type PlannedSession, plannedSession, type SessionTerms } from "../credits/open.ts";
+import { MAX_SESSION_SECONDS } from "../credits/schemas.ts";
+import type { Environment } from "../environment.ts";
+import type { RandomBytes } from "../id.ts";
+import { validationFailed } from "../problem.ts";
+import { IDLE_TIMEOUT_SECONDS, JOIN_TIMEOUT_SECONDS, MAX_TEST_CALL_SECONDS, MIN_CALL_SECONDS } from "./limits.ts";
+import { PERSON_IDENTITY, roomName } from "./room.ts";
+import {
+  type CallGrant,
+  type CallInput,
+  type CallMode,
+  INPUT_FIELDS,
+  type ReleaseCall,
+  type StartCall,
+} from "./schemas.ts";
+
+/** What a test key can ask for by `client_metadata.test_outcome`. */
+export const TEST_OUTCOMES = [
+  "queued",
+  "concurrency_limit_reached",
+  "never_joined",
+  "worker_lost",
+  "out_of_credits",
+] as const;
+export type TestOutcome = (typeof TEST_OUTCOMES)[number];
+
+/** A call that a request asks for. The session holds the credits. */
+export type PlannedCall = {
+  session: PlannedSession;
+  mode: CallMode;
+  roomName: string;
+  input: CallInput;
+  ticketId: string | null;
+  /** For tests; null for a live key, whose metadata is plain data. */
+  testOutcome: TestOutcome | null;
+};
+
+/**
+ * The call that `request`, a valid `StartCall`, asks for: as many seconds as fit, at least 60 or what it asks for. Throws the
+ * problem `not_found` when `avatar_id` is not the id of an avatar.
+ */
+export const plannedCall = (
+  request: StartCall,
+  { priceCreditMicrosPerSecond, instance }: Pick<SessionTerms, "priceCreditMicrosPerSecond"> & { instance: string },
+  context: { environment: Environment; now: Date; random: RandomBytes },
+): PlannedCall => {
+  const { environment } = context;
+  const longest = environment === "test" ? MAX_TEST_CALL_SECONDS : MAX_SESSION_SECONDS;
+  const maxSessionSeconds = Math.min(request.max_session_seconds ?? longest, longest);
+  const metadata = request.client_metadata ?? {};
+  const session = plannedSession(
+    {
+      avatarId: request.avatar_id,
+      maxSessionSeconds,
+      minSessionSeconds: Math.min(MIN_CALL_SECONDS, maxSessionSeconds),
+      metadata,
+    },
+    { priceCreditMicrosPerSecond, startSeconds: JOIN_TIMEOUT_SECONDS },
+    context,
+  );
+  const { stt_mode = "server", instructions, initial_context, voice, transcription, capabilities } = request;
+  const input: CallInput = {
+    stt_mode,
+    ...(instructions !== undefined && { instructions }),
+    ...(initial_context !== undefined && { initial_context }),
+    ...(voice !== undefined && { voice }),
+    ...(transcription !== undefined && { transcription }),
+    ...(capabilities !== undefined && { capabilities }),
+  };
+  const outcome = environment === "test" ? TEST_OUTCOMES.find((name) => name === metadata["test_outcome"]) : undefined;
+  return {
+    session,
+    mode: request.mode ?? "avatar",
+    roomName: roomName(instance, session.id),
+    input,
+    ticketId: request.queue_ticket_id ?? null,
+    testOutcome: outcome ?? null,
+  };
+};
+
+/** The fields of a request that a renderer with `features` cannot use. A feature has the name of the field. */
+export const ignoredFields = (input: CallInput, features: readonly string[]): CallGrant["ignored"] =>
+  INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
+
+/** Why a call ends when the seconds that it was granted are over. */
+export const limitReason = (
+  { maxSeconds }: Pick<PlannedSession, "maxSeconds">,
+  grantedSeconds: number,
+): "session_cap" | "out_of_credits" => (grantedSeconds < maxSeconds ? "out_of_credits" : "session_cap");
+
+/** The grant of a call whose room exists. */
+export const presentGrant = (
+  { session, roomName, input }: PlannedCall,
+  granted: { seconds: number; livekitUrl: string; token: string; ignored: CallGrant["ignored"] },
+): CallGrant => ({
+  status: "ready",
+  session_id: session.id,
+  room_name: roomName,
+  livekit_url: granted.livekitUrl,
+  participant_token: granted.token,
+  participant_identity: PERSON_IDENTITY,
+  reservation_expires_at: new Date(session.createdAt.getTime() + JOIN_TIMEOUT_SECONDS * 1000).toISOString(),
+  stt_mode: input.stt_mode,
+  room_created: true,
+  dispatch_created: true,
+  join_timeout_seconds: JOIN_TIMEOUT_SECONDS,
+  idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
+  max_session_seconds: granted.seconds,
+  ignored: granted.ignored,
+});
+
+export type ReleaseTarget = { kind: "session"; id: string } | { kind: "ticket"; id: string };
+
+/** What a valid `ReleaseCall` names. Throws the problem `validation_failed` unless it is exactly one thing. */
+export const releaseTarget = ({ session_id, queue_ticket_id }: ReleaseCall): ReleaseTarget => {
+  if (session_id !== undefined && queue_ticket_id === undefined) return { kind: "session", id: session_id };
+  if (queue_ticket_id !== undefined && session_id === undefined) return { kind: "ticket", id: queue_ticket_id };
+  const detail = "Exactly one of `session_id` and `queue_ticket_id` is required.";
+  throw validationFailed([
+    { pointer: "#/session_id", code: session_id === undefined ? "required" : "not_allowed", detail },
+  ]);
+};

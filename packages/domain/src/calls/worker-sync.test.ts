@@ -1,0 +1,70 @@
+import { expect, test } from "bun:test";
+import { validate } from "../schema.ts";
+import { endReasonOf } from "./lifecycle.ts";
+import { RELEASE_REASONS } from "./schemas.ts";
+import { callFilePath, isWorkerId, SyncRequest, SyncResponse, syncPath } from "./worker-sync.ts";
+
+const call = { session_id: "ses_1", generation: 1 };
+
+test("a sync of a worker: valid with a call in each state", () => {
+  const calls = [
+    { ...call, state: "joining", used_seconds: 0 },
+    { ...call, state: "ended", used_seconds: 4, reason: "idle" },
+  ];
+  expect(validate(SyncRequest, { slots: 4, features: [], calls })).toEqual([]);
+  expect(validate(SyncRequest, { slots: 0, features: [], calls: [] })).toEqual([]);
+});
+
+test.each([
+  [{ slots: 1001, features: [], calls: [] }, "#/slots"],
+  [
+    { slots: 1, features: [], calls: [{ ...call, generation: 0, state: "joined", used_seconds: 0 }] },
+    "#/calls/0/generation",
+  ],
+  [{ slots: 1, features: [], calls: [{ ...call, state: "gone", used_seconds: 0 }] }, "#/calls/0/state"],
+  [{ slots: 1, features: [], calls: [{ ...call, state: "joined", used_seconds: -1 }] }, "#/calls/0/used_seconds"],
+])("%j: refused at %s", (request, pointer) => {
+  expect(validate(SyncRequest, request).map((error) => error.pointer)).toEqual([pointer]);
+});
+
+test("a response: brings a call, ends one with a reason, and takes one away without", () => {
+  const start = {
+    ...call,
+    environment: "live",
+    url: "wss://x",
+    token: "t",
+    mode: "avatar",
+    avatar: { avatar_id: "ava_1", manifest: { pictures: null } },
+    input: { stt_mode: "server" },
+    max_seconds: 60,
+    limit: "session_cap",
+    used_seconds: 0,
+    idle_seconds: 120,
+  };
+  const end = [
+    { ...call, reason: "user_ended" },
+    { ...call, reason: null },
+  ];
+  expect(validate(SyncResponse, { lease_seconds: 15, start: [start], end })).toEqual([]);
+});
+
+test("the id of a worker: nothing that changes a path", () => {
+  expect(isWorkerId("wrk_1-A")).toBe(true);
+  for (const id of ["", "a/b", "..", "a?b", "a b", "x".repeat(65)]) expect(isWorkerId(id)).toBe(false);
+  expect(syncPath("wrk_1")).toBe("/internal/avatar-workers/wrk_1/sync");
+  expect(callFilePath("wrk_1", "ses_1", "1/ab-webp")).toBe(
+    "/internal/avatar-workers/wrk_1/calls/ses_1/files/1/ab-webp",
+  );
+});
+
+test("the reason of a release, for the person: each has one", () => {
+  expect(RELEASE_REASONS.map(endReasonOf)).toEqual([
+    "user_ended",
+    "disconnected",
+    "user_ended",
+    "user_ended",
+    "user_ended",
+    "idle",
+  ]);
+  expect(endReasonOf(undefined)).toBe("user_ended");
+});

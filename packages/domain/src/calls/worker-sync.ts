@@ -1,0 +1,91 @@
+/**
+ * The wire between the service and avatar workers: `POST /internal/avatar-workers/{id}/sync`. One message registers the worker,
+ * renews its lease, reports its calls, and brings work.
+ *
+ * Both sides tell their state, not their changes, so that a message which is lost, late or doubled does no harm. `start` has
+ * each call that is assigned to the worker and that the request does not list; `end` has each call of the request that is not
+ * assigned to the worker any more, by its session and generation.
+ *
+ * The worker lists a call that has ended until a sync that lists it was answered. A worker that stops sends a last sync with
+ * no slots and no calls: its calls can go to another worker at once.
+ */
+import { type Static, Type } from "@sinclair/typebox";
+import { ENVIRONMENTS } from "../environment.ts";
+import type { SessionId } from "../id.ts";
+import { ClosedObject, Count, JsonObject, Nullable, OneOf, Text } from "../schema.ts";
+import { END_REASONS } from "./lifecycle.ts";
+import { CALL_MODES, CallInput } from "./schemas.ts";
+
+/** Maximum number of slots of a worker. */
+export const MAX_SLOTS = 1000;
+/** A call that has ended does not take a slot, and is listed once more. */
+const MAX_CALLS = 2 * MAX_SLOTS;
+const WORKER_ID = /^[A-Za-z0-9_-]{1,64}$/;
+
+export const isWorkerId = (text: string): boolean => WORKER_ID.test(text);
+
+export const syncPath = (workerId: string): string => `/internal/avatar-workers/${workerId}/sync`;
+
+/** The path of a prepared file that the manifest of the avatar of a call names. */
+export const callFilePath = (workerId: string, session: string, file: string): string =>
+  `/internal/avatar-workers/${workerId}/calls/${session}/files/${file}`;
+
+const callId = {
+  session_id: Type.Unsafe<SessionId>(Text({ minLength: 1, maxLength: 64 })),
+  generation: Count({ minimum: 1, description: "Counts the workers that have had the call." }),
+};
+
+/** The states of a call as its worker sees it. `started`: the avatar is published and the other side is present. */
+export const WORKER_CALL_STATES = ["joining", "joined", "started", "ended"] as const;
+
+export const ReportedCall = ClosedObject({
+  ...callId,
+  state: OneOf(WORKER_CALL_STATES),
+  used_seconds: Count({
+    description: "Since both sides were first present, rounded up, those of earlier workers included.",
+  }),
+  reason: Type.Optional(OneOf(END_REASONS, { description: "Why the call has ended." })),
+});
+export type ReportedCall = Static<typeof ReportedCall>;
+
+export const SyncRequest = ClosedObject({
+  slots: Count({ maximum: MAX_SLOTS, description: "How many calls the worker can have at once." }),
+  features: Type.Array(Text({ minLength: 1, maxLength: 40 }), {
+    minItems: 0,
+    maxItems: 16,
+    description: "What the renderer can use: names of fields of the start of a call.",
+  }),
+  calls: Type.Array(ReportedCall, { minItems: 0, maxItems: MAX_CALLS }),
+});
+export type SyncRequest = Static<typeof SyncRequest>;
+
+export const AssignedCall = ClosedObject({
+  ...callId,
+  environment: OneOf(ENVIRONMENTS),
+  url: Text({ minLength: 1, maxLength: 2048, description: "The LiveKit server." }),
+  token: Text({ minLength: 1, maxLength: 4096, description: "Made for this response. A secret." }),
+  mode: OneOf(CALL_MODES),
+  avatar: ClosedObject({
+    avatar_id: Text({ minLength: 1, maxLength: 64 }),
+    manifest: Nullable(JsonObject({}), { description: "The manifest of the preparation." }),
+  }),
+  input: CallInput,
+  max_seconds: Count({ minimum: 1, description: "When the call ends, counted like `used_seconds`." }),
+  limit: OneOf(["session_cap", "out_of_credits"], { description: "Why it ends then." }),
+  used_seconds: Count({ description: "What earlier workers have reported." }),
+  idle_seconds: Count({ minimum: 1, description: "How long nobody speaks or sends anything until the call ends." }),
+});
+export type AssignedCall = Static<typeof AssignedCall>;
+
+export const SyncResponse = ClosedObject({
+  lease_seconds: Count({ minimum: 1, description: "The worker leaves its rooms this long after it sent the sync." }),
+  start: Type.Array(AssignedCall, { minItems: 0, maxItems: MAX_SLOTS }),
+  end: Type.Array(
+    ClosedObject({
+      ...callId,
+      reason: Nullable(OneOf(END_REASONS), { description: "null: another worker has the call. Leave without a word." }),
+    }),
+    { minItems: 0, maxItems: MAX_CALLS },
+  ),
+});
+export type SyncResponse = Static<typeof SyncResponse>;

@@ -1,0 +1,96 @@
+/** Starts a LiveKit server for tests, on loopback, with keys of its own. */
+import { randomBytes } from "node:crypto";
+import { rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { freePorts } from "../ports.ts";
+import { type RunningProcess, startProcess } from "../processes.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+
+export type LivekitServer = {
+  /** The address for clients, `ws:`. */
+  url: string;
+  /** The same address for the API, `http:`. */
+  apiUrl: string;
+  apiKey: string;
+  apiSecret: string;
+  /** What the server prints, invalid tokens included. */
+  logFile: string;
+  process: RunningProcess;
+  stop(): Promise<void>;
+};
+
+export type LivekitOptions = {
+  /** Whether a participant who joins creates the room. */
+  autoCreate?: boolean;
+  /** Where it sends its webhooks. */
+  webhookUrl?: string;
+  /** The ports of an earlier server, for one that starts again: of the API, of media by TCP and by UDP. */
+  ports?: readonly number[];
+};
+
+/** JSON is YAML. One UDP port and one TCP port carry all media. */
+const configuration = (
+  [port, tcp_port, udp_port]: readonly number[],
+  keys: Record<string, string>,
+  { autoCreate = false, webhookUrl }: LivekitOptions,
+): string =>
+  JSON.stringify({
+    port,
+    bind_addresses: ["127.0.0.1"],
+    rtc: {
+      node_ip: "127.0.0.1",
+      use_external_ip: false,
+      tcp_port,
+      udp_port,
+      enable_loopback_candidate: true,
+      interfaces: { includes: [process.platform === "darwin" ? "lo0" : "lo"] },
+    },
+    room: { auto_create: autoCreate },
+    keys,
+    ...(webhookUrl && { webhook: { api_key: Object.keys(keys)[0], urls: [webhookUrl] } }),
+  });
+
+/** Waits until the server responds. Throws when it ends first. */
+const untilReady = async (server: RunningProcess, apiUrl: string, logFile: string): Promise<void> => {
+  let exitCode: number | null = null;
+  server.exited.then((code) => {
+    exitCode = code;
+  });
+  for (;;) {
+    const response = await fetch(apiUrl).catch(() => null);
+    if (response?.ok) return;
+    if (exitCode !== null) {
+      throw new Error(`livekit-server exited with ${exitCode}:\n${await Bun.file(logFile).text()}`);
+    }
+    await Bun.sleep(20);
+  }
+};
+
+/** Starts the server at `path`. `stop` ends it and removes its files. */
+export const startLivekit = async (path: string, options: LivekitOptions = {}): Promise<LivekitServer> => {
+  const folder = await temporaryFolder();
+  const ports = options.ports ?? (await freePorts(3));
+  const apiKey = `API${randomBytes(6).toString("hex")}`;
+  const apiSecret = randomBytes(32).toString("hex");
+  const configFile = join(folder, "livekit.yaml");
+  const logFile = join(folder, "livekit.log");
+  await writeFile(configFile, configuration(ports, { [apiKey]: apiSecret }, options), { mode: 0o600 });
+  // The shell becomes the server, so that the process id is that of the server.
+  const command = ["/bin/sh", "-c", 'exec "$0" --config "$1" >"$2" 2>&1', path, configFile, logFile];
+  const server = startProcess(command);
+  const apiUrl = `http://127.0.0.1:${ports[0]}`;
+  const stop = async (): Promise<void> => {
+    server.kill("SIGCONT");
+    // On SIGTERM the server waits until its participants have left.
+    server.kill("SIGKILL");
+    await server.exited;
+    await rm(folder, { recursive: true, force: true });
+  };
+  try {
+    await untilReady(server, apiUrl, logFile);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { url: apiUrl.replace("http", "ws"), apiUrl, apiKey, apiSecret, logFile, process: server, stop };
+};

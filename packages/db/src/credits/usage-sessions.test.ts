@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { presentSession } from "@realtime-avatar/domain/credits/session";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";

@@ -372,7 +372,7 @@ test("a started session that a caller without usage:write releases stays open, a
   expect(await release(false)).toEqual(first);
   expect(await report(6)).toMatchObject({ kind: "written", session: { mustEnd: true, usedCreditMicros: 6 } });
   const { id: keyId } = world.caller(0);
-  const ended = { status: "released", used: 6, reportedBy: keyId, closedBy: keyId };
+  const ended = { status: "released", usedCreditMicros: 6, reportedBy: keyId, closedBy: keyId };
   expect(await release(true)).toMatchObject({ hasEnded: true, session: ended });
   const [row] = await database.db.client`select reason from usage_sessions where id = ${id}`;
   expect(row?.["reason"]).toBe("r");

@@ -224,29 +224,6 @@ describe("an Idempotency-Key", () => {
     expect((await open({ maxSessionSeconds: 9 }, caller, headers)).body.code).toBe("idempotency_key_reused");
   });
 
-  test("responses, stored by the release before, repeated: the same bytes", async () => {
-    const headers = { "idempotency-key": "upgrade" };
-    const sent = { maxSessionSeconds: 60, avatarId: await avatarIn("ready") };
-    const opened = await open(sent, key, headers);
-    const { sessionId, avatarName, reservedCreditMicros, expiresAt } = opened.body;
-    const reported = await report(sessionId, 5, key, headers);
-    const released = await release(sessionId, undefined, key, headers);
-    // That release stored an opening without these members, which it kept beside it, and other responses whole.
-    for (const [path, members] of [
-      ["", { avatarName, reservedCreditMicros, expiresAt }],
-      [`/${sessionId}/usage`, reported.body],
-      [`/${sessionId}/release`, released.body],
-    ] as const) {
-      const { count } = await api.database.db.client`
-        update idempotency_keys set figures = ${JSON.stringify(members)}::text::json
-        where idempotency_key = 'upgrade' and request = ${`POST ${PATH}${path}`}`;
-      expect(count).toBe(1);
-    }
-    expect((await open(sent, key, headers)).text).toBe(opened.text);
-    expect((await report(sessionId, 5, key, headers)).text).toBe(reported.text);
-    expect((await release(sessionId, undefined, key, headers)).text).toBe(released.text);
-  });
-
   test("a report and a release, repeated with an Idempotency-Key: executed once, the same bytes", async () => {
     const avatarId = await avatarIn("ready");
     const { sessionId } = (await open({ maxSessionSeconds: 60, avatarId, metadata: { user_id: "u" } })).body;

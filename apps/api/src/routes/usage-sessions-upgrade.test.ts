@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { startApi, type TestApi } from "../../test/support/api.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const PATH = "/api/v1/usage/sessions";
+let api: TestApi;
+let key: string;
+
+beforeAll(async () => {
+  api = await startApi();
+  key = await api.key();
+});
+afterAll(() => api.close());
+
+test("responses, stored by the release before, repeated: the same bytes", async () => {
+  const headers = { "idempotency-key": "upgrade" };
+  const call = (path: string, body: object) => api.call("POST", `${PATH}${path}`, { key, body, headers });
+  const [sent, used] = [{ maxSessionSeconds: 60 }, { usedCreditMicros: 5 }];
+  const opened = await call("", sent);
+  const { sessionId, avatarName, reservedCreditMicros, expiresAt } = opened.body;
+  const reported = await call(`/${sessionId}/usage`, used);
+  const released = await call(`/${sessionId}/release`, {});
+  // That release stored an opening without these members, which it kept beside it, and other responses whole.
+  for (const [path, members] of [
+    ["", { avatarName, reservedCreditMicros, expiresAt }],
+    [`/${sessionId}/usage`, reported.body],
+    [`/${sessionId}/release`, released.body],
+  ] as const) {
+    const { count } = await api.database.db.client`
+      update idempotency_keys set figures = ${JSON.stringify(members)}::text::json
+      where idempotency_key = 'upgrade' and request = ${`POST ${PATH}${path}`}`;
+    expect(count).toBe(1);
+  }
+  expect((await call("", sent)).text).toBe(opened.text);
+  expect((await call(`/${sessionId}/usage`, used)).text).toBe(reported.text);
+  expect((await call(`/${sessionId}/release`, {})).text).toBe(released.text);
+});

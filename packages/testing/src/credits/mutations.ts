@@ -117,7 +117,7 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   "a mark that ignores the lease": [["    and v_session.expires_at > clock_timestamp();", ";"]],
   "a second mark raises the version": [["v_marks and not v_session.must_end then", "v_marks then"]],
   "a session that may go on when its hold is used up": [
-    ["p_session.must_end or p_session.used = p_session.reserved or not", "p_session.must_end or not"],
+    ["(p_session.must_end or p_session.used = p_session.reserved) as", "p_session.must_end as"],
   ],
   "a session that may go on after its release": [["return p_session.must_end or", "return"]],
   "one more open session than a key may have": [

@@ -1,10 +1,10 @@
--- Whether the call of a session must end: a release has asked for it, it has used all that it holds, or its key, or an
--- ancestor, is revoked or expired, or has spent and holds more than its cap, which was lowered. Read without locks: the cap
+-- Whether the call of a session must end for another reason than what it has used: a release has asked for it, or its key, or
+-- an ancestor, is revoked or expired, or has spent and holds more than its cap, which was lowered. Read without locks: the cap
 -- is hard for what is admitted, and nothing is taken back.
 create function rta.must_end(p_session public.usage_sessions) returns boolean
 language plpgsql stable as $$
 begin
-  return p_session.must_end or p_session.used = p_session.reserved or not exists (
+  return p_session.must_end or not exists (
     select from public.api_keys own
     where own.tenant_id = p_session.tenant_id and own.id = p_session.api_key_id
       and not exists (

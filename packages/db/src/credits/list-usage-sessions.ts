@@ -23,7 +23,7 @@ const AVATAR_NAME = sql`(
 )`;
 
 /** A session as the API shows it: what `presentSession` returns of session_record.sql. A test compares them. */
-const ITEM = objectJson<UsageSession>({
+const SESSION = objectJson<UsageSession>({
   sessionId: plainJson(usageSessions.id),
   environment: plainJson(usageSessions.environment),
   apiKeyId: plainJson(usageSessions.apiKeyId),
@@ -56,7 +56,7 @@ const selectSessions = batchStatement<{ session: UsageSession; version: number }
   "find_usage_session",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", (${ITEM})::json as "session", ${usageSessions.version} as "version"
+    select position::integer as "position", (${SESSION})::json as "session", ${usageSessions.version} as "version"
     from ${inputs}
     join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
       and ${usageSessions.id} = ${inputColumn("id")} collate "C"
@@ -114,6 +114,7 @@ type SessionsOf = Owner &
 /** How many sessions a page reads at most, when filters leave some out. */
 const MAX_ROWS_READ = 5000;
 
+/** The text for one of 16 choices of filters, each with its own conditions: so it is composed, and not a file for each. */
 const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
   const indexed = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
   // The index of end users has no sessions without one.
@@ -130,7 +131,7 @@ const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => 
       order by ${orderBy} limit ${LIMIT} + 1
     ) usage_sessions`,
     usageSessions.id,
-    ITEM,
+    SESSION,
     orderBy,
     sql`(select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
   );
@@ -185,7 +186,7 @@ const selectOpen = (): SQL => {
       order by ${orderBy} limit ${LIMIT} + 1
     ) usage_sessions`,
     usageSessions.id,
-    ITEM,
+    SESSION,
     orderBy,
   );
 };

@@ -1,25 +1,17 @@
 /** When keys were last used: noted in memory, written soon after, seen in the API. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
-import { startApi, type TestApi } from "../test/support/api.ts";
+import { startApi } from "../test/support/api.ts";
 import { createUses } from "./key-usage.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const MINUTE = 60_000;
-let api: TestApi;
-let root: string;
 
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const root = await api.key();
 
 /** `ctid` and `xmax` move with whatever is done to the row, if only to lock it. */
 const rows = (id: string) =>

@@ -1,27 +1,23 @@
 /** The worker that the API runs as a child process, with real processes: how it starts, ends, and comes back. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import type { Avatar } from "@realtime-avatar/domain/avatars/schemas";
-import { preparedDataDirectory, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { preparedDataDirectory, testDatabase } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
-import { bun, type RunningProcess, release, runToEnd } from "@realtime-avatar/testing/processes";
+import { type RunningProcess, release, runToEnd } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { watchLookUps } from "@realtime-avatar/testing/waits";
-import { API, call, start, stop } from "../test/support/process.ts";
+import { call, start, stop } from "../test/support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-let folder = "";
-let database: TestDatabase;
-
-beforeAll(async () => {
-  [folder, database] = await Promise.all([temporaryFolder(), testDatabase()]);
-});
+const folder = await temporaryFolder();
+const database = await testDatabase();
 afterAll(async () => {
   await database.close();
   await rm(folder, { recursive: true });
@@ -117,27 +113,17 @@ describe("the worker on the embedded database", () => {
     await untilGone(running.worker, postmaster);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
   });
-
-  test("the worker, WORKER=false: not started", async () => {
-    const data = await preparedDataDirectory(join(folder, "none"));
-    const running = await start({ DATA_DIR: data, WORKER: "false" }, release());
-    await running.waitFor(/export API_KEY/);
-    expect(await stop(running)).toBe(0);
-    expect(running.stdout()).not.toContain("worker");
-  });
-
-  test("the worker, its program missing: a warning, and the API serves", async () => {
-    const data = await preparedDataDirectory(join(folder, "missing"));
-    const running = await start({ DATA_DIR: data }, bun(API));
-    await running.waitFor(/"level":40,.*the worker's program is not beside this one/);
-    expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
-    expect(await stop(running)).toBe(0);
-  });
 });
 
 describe("the worker on a DATABASE_URL", () => {
-  test("the worker, WORKER unset: not started", async () => {
-    const running = await start({ DATABASE_URL: database.url, DATA_DIR: folder }, release());
+  test.each([
+    ["WORKER unset, on a DATABASE_URL", () => ({ DATABASE_URL: database.url })],
+    [
+      "WORKER=false, on the embedded database",
+      async () => ({ DATA_DIR: await preparedDataDirectory(join(folder, "none")) }),
+    ],
+  ])("the worker, %s: not started", async (_, variables) => {
+    const running = await start({ DATA_DIR: folder, ...(await variables()), WORKER: "false" }, release());
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
     expect(await stop(running)).toBe(0);
     expect(running.stdout()).not.toContain("worker");

@@ -1,29 +1,20 @@
 /** Pages of other origins, in the browser of a person who has signed in. `localhost` with another port is the same site. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import type { Person } from "./support/person.ts";
-import { startWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { useWorld } from "./support/world.ts";
 
 describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
-  let world: World;
-  let owner: Person;
+  const world = useWorld();
+  const { owner } = world;
   let attacker: ReturnType<typeof Bun.serve>;
   beforeAll(async () => {
-    world = await startWorld();
-    owner = world.owner;
     attacker = Bun.serve({
       port: 0,
       hostname: "127.0.0.1",
       fetch: () => new Response("<!doctype html><title>Attack</title>", { headers: { "content-type": "text/html" } }),
     });
   });
-  afterAll(async () => {
-    await attacker.stop(true);
-    await world.close();
-  });
+  afterAll(() => attacker.stop(true));
 
   /** What a request could change. */
   const state = async (): Promise<unknown> => {

@@ -1,16 +1,13 @@
 /** Keys: the first one, its secret, its changes, its lineage and its end. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf } from "./support/calls.ts";
-import { DESKTOP, expectQuiet, type Person, PHONE } from "./support/person.ts";
-import { startWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { useWorld } from "./support/world.ts";
 
 /** A folder for pictures of the page with many keys, to look at them. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
@@ -24,14 +21,9 @@ const copySecret = async (page: Page): Promise<string> => {
 };
 
 describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
-  let world: World;
-  let owner: Person;
+  const world = useWorld();
+  const { owner } = world;
   let secret = "";
-  beforeAll(async () => {
-    world = await startWorld();
-    owner = world.owner;
-  });
-  afterAll(() => world.close());
 
   const card = (name: string) => owner.page.getByRole("listitem").filter({ hasText: name });
 

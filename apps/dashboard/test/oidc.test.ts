@@ -1,33 +1,29 @@
 /** Sign-in at a provider of OpenID Connect, in a browser, against a real provider. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { OIDC_CLIENT, type OidcServer, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
 import { expectAccessible } from "./support/axe.ts";
 import { expectQuiet, type Person } from "./support/person.ts";
-import { startWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { useWorld } from "./support/world.ts";
 
 describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
-  let world: World;
   let provider: OidcServer;
+  beforeAll(async () => {
+    provider = await startOidcServer();
+  });
+  const world = useWorld(() => ({
+    OIDC_ISSUER: provider.issuer,
+    OIDC_CLIENT_ID: OIDC_CLIENT.clientId,
+    OIDC_CLIENT_SECRET: OIDC_CLIENT.clientSecret,
+    OIDC_NAME: "Example Login",
+  }));
+  const { owner } = world;
   /** Joins with an account at the provider, and has no passkey. */
   let grace: Person;
   beforeAll(async () => {
-    provider = await startOidcServer();
-    world = await startWorld({
-      OIDC_ISSUER: provider.issuer,
-      OIDC_CLIENT_ID: OIDC_CLIENT.clientId,
-      OIDC_CLIENT_SECRET: OIDC_CLIENT.clientSecret,
-      OIDC_NAME: "Example Login",
-    });
     grace = await world.person();
   });
-  afterAll(async () => {
-    await world?.close();
-    await provider?.close();
-  });
+  afterAll(() => provider?.close());
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
   const button = ({ page }: Person, name: string | RegExp) => page.getByRole("button", { name });
@@ -45,12 +41,19 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   const expectOwnQuiet = (person: Person, expected: readonly RegExp[] = []): void =>
     expectQuiet(person, [new RegExp(`request to ${provider.issuer}`), ...expected]);
 
-  test("the provider, down: the page says so, and passkeys work", async () => {
-    const { owner } = world;
+  test("the provider, down: the page says so, remembers the tenant, and passkeys work", async () => {
     await owner.open(`/sign-in?tenant=${world.service.tenantId}`);
     await button(owner, "Sign in with Example Login").click();
     await owner.page.getByRole("alert").getByText("Example Login does not respond").waitFor();
     await expectAccessible(owner.page, "provider down");
+    // This browser remembers the tenant. The person follows a link of a stranger, and signs in nowhere.
+    await owner.open("/sign-in?tenant=ten_01h455vb4pex5vsknk084sn02q");
+    await button(owner, "Sign in with Example Login").waitFor();
+    await owner.open("/sign-in");
+    const request = owner.page.waitForRequest(/oidc\/sign-in/);
+    await button(owner, "Sign in with Example Login").click();
+    expect((await request).postDataJSON()).toEqual({ tenantId: world.service.tenantId });
+    await owner.page.getByRole("alert").waitFor();
     await button(owner, "Sign in with a passkey").click();
     await heading(owner, "API keys");
     expectOwnQuiet(owner, [/status of 503/]);

@@ -1,26 +1,20 @@
 /** People: invitations, roles, passkeys and sessions, by several persons in browsers of their own. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { expectQuiet, type Person, register, registerHere } from "./support/person.ts";
-import { startWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { useWorld } from "./support/world.ts";
 
 const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 
 describe.skipIf(!BROWSER)("the people page in Chromium", () => {
-  let world: World;
-  let owner: Person;
+  const world = useWorld();
+  const { owner } = world;
   let viewer: Person;
   beforeAll(async () => {
-    world = await startWorld();
-    owner = world.owner;
     viewer = await world.person();
   });
-  afterAll(() => world.close());
 
   const rows = (person: Person, list: string) => person.page.getByRole("list", { name: list }).getByRole("listitem");
 

@@ -1,21 +1,13 @@
 /** Registration, the sign-in and its refusals, and every page by its address. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
 import { expectQuiet, type Person, registerHere } from "./support/person.ts";
-import { startWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { useWorld } from "./support/world.ts";
 
 describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
-  let world: World;
-  let owner: Person;
-  beforeAll(async () => {
-    world = await startWorld();
-    owner = world.owner;
-  });
-  afterAll(() => world.close());
+  const world = useWorld();
+  const { owner } = world;
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
 

@@ -1,21 +1,16 @@
 /** Usage and credits: the numbers are those of the calls, and an entry leads to its call and its key. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { callerOf, makeCall } from "./support/calls.ts";
-import { expectQuiet, type Person } from "./support/person.ts";
-import { startWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { expectQuiet } from "./support/person.ts";
+import { useWorld } from "./support/world.ts";
 
 describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
-  let world: World;
-  let owner: Person;
+  const world = useWorld();
+  const { owner } = world;
   let sessionId = "";
   beforeAll(async () => {
-    world = await startWorld();
-    owner = world.owner;
     const { service } = world;
     const key = async (name: string) => {
       const seeded = { name, environment: "live" } as const;
@@ -31,7 +26,6 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     sessionId = await makeCall(phone, 1000);
     await phone("POST", "/usage/sessions", { maxSessionSeconds: 60 });
   });
-  afterAll(() => world.close());
 
   test("the balance and the charts, of a month of calls: add up", async () => {
     const { page } = owner;
@@ -90,25 +84,20 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
     expectQuiet(owner);
   });
 
-  test("calls, not charged yet: no empty chart", async () => {
+  test("calls in the test environment, not charged yet: its own credits, no empty chart", async () => {
     const { page } = owner;
     const { service } = world;
     const key = { name: "Trial", environment: "test" } as const;
     const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*", "usage:write"] });
-    await owner.open("/usage?environment=test");
+    const open = () => owner.open("/usage?environment=test");
+    await open();
     await page.getByText("costs 1 credit, unless the operator has set another price").waitFor();
     await page.getByText("No calls in these days.").first().waitFor();
     await callerOf(service, secret.reveal())("POST", "/usage/sessions", { maxSessionSeconds: 60 });
+    await open();
     await page.getByText("1 call in these days, and nothing is charged yet.").first().waitFor();
-    expect(await page.getByRole("list", { name: /^Credits by/ }).count()).toBe(0);
-    expectQuiet(owner);
-  });
-
-  test("the test environment, without charges: its own credits", async () => {
-    const { page } = owner;
-    await owner.open("/usage?environment=test");
-    await page.getByText("nothing is charged yet").first().waitFor();
     expect(await page.getByText("3,600").count()).toBeGreaterThan(0);
+    expect(await page.getByRole("list", { name: /^Credits by/ }).count()).toBe(0);
     expectQuiet(owner);
   });
 });

@@ -16,13 +16,13 @@ const FEW = 10;
 const tests = preparationTests();
 
 const seedTester = async (): Promise<Caller> => {
-  const { db } = tests.world().database;
+  const { db } = tests.world.database;
   const { secret } = await seedKey(db, await seedTenant(db), { environment: "test", scopes: ["*"] });
   return callerOf(db, secret.keyId);
 };
 const seedMany = async (by: Caller, count: number): Promise<AvatarRecord[]> => {
   const avatars: AvatarRecord[] = [];
-  const { db } = tests.world().database;
+  const { db } = tests.world.database;
   // Fewer at a time than the queue of the database takes.
   while (avatars.length < count) {
     const some = Array.from({ length: Math.min(100, count - avatars.length) }, () =>
@@ -34,7 +34,7 @@ const seedMany = async (by: Caller, count: number): Promise<AvatarRecord[]> => {
 };
 /** How many avatars of the tenant have been prepared, in all or until one of the avatars of another tenant was. */
 const preparedOf = async ({ tenantId }: Caller, until: AvatarRecord | null = null): Promise<number> => {
-  const [row] = await tests.world().database.db.client`
+  const [row] = await tests.world.database.db.client`
     select count(*)::integer as prepared from audit_events
     where tenant_id = ${tenantId} and action = 'avatar.prepared' and created_at <= coalesce(
       (select created_at from audit_events where target_id = ${until?.id ?? ""} and action = 'avatar.prepared'), 'infinity'

@@ -1,5 +1,5 @@
 /** Workers as processes, as they ship: several at once, and how one stops while it works. */
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { readFileSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,17 +8,10 @@ import { session } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { CHILD_ARGUMENT } from "../src/sandbox/command.ts";
-import { noise, openWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { eachWorld, noise } from "./support/world.ts";
 
 const WORKER = "apps/worker/src/main.ts";
-let world: World;
-beforeEach(async () => {
-  world = await openWorld();
-});
-afterEach(() => world.close());
+const world = eachWorld();
 
 const variables = (): Record<string, string> => ({
   WORKER_PORT: "0",

@@ -1,5 +1,5 @@
 /** Files that are made to take long: one tenant has many, and another one's avatar does not wait for them. */
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { portraitPath } from "@realtime-avatar/testing/photos";
@@ -16,10 +16,7 @@ import { createExamineSource } from "../src/preparation/sandboxed.ts";
 import { fetchRemote } from "../src/remote/fetch.ts";
 import { hugeChunks, jpegWithExif, loopingExif } from "../src/sandbox/corpus/amplified.testing.ts";
 import { inspectorOf } from "./support/inspector.ts";
-import { openWorld, type World } from "./support/world.ts";
-
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(1_800_000);
+import { eachWorld } from "./support/world.ts";
 
 const isLong = process.env["LONG"] === "1";
 /** How many of such files the tenant has. */
@@ -27,16 +24,10 @@ const FILES = isLong ? 30 : 4;
 /** How many avatars of the other tenant are timed. */
 const AVATARS = isLong ? 5 : 1;
 
-let world: World;
 let loop: JobLoop;
+const world = eachWorld(() => loop.stop());
+setDefaultTimeout(1_800_000);
 let children = 0;
-beforeEach(async () => {
-  world = await openWorld();
-});
-afterEach(async () => {
-  await loop.stop();
-  await world.close();
-});
 
 /** Starts a worker's job loop with the limits that it has by default, and with children as they ship. */
 const start = (): JobLoop => {

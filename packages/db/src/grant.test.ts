@@ -1,11 +1,12 @@
 /** The service under a role that has the rights of `grantService`, and no other. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { type ApiKeyId, newId, type TenantId } from "@realtime-avatar/domain/id";
 import { seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { client, session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { client, session } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileRole, fixture } from "@realtime-avatar/testing/fixture";
 import { readyResult } from "@realtime-avatar/testing/preparations";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -24,7 +25,6 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import type postgres from "postgres";
 import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "./api-keys/api-keys.ts";
 import { type Caller, confirmFirstUse, sweepCredentials } from "./api-keys/callers.ts";
 import { listApiKeys } from "./api-keys/list.ts";
@@ -45,7 +45,6 @@ import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars
 import { listAvatars } from "./avatars/list.ts";
 import { findPreview, finishPreparation, knownPreparations, startPreparation } from "./avatars/preparations.ts";
 import { databaseFailure } from "./connection/errors.ts";
-import { connect, type Db } from "./connection/pool.ts";
 import { findCreditBalance, listCreditEntries } from "./credits/credits.ts";
 import { findCreditDrift } from "./credits/invariants.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./credits/overdue-sessions.ts";
@@ -55,41 +54,17 @@ import { type Claim, findStoredResponse, sweepIdempotencyKeys } from "./idempote
 import { claimJob, failAbandonedUploads, finishAsset, jobStats, renewJob, retryJob, startAsset } from "./jobs/jobs.ts";
 import { isMigrated } from "./migrate.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const ROLE = `service "of" ${randomBytes(6).toString("hex")}`;
 const NAME = `"${ROLE.replaceAll('"', '""')}"`;
-const PASSWORD = randomBytes(12).toString("hex");
 
-let database: TestDatabase;
-let owner: postgres.Sql;
-let roleUrl: string;
-/** Connections of the role. */
-let db: Db;
-let plain: postgres.Sql;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  owner = database.db.client;
-  const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_database() as name`;
-  // As docs/deployment.md says.
-  await owner.unsafe(`
-    create role ${NAME} login password '${PASSWORD}';
-    revoke create on schema public from public;
-    revoke temporary on database ${name} from public`);
-  const url = new URL(database.url);
-  url.username = encodeURIComponent(ROLE);
-  url.password = PASSWORD;
-  roleUrl = url.href;
-  db = connect(roleUrl, { connections: 4 });
-  plain = client(roleUrl);
-});
-afterAll(async () => {
-  await Promise.all([db.close(), plain.end()]);
-  await owner.unsafe(`drop owned by ${NAME}; drop role ${NAME}`);
-  await database.close();
-});
+const database = await fileDatabase();
+const owner = database.db.client;
+const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_database() as name`;
+// As docs/deployment.md says.
+await owner.unsafe(`revoke create on schema public from public; revoke temporary on database ${name} from public`);
+const db = await fileRole(database, ROLE);
+const plain = client(db.url);
+await fixture({ close: () => plain.end() });
 
 /** An entry of the operator, for a tenant that exists. */
 const insertEntry = (kind: string): string => `
@@ -390,6 +365,19 @@ describe("a role with the rights of the service", () => {
     "set session_replication_role = replica",
   ])("the role, forbidden: %s", async (statement) => {
     expect(["42501", "42939"]).toContain((await codeOf(statement)) as string);
+  });
+
+  test("the role, its own pg_class in place of PostgreSQL's: it refunds nothing", async () => {
+    const [{ name = "" } = {}] = await owner<{ name: string }[]>`select current_database() as name`;
+    // PostgreSQL's default, when the operator has not revoked it.
+    await owner.unsafe(`grant temporary on database ${name} to ${NAME}`);
+    const forged = `create temporary table pg_class as
+      select class.oid, role.oid as relowner from pg_catalog.pg_class class, pg_roles role where rolname = current_user`;
+    for (const table of ["credit_accounts", "api_key_meters"]) {
+      const refund = `update ${table} set settled = settled - 1 where settled > 0`;
+      expect(await codeOf(`${forged}; ${refund}`)).toBe("42501");
+    }
+    await owner.unsafe(`revoke temporary on database ${name} from ${NAME}`);
   });
 
   test("the role, changing a function: forbidden", async () => {

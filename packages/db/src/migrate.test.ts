@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { cp, mkdtemp, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { newId } from "@realtime-avatar/domain/id";
 import { newInvitation } from "@realtime-avatar/domain/people/people";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { isMigrated, migrate } from "./migrate.ts";
 import { insertInvitation } from "./people/invitations.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await testDatabase({ migrated: false });
-});
-afterAll(() => database.close());
+const database = await fileDatabase({ migrated: false });
 
 const applied = async (): Promise<number> => {
   const [row] = await database.db.client`select count(*)::int as count from drizzle.__drizzle_migrations`;

@@ -1,16 +1,8 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { describe, expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { openDatabase } from "./open.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 const config = { databaseUrl: null, dataDirectory: "unused", deadlineMs: 5000, connections: 2, prepare: true };
 

@@ -1,8 +1,8 @@
 /** What the database itself promises, read from its catalog and tried on its tables. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { Glob } from "bun";
@@ -11,18 +11,10 @@ import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { findCredential } from "./api-keys/callers.ts";
 import { insertAvatar } from "./avatars/avatars.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
 const TABLES: unknown[] = modules.flatMap((module) => Object.values(module));
 
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 describe("the catalog", () => {
   test("tenant_id, in every key and unique index but of api_key_credentials: comes first", async () => {

@@ -1,43 +1,46 @@
 /** Completes an upload by a signed PUT: copies its file, checks the copy, and starts its processing. */
 
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import { completeAsset, findAsset } from "@realtime-avatar/db/assets/assets";
+import {
+  type AssetUpload,
+  type CompleteAssetOutcome,
+  completeAsset,
+  findAsset,
+} from "@realtime-avatar/db/assets/assets";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
-import { type AssetRecord, originalKey, presentAsset, uploadKey } from "@realtime-avatar/domain/assets/asset";
+import {
+  type AssetRecord,
+  assetText,
+  originalKey,
+  presentAsset,
+  uploadKey,
+} from "@realtime-avatar/domain/assets/asset";
 import { contentTypeOf, MAGIC_BYTES } from "@realtime-avatar/domain/assets/magic";
-import type { Asset } from "@realtime-avatar/domain/assets/schemas";
+import { Asset, CompleteUpload } from "@realtime-avatar/domain/assets/schemas";
 import { ASSET_TRANSITIONS, type AssetStatus, USABLE_STATUSES } from "@realtime-avatar/domain/assets/status";
-import { isId } from "@realtime-avatar/domain/id";
+import { type AssetId, isId } from "@realtime-avatar/domain/id";
 import { type FieldErrorCode, notFound, Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { allowedFrom, invalidTransition } from "@realtime-avatar/domain/transitions";
 import type { Storage } from "@realtime-avatar/storage/storage";
-import type { Dependencies } from "../dependencies.ts";
-import { entityTag } from "../http/conditional.ts";
-import type { MakePlan } from "../http/idempotency.ts";
+import type { Static } from "@sinclair/typebox";
+import { untimed } from "../http/request-context.ts";
+import type { Attempt } from "../http/write.ts";
 import { processingJob } from "./create-asset.ts";
 
-/** What completing an upload comes to. */
-type Completion =
-  | { kind: "refused"; problem: Problem }
-  /** The file is known already: nothing is to be done. */
-  | { kind: "known"; asset: AssetRecord }
-  /** The file has been copied. */
-  | { kind: "copied"; asset: AssetRecord; contentType: string; sizeBytes: number };
+/** An asset, and its file if this request has copied it. Otherwise the file is known already, and nothing is to be done. */
+type Completion = { asset: AssetRecord; file: { contentType: string; sizeBytes: number } | null };
 
-const refused = (problem: Problem): Completion => ({ kind: "refused", problem });
-
-/** What the state of an asset alone says; null when it waits for the file of an upload. */
-const completionOf = (asset: AssetRecord | null): Completion | null => {
-  if (asset === null) return refused(notFound());
+/** What the state of an asset alone says; null when it waits for the file of an upload. Throws the problem of any other. */
+const completionOf = (asset: AssetRecord): Completion | null => {
   const { status, remoteUrl } = asset;
   if (!USABLE_STATUSES.includes(status))
-    return refused(invalidTransition(status, allowedFrom<AssetStatus>(ASSET_TRANSITIONS, status)));
-  if (status !== "pending_upload") return { kind: "known", asset };
+    throw invalidTransition(status, allowedFrom<AssetStatus>(ASSET_TRANSITIONS, status));
+  if (status !== "pending_upload") return { asset, file: null };
   if (remoteUrl === null) return null;
   const detail = "The file of this asset is fetched from its `remoteUrl`; there is no upload to complete.";
-  return refused(new Problem("invalid_transition", detail, { currentStatus: status, allowedStatuses: ["deleted"] }));
+  throw new Problem("invalid_transition", detail, { currentStatus: status, allowedStatuses: ["deleted"] });
 };
 
 /** The first bytes of a stored file, and its size; null when there is none. */
@@ -81,62 +84,79 @@ const copyUpload = async (storage: Storage, asset: AssetRecord): Promise<Complet
   const file = await readStart(storage, key);
   if (file === null) return null;
   const result = inspect(asset, file);
-  if ("contentType" in result)
-    return { kind: "copied", asset, contentType: result.contentType, sizeBytes: file.sizeBytes };
+  if ("contentType" in result) return { asset, file: { contentType: result.contentType, sizeBytes: file.sizeBytes } };
   await storage.delete(key).catch(() => {});
-  return refused(validationFailed([{ pointer: "#", ...result }]));
+  throw validationFailed([{ pointer: "#", ...result }]);
 };
 
-const uploadMissing = refused(
-  new Problem(
-    "invalid_transition",
-    "No file has been sent to the URL of the upload. PUT it to `upload.url` with `upload.headers`, and complete again.",
-    { currentStatus: "pending_upload", allowedStatuses: ["deleted"] },
-  ),
+const UPLOAD_MISSING = new Problem(
+  "invalid_transition",
+  "No file has been sent to the URL of the upload. PUT it to `upload.url` with `upload.headers`, and complete again.",
+  { currentStatus: "pending_upload", allowedStatuses: ["deleted"] },
 );
 
+type CompleteAttempt = Attempt<Static<typeof CompleteUpload>, Completion, CompleteAssetOutcome>;
+
 /** Copies the file, where the asset waits for one. */
-const complete = async (db: Db, storage: Storage, owner: AnyCaller, id: string): Promise<Completion> => {
-  const find = async () => (isId("ast", id) ? findAsset(db, owner, id) : null);
+const complete = async ({ db, caller, id, dependencies: { storage } }: CompleteAttempt): Promise<Completion> => {
+  const find = async (): Promise<AssetRecord> => {
+    const asset = isId("ast", id) ? await findAsset(db, caller, id) : null;
+    if (asset === null) throw notFound();
+    return asset;
+  };
   const asset = await find();
   const known = completionOf(asset);
   if (known !== null) return known;
-  const copied = await copyUpload(storage, asset as AssetRecord);
+  const copied = await copyUpload(storage, asset);
+  if (copied !== null) return copied;
   // A request that was first has removed the upload after its write.
-  return copied ?? completionOf(await find()) ?? uploadMissing;
+  const completed = completionOf(await find());
+  if (completed === null) throw UPLOAD_MISSING;
+  return completed;
 };
 
-/**
- * The plans of the completion of an upload. Copies the file first, where the asset waits for one; a refusal is thrown by the
- * plan, so that an earlier response is replayed instead where there is one.
- */
-export const planCompletion = async (
-  db: Db,
-  { storage, assetOrigin }: Dependencies,
-  id: string,
-  owner: AnyCaller,
-): Promise<MakePlan<Asset>> => {
-  let completion = await complete(db, storage, owner, id);
-  const responseOf = (asset: AssetRecord) => {
-    const body = presentAsset(asset, assetOrigin());
-    return { status: 200, location: null, etag: entityTag(asset), body };
-  };
-  const write = async (
-    copied: Extract<Completion, { kind: "copied" }>,
+export const COMPLETE_UPLOAD = {
+  body: CompleteUpload,
+  isBodyOptional: true,
+  representation: { schema: Asset, toText: assetText },
+  lookUp: async (attempt: CompleteAttempt): Promise<Completion> => {
+    const { previous, requestContext } = attempt;
+    if (previous === null) return untimed(requestContext, () => complete(attempt));
+    const { basis, outcome } = previous;
+    // Another request was first. The response follows from the asset as it is now.
+    return outcome.kind === "unchanged" ? (completionOf(outcome.asset) ?? basis) : basis;
+  },
+  plan: ({ caller, origin, dependencies: { assetOrigin } }: CompleteAttempt, { asset, file }: Completion) => {
+    const changes = { status: "uploaded", version: asset.version + 1, updatedAt: origin.now } as const;
+    const after: AssetRecord = file === null ? asset : { ...asset, ...file, ...changes };
+    const upload = file && { ...file, job: processingJob(asset, origin) };
+    return {
+      response: { version: after.version, body: presentAsset(after, assetOrigin()) },
+      input: [asset.id, upload, caller, origin] as const,
+    };
+  },
+  /** Without an upload, nothing is written. */
+  write: async (
+    db: Db,
+    id: AssetId,
+    upload: AssetUpload | null,
     caller: AnyCaller,
     origin: Origin,
     claim: Claim | null,
+  ): Promise<CompleteAssetOutcome | { kind: "known" }> =>
+    upload === null ? { kind: "known" } : completeAsset(db, id, upload, caller, origin, claim),
+  settle: async (
+    outcome: CompleteAssetOutcome | { kind: "known" },
+    { dependencies: { storage } }: CompleteAttempt,
+    { asset }: Completion,
   ): Promise<WriteOutcome> => {
-    const { asset, contentType, sizeBytes } = copied;
-    const upload = { contentType, sizeBytes, job: processingJob(asset, origin) };
-    const outcome = await completeAsset(db, asset.id, upload, caller, origin, claim);
     switch (outcome.kind) {
       case "written":
         await storage.delete(uploadKey(asset)).catch(() => {});
         return { kind: "written" };
+      case "known":
+        return { kind: "written" };
       case "unchanged":
-        // Another request was first. The response is planned again, from the asset as it is now.
-        completion = completionOf(outcome.asset) ?? copied;
         return { kind: "stale" };
       case "not_found":
         throw notFound();
@@ -144,15 +164,5 @@ export const planCompletion = async (
       case "replayed":
         return outcome;
     }
-  };
-  return (caller, origin) => {
-    const planned = completion;
-    if (planned.kind === "refused") throw planned.problem;
-    if (planned.kind === "known")
-      return { response: responseOf(planned.asset), write: async () => ({ kind: "written" }) };
-    const { asset, contentType, sizeBytes } = planned;
-    const version = asset.version + 1;
-    const after: AssetRecord = { ...asset, status: "uploaded", contentType, sizeBytes, version, updatedAt: origin.now };
-    return { response: responseOf(after), write: (claim) => write(planned, caller, origin, claim) };
-  };
+  },
 };

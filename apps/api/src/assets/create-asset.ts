@@ -1,17 +1,16 @@
-/** Writes new assets within the quota of their tenant, with the job that processes them. */
+/** New assets: the quota of their tenant, and the job that processes them. */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import { type AssetQuota, hasAssetRoom, insertAsset } from "@realtime-avatar/db/assets/assets";
+import { type AssetQuota, hasAssetRoom, type insertAsset } from "@realtime-avatar/db/assets/assets";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import type { WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { Dependencies } from "../dependencies.ts";
-import { claimedRequest } from "../http/idempotency.ts";
-import { isPerson } from "../http/people/person.ts";
+import type { WriteRequest } from "../http/authenticate.ts";
+import { findReplay } from "../http/idempotency.ts";
+import type { OutcomeOf } from "../http/write.ts";
 
 /** The quota of each tenant in each environment. */
 export const quotaOf = ({ config }: Pick<Dependencies, "config">): AssetQuota => ({
@@ -35,16 +34,12 @@ export const processingJob = (asset: AssetRecord, { now, random }: Origin): JobR
   runAt: now,
 });
 
-/** Writes a new asset. Throws the problem `quota_exceeded`. */
-export const createAsset = async (
-  db: Db,
-  { asset, job, quota }: { asset: AssetRecord; job: JobRecord | null; quota: AssetQuota },
-  caller: AnyCaller,
-  origin: Origin,
-  claim: Claim | null,
-): Promise<WriteOutcome> => {
-  const outcome = await insertAsset(db, { asset, job, quota }, caller, origin, claim);
-  if (outcome.kind === "over_quota") throw quotaExceeded(quota);
+/** The outcome of the insert of a new asset. Throws the problem `quota_exceeded`. */
+export const settleInsert = (
+  outcome: OutcomeOf<typeof insertAsset>,
+  { dependencies }: Pick<WriteRequest, "dependencies">,
+): WriteOutcome => {
+  if (outcome.kind === "over_quota") throw quotaExceeded(quotaOf(dependencies));
   return outcome;
 };
 
@@ -52,17 +47,9 @@ export const createAsset = async (
  * Throws the problem `quota_exceeded` before a file is received, when the tenant has no room for `bytes` more. A request
  * that was executed before is let through: its response is replayed.
  */
-export const checkRoom = async (
-  db: Db,
-  quota: AssetQuota,
-  bytes: number,
-  caller: AnyCaller,
-  request: Request,
-  path: string,
-): Promise<void> => {
+export const checkRoom = async (write: WriteRequest, bytes: number): Promise<void> => {
+  const { db, caller, dependencies } = write;
+  const quota = quotaOf(dependencies);
   if (await hasAssetRoom(db, caller, quota, bytes)) return;
-  const idempotencyKey = request.headers.get("idempotency-key");
-  const claim =
-    idempotencyKey === null ? null : { request: claimedRequest(request, path, isPerson(caller)), idempotencyKey };
-  if (claim === null || (await findStoredResponse(db, caller, claim)) === null) throw quotaExceeded(quota);
+  if ((await findReplay(db, write)) === null) throw quotaExceeded(quota);
 };

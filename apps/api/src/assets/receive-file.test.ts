@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
@@ -18,14 +18,10 @@ import {
 import { openBody } from "../http/files/body-reader.ts";
 import type { RequestContext } from "../http/request-context.ts";
 import { cleanFilename, formTooLarge, MAX_FORM_BYTES, receiveUpload } from "./receive-file.ts";
-import { createSpool, type Spool } from "./spool.ts";
+import { createSpool } from "./spool.ts";
 
-let folder = "";
-let spool: Spool;
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  spool = createSpool(join(folder, "uploads"));
-});
+const folder = await temporaryFolder();
+const spool = createSpool(join(folder, "uploads"));
 afterAll(() => rm(folder, { recursive: true }));
 
 const streamed = (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {

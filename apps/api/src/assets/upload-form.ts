@@ -1,4 +1,4 @@
-/** The form of an upload, and the limits of assets in words, for the OpenAPI document. All figures come from the domain's table. */
+/** The form of an upload, and the limits of assets in words, for the OpenAPI document. All numbers come from the domain's table. */
 import { ASSET_KINDS, ASSET_LIMITS, type AssetKind } from "@realtime-avatar/domain/assets/limits";
 import { UploadFields } from "@realtime-avatar/domain/assets/schemas";
 import { ClosedObject } from "@realtime-avatar/domain/schema";

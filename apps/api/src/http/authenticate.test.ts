@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect as connectSocket } from "node:net";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
@@ -8,26 +8,10 @@ import { session } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { cutBlocked, watchLookUps } from "@realtime-avatar/testing/waits";
-import {
-  type Answer,
-  createTestApp,
-  readAnswer,
-  requestInit,
-  startApi,
-  TEST_CONFIG,
-  type TestApi,
-} from "../../test/support/api.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import { failureHandler } from "../app.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const send = (authorization: string): Promise<Answer> =>
   api.call("POST", "/api/v1/avatars", { headers: { authorization }, body: { displayName: "x", sourceKind: "image" } });

@@ -1,9 +1,8 @@
 /**
  * Authentication, scopes and roles. A route with `scope` runs only for a key that holds that scope, or for a person whose
- * role allows its operation. Its handler gets the
- * `caller`, for reading; `writeAsCaller`, the one way to write as the caller; and `db`, whose statements end by the
- * deadline of the request. All of this comes before the body is read, so that an unauthenticated client learns nothing and costs
- * little.
+ * role allows its operation. Its handler gets the `caller` and `db`, for reading, and `write`, the one way to write as the
+ * caller (`write.ts`). All of this comes before the body is read, so that an unauthenticated client learns nothing and
+ * costs little.
  */
 
 import { findApiKey } from "@realtime-avatar/db/api-keys/api-keys";
@@ -14,32 +13,27 @@ import {
   findCredential,
   type StoredCredential,
 } from "@realtime-avatar/db/api-keys/callers";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { permits, type Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { type ApiKeySecret, parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { type ApiKeyId, isId, type TenantId } from "@realtime-avatar/domain/id";
 import { checkRole, MINIMUM_ROLES, refuseRole } from "@realtime-avatar/domain/people/roles";
-import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
+import { type CallerSecret, readIdempotencyKey } from "./idempotency.ts";
 import { presentedSession } from "./people/cookie.ts";
 import { authenticatePerson, isPerson } from "./people/person.ts";
-import { originOf, type RequestContext, withRequestContext } from "./request-context.ts";
-import { runWrite } from "./run-write.ts";
+import { type RequestContext, withRequestContext } from "./request-context.ts";
+import type { ResponseHead } from "./response.ts";
 
 const BEARER = /^bearer +/i;
 /** `token68` of RFC 9110 §11.2, required by RFC 6750 §2.1. No character matches two parts, so matching takes linear time. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 
 /** The scopes with one of which a route runs, the one that a refusal names first; `any` is any valid key, `person` no key. */
-type Needed = readonly [Scope, ...Scope[]] | "any" | "person";
-
-/** What authenticates a caller, and what its stored responses are sealed with. */
-export type CallerSecret = ApiKeySecret | SessionToken;
+type RequiredScopes = readonly [Scope, ...Scope[]] | "any" | "person";
 
 /** Preallocated, so that rejecting a request stays cheap. */
 const MISSING = new Problem("missing_api_key", "Send `Authorization: Bearer <API key>`.");
@@ -49,14 +43,21 @@ const INVALID = new Problem("invalid_api_key", "The API key is malformed or unkn
 /** The authenticated caller, its secret, and the key of the same tenant that the path names, if there is one. */
 type Authenticated = { caller: AnyCaller; target: ApiKeyRecord | null; secret: CallerSecret };
 
-/**
- * Runs a write as the caller, on the key that the path names (`target`). While the outcome is stale, authenticates the caller
- * again and retries the write. `isRepeatable`: the client may send the same request again without executing it twice.
- */
-export type WriteAsCaller = <Outcome extends { kind: string }>(
-  attempt: (caller: AnyCaller, origin: Origin, target: ApiKeyRecord | null) => Promise<Outcome>,
-  options?: { isRepeatable: boolean },
-) => Promise<Exclude<Outcome, { kind: "stale" }>>;
+/** An authenticated request that writes: all that `execute` (`write.ts`) needs of it. */
+export type WriteRequest = Authenticated & {
+  dependencies: Dependencies;
+  /** Its statements end by the deadline of the request. */
+  db: Db;
+  request: Request;
+  path: string;
+  /** The id in the path; empty when there is none. */
+  id: string;
+  idempotencyKey: string | null;
+  set: ResponseHead;
+  requestContext: RequestContext;
+  /** Authenticates the caller again. Throws a problem unless it may still call the operation. */
+  authenticateAgain(): Promise<Authenticated>;
+};
 
 /** The credential of `secret` with its key. Throws a problem unless both are valid. */
 const findValidCredential = async (
@@ -123,11 +124,11 @@ const authenticateByCookie = async (
 };
 
 /** Throws unless the caller holds one of the scopes. */
-export const checkScope = (caller: Pick<Caller, "scopes">, needed: Exclude<Needed, "person">): void => {
-  if (needed === "any" || needed.some((scope) => permits(caller.scopes, scope))) return;
-  const [requiredScope] = needed;
+export const checkScope = (caller: Pick<Caller, "scopes">, required: Exclude<RequiredScopes, "person">): void => {
+  if (required === "any" || required.some((scope) => permits(caller.scopes, scope))) return;
+  const [requiredScope] = required;
   const extras = { requiredScope, grantedScopes: caller.scopes };
-  throw new Problem("insufficient_scope", `This operation needs the scope ${needed.join(" or ")}.`, extras);
+  throw new Problem("insufficient_scope", `This operation needs the scope ${required.join(" or ")}.`, extras);
 };
 
 /** What a route needs of its caller, when a scope does not say it all. */
@@ -137,18 +138,20 @@ type Requirements = {
   withHeadroom?: boolean;
 };
 
-const requirementsOf = (needed: Scope | "any" | "person" | Requirements): { scopes: Needed; withHeadroom: boolean } => {
+const requirementsOf = (
+  needed: Scope | "any" | "person" | Requirements,
+): { scopes: RequiredScopes; withHeadroom: boolean } => {
   if (typeof needed === "object") return { withHeadroom: false, ...needed };
   return { scopes: needed === "any" || needed === "person" ? needed : [needed], withHeadroom: false };
 };
 
 /** Throws unless the caller may call the operation: a key by its scopes, a person by the role. */
-const authorize = (caller: AnyCaller, needed: Needed, operation: string | undefined): void => {
+const authorize = (caller: AnyCaller, required: RequiredScopes, operation: string | undefined): void => {
   const minimumRole =
     operation !== undefined && Object.hasOwn(MINIMUM_ROLES, operation) ? MINIMUM_ROLES[operation] : null;
   if (isPerson(caller)) checkRole(caller.role, minimumRole);
-  else if (needed === "person") refuseRole(minimumRole ?? null, null);
-  else checkScope(caller, needed);
+  else if (required === "person") refuseRole(minimumRole ?? null, null);
+  else checkScope(caller, required);
 };
 
 export const authentication = (dependencies: Dependencies) => {
@@ -158,35 +161,40 @@ export const authentication = (dependencies: Dependencies) => {
     scope: (needed: Scope | "any" | "person" | Requirements) => ({
       // As text: Elysia appends to lists each time that it reads them.
       detail: { scope: [requirementsOf(needed).scopes].flat().join(" ") } as object,
-      async resolve({ request, params, set, requestContext, route }) {
+      async resolve({ request, params, path, set, requestContext, route }) {
         const { scopes, withHeadroom } = requirementsOf(needed);
         // Routes without parameters have no `params`, whatever the types say.
-        const { id } = (params ?? {}) as { id?: unknown };
+        const { id = "" } = (params ?? {}) as { id?: string };
         const targetId = isId("key", id) ? id : null;
         const db = dependencies.db.until(requestContext);
         const header = request.headers.get("authorization");
         // With a header, the cookie is ignored: nothing decides between two callers.
-        const authenticateNow = () =>
+        const authenticate = () =>
           header === null
             ? authenticateByCookie(db, dependencies, request, targetId, requestContext)
             : authenticateKey(db, dependencies, header, targetId, requestContext, withHeadroom);
         const operation = dependencies.operationAt(request.method, route);
-        const first = await authenticateNow();
-        await limitRequests?.(first.caller, set.headers as Record<string, string>);
-        authorize(first.caller, scopes, operation);
-        /** The result of the first authentication, until an attempt has used it. Later attempts authenticate again. */
-        let unused: Authenticated | null = first;
-        const writeAsCaller: WriteAsCaller = (attempt, { isRepeatable } = { isRepeatable: false }) =>
-          retryWhileStale(async () => {
-            const { caller, target } = unused ?? (await authenticateNow());
-            unused = null;
-            authorize(caller, scopes, operation);
-            return runWrite(
-              () => attempt(caller, originOf(dependencies, caller, requestContext), target),
-              isRepeatable,
-            );
-          });
-        return { ...first, writeAsCaller, db };
+        const authenticated = await authenticate();
+        await limitRequests?.(authenticated.caller, set.headers as Record<string, string>);
+        authorize(authenticated.caller, scopes, operation);
+        const idempotencyKey = readIdempotencyKey(request);
+        const write: WriteRequest = {
+          ...authenticated,
+          dependencies,
+          db,
+          request,
+          path,
+          id,
+          idempotencyKey,
+          set,
+          requestContext,
+          authenticateAgain: async () => {
+            const again = await authenticate();
+            authorize(again.caller, scopes, operation);
+            return again;
+          },
+        };
+        return { ...authenticated, db, write };
       },
     }),
   });

@@ -26,12 +26,15 @@ export type Expectation = {
   errors: readonly FieldError[];
 };
 
+/** The condition of a request without `If-Match`, or with `*`. */
+export const ANY_VERSION: Expectation = { versions: null, matches: () => true, errors: [] };
+
 /** The condition of `If-Match`. Tags are compared strongly (§13.1.1): a weak tag never matches. */
 export const readIfMatch = ({ headers }: Request): Expectation => {
   const header = headers.get("if-match");
-  if (header === null) return { versions: null, matches: () => true, errors: [] };
+  if (header === null) return ANY_VERSION;
   const tags = tagsOf(header);
-  if (tags === "*") return { versions: null, matches: () => true, errors: [] };
+  if (tags === "*") return ANY_VERSION;
   const versions = (tags ?? []).filter(({ tag, isWeak }) => !isWeak && VERSION.test(tag)).map(({ tag }) => tag);
   const malformed: FieldError = {
     header: "If-Match",

@@ -4,86 +4,90 @@
  */
 
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
-import { maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
+import { type ApiKeySecret, maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
+import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "@realtime-avatar/domain/idempotency";
 import { InvitationWithUrl, PasskeyInvitation } from "@realtime-avatar/domain/people/schemas";
+import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { TSchema } from "@sinclair/typebox";
-import type { Dependencies } from "../dependencies.ts";
-import type { CallerSecret, WriteAsCaller } from "./authenticate.ts";
 import { ENVIRONMENT_HEADER } from "./people/cookie.ts";
-import { requirePasskey } from "./people/person.ts";
-import {
-  type Representation,
-  type ResourceHead,
-  type ResponseHead,
-  responseText,
-  sendText,
-  withMembers,
-} from "./response.ts";
+import { isPerson, requirePasskey } from "./people/person.ts";
+import { type Representation, type ResourceHead, type ResponseHead, sendText, withMembers } from "./response.ts";
 
-/** The outcome of a write. `etag`: the version of the resource, when only the write knows it. */
-type PlannedOutcome = WriteOutcome & { etag?: string };
+/** What authenticates a caller, and what its stored responses are sealed with. */
+export type CallerSecret = ApiKeySecret | SessionToken;
 
-/**
- * What a request will do: its response, which is known before the write, and the write. Members of the response that only
- * the write knows are `figures` of its outcome: they are stored beside the response, and complete it when it is sent.
- */
-type Plan<Body> = {
-  response: ResourceHead & { body: Body };
-  /** Runs the write, and stores the response with it when there is a claim. Throws a `Problem` when it is refused. */
-  write(claim: Claim | null): Promise<PlannedOutcome>;
+/** What tells a request from others, and its caller. */
+export type ClaimingRequest = {
+  request: Request;
+  path: string;
+  caller: AnyCaller;
+  secret: CallerSecret;
+  /** Null without an `Idempotency-Key`. */
+  idempotencyKey: string | null;
 };
 
-/**
- * Makes the plan of a request. Writes nothing. Asynchronous only where the response of a passkey is verified. Throws a
- * `Problem` when the request is refused.
- */
-export type MakePlan<Body> = (
-  caller: AnyCaller,
-  origin: Origin,
-  target: ApiKeyRecord | null,
-) => Plan<Body> | Promise<Plan<Body>>;
+/** A response that an earlier request has stored. */
+export type StoredReplay = Extract<WriteOutcome, { kind: "replayed" }>;
 
 /** The schemas of responses with a secret: that of a key, or the link of an invitation. */
 const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([ApiKeyWithSecret, InvitationWithUrl, PasskeyInvitation]);
 
-/** Whether responses of this schema contain a secret. */
+/**
+ * Whether responses of this schema contain a secret. Such a response is stored sealed. One that is stored unsealed was not
+ * stored by this service, and is not sent.
+ */
 export const containsSecret = (schema: TSchema): boolean => SECRET_RESPONSES.has(schema);
 
-/** Throws the problem `malformed_request` when the request has an invalid `Idempotency-Key`. */
-export const checkIdempotencyKey = ({ headers }: Request): void => {
-  const key = headers.get("idempotency-key");
-  if (key === null) return;
+/** The `Idempotency-Key` of a POST; null without one. Throws the problem `malformed_request` when it is invalid. */
+export const readIdempotencyKey = ({ method, headers }: Request): string | null => {
+  const key = method === "POST" ? headers.get("idempotency-key") : null;
+  if (key === null) return null;
   if (!isIdempotencyKey(key)) {
     throw new Problem("malformed_request", "An Idempotency-Key is 1 to 255 visible ASCII characters.");
   }
   if (maskApiKeys(key) !== key) {
     throw new Problem("malformed_request", "An Idempotency-Key must not contain an API key.");
   }
+  return key;
 };
 
-/** A request with an `Idempotency-Key`. */
-type IdempotentRequest = {
-  idempotencyKey: string;
-  /** See `claimedRequest`. */
-  operation: string;
-  path: string;
-  bodyHash: Uint8Array;
-  secret: CallerSecret;
-  /**
-   * Whether the response contains a secret. Such a response is stored sealed. One that is stored unsealed was not stored by
-   * this service, and is not sent.
-   */
-  containsSecret: boolean;
+/**
+ * What an `Idempotency-Key` is claimed for: method and path, and for a person the environment of the request, which the credential
+ * of a key implies.
+ */
+const claimedOperation = ({ request: { method, headers }, path, caller }: ClaimingRequest): string =>
+  isPerson(caller) ? `${method} ${path} ${headers.get(ENVIRONMENT_HEADER)}` : `${method} ${path}`;
+
+/** The claim of a request with `body`, with its response; null without an `Idempotency-Key`. */
+export const claimOf = (
+  claiming: ClaimingRequest,
+  body: unknown,
+  { schema }: Pick<Representation<never>, "schema">,
+  { status, location, etag }: ResourceHead,
+  text: string,
+  random: RandomBytes,
+): Claim | null => {
+  const { idempotencyKey, secret } = claiming;
+  if (idempotencyKey === null) return null;
+  const request = claimedOperation(claiming);
+  const head = { status, location, etag, bodyHash: hashBody(body) };
+  const claim = { request, idempotencyKey, ...head };
+  if (!containsSecret(schema)) return { ...claim, answer: Buffer.from(text), sealedFor: null };
+  const sealed = sealResponse(text, head, { secret, idempotencyKey, request }, random);
+  return { ...claim, answer: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
 };
 
-type Replayed = Extract<WriteOutcome, { kind: "replayed" }>;
+/** The response that an earlier request with this `Idempotency-Key` has stored; null when there is none. */
+export const findReplay = async (db: Db, claiming: ClaimingRequest): Promise<StoredReplay | null> => {
+  const { idempotencyKey, caller } = claiming;
+  if (idempotencyKey === null) return null;
+  return findStoredResponse(db, caller, { request: claimedOperation(claiming), idempotencyKey });
+};
 
 /**
  * Whether a person needs the passkey to see a response with a secret: always, except for a new test key, which needs none
@@ -92,23 +96,26 @@ type Replayed = Extract<WriteOutcome, { kind: "replayed" }>;
 const needsPasskey = (text: string, status: number): boolean =>
   status !== 201 || (JSON.parse(text) as { environment?: unknown }).environment !== "test";
 
-/** Sends the stored response of an earlier request to `caller`. */
-const replay = (
-  { response: stored, figures, caller }: Replayed & { caller: AnyCaller },
-  idempotent: IdempotentRequest,
+/** Sends the stored response of an earlier request to the caller of one with `body`. */
+export const sendReplay = (
+  { response: stored, figures }: StoredReplay,
+  claiming: ClaimingRequest,
+  body: unknown,
+  { schema, present }: Pick<Representation<never>, "schema" | "present">,
   set: ResponseHead,
-  present: Representation<never>["present"],
 ): string => {
-  const { idempotencyKey, operation, path, bodyHash, secret, containsSecret } = idempotent;
-  if (!Buffer.from(bodyHash).equals(stored.bodyHash)) {
+  const { path, caller, secret, idempotencyKey } = claiming;
+  if (!Buffer.from(hashBody(body)).equals(stored.bodyHash)) {
     throw new Problem("idempotency_key_reused", "The Idempotency-Key belongs to a request with another body.");
   }
+  const isSecret = containsSecret(schema);
+  const context = { secret, idempotencyKey: idempotencyKey ?? "", request: claimedOperation(claiming) };
   const text =
-    !containsSecret && stored.sealedFor === null
+    !isSecret && stored.sealedFor === null
       ? Buffer.from(stored.answer).toString()
-      : openResponse(stored.answer, stored, { secret, idempotencyKey, request: operation });
+      : openResponse(stored.answer, stored, context);
   if (text !== null) {
-    if (containsSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
+    if (isSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
     set.headers["idempotent-replayed"] = "true";
     return sendText(withMembers(text, figures && present ? present(figures) : figures), stored, set);
   }
@@ -117,95 +124,4 @@ const replay = (
   // A rotation has no `Location`: the path of its key is used.
   const location = stored.location ?? path.slice(0, path.lastIndexOf("/"));
   throw new Problem("replay_unavailable", detail, { location });
-};
-
-/** Whether the domain refuses the request, as opposed to a failure of the service. */
-const isRefusal = (error: unknown): error is Problem => error instanceof Problem && error.status < 500;
-
-/** What executing a write needs of its request. */
-type WriteContext = {
-  writeAsCaller: WriteAsCaller;
-  db: Db;
-  path: string;
-  request: Request;
-  secret: CallerSecret;
-  set: ResponseHead;
-};
-
-/**
- * What an `Idempotency-Key` is claimed for: method and path, and for a person the environment of the request, which the credential
- * of a key implies.
- */
-export const claimedRequest = ({ method, headers }: Request, path: string, isPerson: boolean): string =>
-  isPerson ? `${method} ${path} ${headers.get(ENVIRONMENT_HEADER)}` : `${method} ${path}`;
-
-const idempotentRequestOf = (
-  { path, request, secret }: WriteContext,
-  schema: TSchema,
-  body: unknown,
-): IdempotentRequest | null => {
-  const idempotencyKey = request.headers.get("idempotency-key");
-  if (idempotencyKey === null) return null;
-  const operation = claimedRequest(request, path, !("keyId" in secret));
-  const isSecret = containsSecret(schema);
-  return { idempotencyKey, operation, path, bodyHash: hashBody(body), secret, containsSecret: isSecret };
-};
-
-/** The claim of a request, with its response. */
-const claimOf = (
-  { operation, idempotencyKey, bodyHash, secret, containsSecret }: IdempotentRequest,
-  { status, location, etag }: ResourceHead,
-  text: string,
-  { random }: Dependencies,
-): Claim => {
-  const head = { status, location, etag, bodyHash };
-  const claim = { request: operation, idempotencyKey, ...head };
-  if (!containsSecret) return { ...claim, answer: Buffer.from(text), sealedFor: null };
-  const sealed = sealResponse(text, head, { secret, idempotencyKey, request: operation }, random);
-  return { ...claim, answer: sealed, sealedFor: "keyId" in secret ? secret.keyId : secret.id };
-};
-
-/**
- * Executes a request, at most once if it has an `Idempotency-Key`, and sends the response. The order is: plan, validate the
- * response, serialize it once, seal the claim, write. Depending on the outcome, the response is sent, an earlier one is
- * replayed, or the request is planned again with the caller as it is now. When a request is refused, an earlier one with
- * the same `Idempotency-Key` may have succeeded, with another caller or target or at another time: its response is replayed then.
- */
-export const executeIdempotently = async <Body>(
-  dependencies: Dependencies,
-  context: WriteContext,
-  representation: Representation<Body>,
-  body: unknown,
-  makePlan: MakePlan<Body>,
-): Promise<string> => {
-  const { writeAsCaller, db, set } = context;
-  const idempotent = idempotentRequestOf(context, representation.schema, body);
-
-  const findStored = async (caller: AnyCaller): Promise<Replayed | null> => {
-    if (idempotent === null) return null;
-    const { operation, idempotencyKey } = idempotent;
-    return findStoredResponse(db, caller, { request: operation, idempotencyKey });
-  };
-  const attempt = async (...[caller, origin, target]: Parameters<MakePlan<Body>>) => {
-    try {
-      const { response, write } = await makePlan(caller, origin, target);
-      const text = responseText(representation, response.body);
-      const outcome = await write(idempotent && claimOf(idempotent, response, text, dependencies));
-      if (outcome.kind === "written") return { ...outcome, response, text };
-      return outcome.kind === "replayed" ? { ...outcome, caller } : outcome;
-    } catch (error) {
-      const stored = isRefusal(error) ? await findStored(caller) : null;
-      if (stored === null) throw error;
-      return { ...stored, caller };
-    }
-  };
-  const outcome = await writeAsCaller(attempt, { isRepeatable: idempotent !== null });
-  switch (outcome.kind) {
-    case "written": {
-      const { response, text, figures, etag = response.etag } = outcome;
-      return sendText(withMembers(text, figures), { ...response, etag }, set);
-    }
-    case "replayed":
-      return replay(outcome, idempotent as IdempotentRequest, set, representation.present);
-  }
 };

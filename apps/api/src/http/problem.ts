@@ -28,10 +28,25 @@ export const toProblem = (error: unknown): Problem => {
   if (error instanceof StorageError && error.reason !== "damaged") {
     return new Problem("unavailable", STORE_UNAVAILABLE, { retryable: true }, { cause: error });
   }
-  // `runWrite` reports writes with an unknown outcome. Every other failure of the database changed nothing.
+  // `throwWriteError` reports writes with an unknown outcome. Every other failure of the database changed nothing.
   if (databaseFailure(error)) return new Problem("unavailable", UNAVAILABLE, { retryable: true });
   return new Problem("internal_error", "The service has a defect. The request id identifies the request in its log.");
 };
+
+/**
+ * Throws the error of a write. When the connection was lost meanwhile, the write may or may not have been executed: the
+ * problem `outcome_unknown` says so. `isRepeatable` says that the request may be sent again without being executed twice.
+ */
+export const throwWriteError = (error: unknown, isRepeatable: boolean): never => {
+  if (databaseFailure(error) !== "outcome_unknown") throw error;
+  const what = isRepeatable ? "Send the request again, with its Idempotency-Key." : "Check whether it took effect.";
+  const detail = `The database did not respond, or the connection to it was lost. ${what}`;
+  throw new Problem("outcome_unknown", detail, { retryable: isRepeatable }, { cause: error });
+};
+
+/** Runs a write of a request without an `Idempotency-Key`. */
+export const runWrite = <Outcome>(write: () => Promise<Outcome>): Promise<Outcome> =>
+  write().catch((error: unknown) => throwWriteError(error, false));
 
 /** The errors of the database queue that mean overload. */
 const OVERLOAD = new Set(["QUEUE_FULL", "DEADLINE_EXCEEDED"]);

@@ -1,27 +1,11 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import {
-  type Answer,
-  createTestApp,
-  readAnswer,
-  requestInit,
-  startApi,
-  TEST_CONFIG,
-  type TestApi,
-} from "../../test/support/api.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import { count, OF_KEY, sparesTheOther, withinASecond } from "../../test/support/rate-limit.ts";
 import { readConfig } from "../config.ts";
 import { createLimiter, createNetworkLimit, createRequestLimit, type RateLimit } from "./rate-limit.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 /** The application with limits. */
 const limitedApp = (rateLimit: RateLimit | null, tenantRateLimit: RateLimit | null = null) =>

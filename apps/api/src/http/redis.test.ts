@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { requestInit, startApi, type TestApi } from "../../test/support/api.ts";
+import { requestInit, startApi } from "../../test/support/api.ts";
 import { caller, sparesTheOther, withinASecond } from "../../test/support/rate-limit.ts";
 import { createLimiter, createRequestLimit, type RequestLimit } from "./rate-limit.ts";
 import { createRedisStore } from "./redis.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const self = "/api/v1/api-keys/self";
 

@@ -1,24 +1,16 @@
 /** Attacks: a tenant that wants a secret with `usage:write`, and so to write its own bill. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import { type Answer, startApi, type TestApi } from "../../test/support/api.ts";
-import { type Person, seedPerson } from "../../test/support/people/people.ts";
+import { type Answer, startApi } from "../../test/support/api.ts";
+import { seedPerson } from "../../test/support/people/people.ts";
 import { expectProblem } from "../../test/support/routes.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
 
 const KEYS = "/api/v1/api-keys";
 const SESSIONS = "/api/v1/usage/sessions";
-let api: TestApi;
-let developer: Person;
-beforeAll(async () => {
-  api = await startApi();
-  developer = await seedPerson(api, "developer");
-});
-afterAll(() => api.close());
+const api = await startApi();
+const developer = await seedPerson(api, "developer");
 
 /** A live key of the operator, or of `parent`. */
 const keyWith = async (scopes: Scope[], parent?: ApiKeyRecord) => {

@@ -1,23 +1,15 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { createTestApp, requestInit, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { createTestApp, requestInit, rowCounts, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/api-keys";
-let api: TestApi;
-let root: string;
 
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const root = await api.key();
 
 const create = (key: string, body: unknown) => api.call("POST", PATH, { key, body });
 

@@ -1,6 +1,13 @@
 /** `/api/v1/api-keys` */
 
-import { insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
+import {
+  insertApiKey,
+  type RevokeOutcome,
+  type RotateOutcome,
+  revokeApiKey,
+  rotateApiKey,
+  updateApiKey,
+} from "@realtime-avatar/db/api-keys/api-keys";
 import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { listApiKeys } from "@realtime-avatar/db/api-keys/list";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
@@ -26,12 +33,10 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
-import { readBody } from "../http/body.ts";
-import { type Expectation, entityTag, readIfMatch } from "../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
 import { grantorOf, isPerson, keyOf, requirePasskey } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { type ResponseHead, sendResource } from "../http/response.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -88,71 +93,84 @@ const WITH_SECRET = { schema: ApiKeyWithSecret, toText: JSON.stringify };
 
 const sendKey = (key: ApiKeyRecord, set: ResponseHead): string => sendResource(API_KEY, presentApiKey(key), key, set);
 
-const planCreate =
-  (db: Db, { config, random }: Dependencies, body: CreateApiKey): MakePlan<ApiKeyWithSecret> =>
-  (caller, origin) => {
+const CREATE_API_KEY = {
+  body: CreateApiKey,
+  representation: WITH_SECRET,
+  plan: ({ body, caller, origin, dependencies: { config } }: Attempt<CreateApiKey>) => {
     const { tenantId, checkedAt } = caller;
-    const { record, secret } = issueApiKey(body, grantorOf(caller), { tenantId, checkedAt, now: origin.now, random });
+    const { now, random } = origin;
+    const { record, secret } = issueApiKey(body, grantorOf(caller), { tenantId, checkedAt, now, random });
     const by = record.environment === "live" ? requirePasskey(caller) : caller;
-    const maxActiveKeys = config.maxActiveKeysPerTenant;
     const location = `/api/v1/api-keys/${record.id}`;
     return {
-      response: { status: 201, location, etag: entityTag(record), body: presentApiKeyWithSecret(record, secret) },
-      write: async (claim) => {
-        const outcome = await insertApiKey(db, { record, secret, maxActiveKeys }, by, origin, claim);
-        if (outcome.kind !== "over_quota") return outcome;
-        throw new Problem("quota_exceeded", `The tenant has ${maxActiveKeys} active API keys, the maximum.`);
-      },
+      response: { location, version: record.version, body: presentApiKeyWithSecret(record, secret) },
+      input: [{ record, secret, maxActiveKeys: config.maxActiveKeysPerTenant }, by, origin] as const,
     };
-  };
+  },
+  write: insertApiKey,
+  settle: (outcome: OutcomeOf<typeof insertApiKey>, { dependencies: { config } }: Attempt<CreateApiKey>) => {
+    if (outcome.kind !== "over_quota") return outcome;
+    const { maxActiveKeysPerTenant } = config;
+    throw new Problem("quota_exceeded", `The tenant has ${maxActiveKeysPerTenant} active API keys, the maximum.`);
+  },
+};
 
-const planRotate =
-  (db: Db, { random }: Dependencies, body: RotateApiKey): MakePlan<ApiKeyWithSecret> =>
-  (caller, origin, target) => {
-    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, random);
-    const by = requirePasskey(caller);
+const ROTATE_API_KEY = {
+  body: RotateApiKey,
+  representation: WITH_SECRET,
+  plan: ({ body, caller, target, origin }: Attempt<RotateApiKey>) => {
+    const rotated = rotatedApiKey(target, body, isPerson(caller) ? grantorOf(caller) : caller, origin.random);
     const { record, secret } = rotated;
     return {
-      response: { status: 200, location: null, etag: entityTag(record), body: presentApiKeyWithSecret(record, secret) },
-      write: async (claim) => {
-        const outcome = await rotateApiKey(db, rotated, by, origin, claim);
-        if (outcome.kind !== "in_progress") return outcome;
-        const detail = "The key was rotated, and its older secret is valid until the overlap ends.";
-        throw new Problem("rotation_in_progress", detail, { retryAfterSeconds: outcome.waitSeconds });
-      },
+      response: { version: record.version, body: presentApiKeyWithSecret(record, secret) },
+      input: [rotated, requirePasskey(caller), origin] as const,
     };
-  };
+  },
+  write: rotateApiKey,
+  settle: (outcome: RotateOutcome) => {
+    if (outcome.kind !== "in_progress") return outcome;
+    const detail = "The key was rotated, and its older secret is valid until the overlap ends.";
+    throw new Problem("rotation_in_progress", detail, { retryAfterSeconds: outcome.waitSeconds });
+  },
+};
 
-const updateWith =
-  (db: Db, body: UpdateApiKey, matches: Expectation["matches"]) =>
-  async (caller: AnyCaller, origin: Origin, target: ApiKeyRecord | null) => {
+const UPDATE_API_KEY = {
+  body: UpdateApiKey,
+  representation: API_KEY,
+  plan: ({ body, caller, target, origin, expectation: { matches } }: Attempt<UpdateApiKey>) => {
     const updated = updatedApiKey(target, body, grantorOf(caller), { checkedAt: caller.checkedAt, matches });
-    const by = isWider(updated.target, updated.record) ? requirePasskey(caller) : caller;
-    const outcome = await updateApiKey(db, updated, by, origin);
-    return { ...outcome, key: updated.record };
-  };
+    const { record } = updated;
+    const by = isWider(updated.target, record) ? requirePasskey(caller) : caller;
+    return {
+      response: { version: record.version, body: presentApiKey(record) },
+      input: [updated, by, origin] as const,
+    };
+  },
+  write: updateApiKey,
+  settle: (outcome: { kind: "written" | "stale" }) => outcome,
+};
 
-const revokeWith =
-  (db: Db, { versions, matches }: Expectation) =>
-  async (caller: AnyCaller, origin: Origin, target: ApiKeyRecord | null) => {
+const REVOKE_API_KEY = {
+  body: null,
+  representation: API_KEY,
+  plan: ({ caller, target, origin, expectation: { versions, matches } }: Attempt<unknown>) => {
     const key = revocableApiKey(target, grantorOf(caller), matches);
-    return revokeApiKey(db, key, { version: versions === null ? null : key.version }, caller, origin);
-  };
-
+    const expected = { version: versions === null ? null : key.version };
+    return { response: null, input: [key, expected, caller, origin] as const };
+  },
+  write: (db: Db, key: ApiKeyRecord, expected: { version: number | null }, caller: AnyCaller, origin: Origin) =>
+    revokeApiKey(db, key, expected, caller, origin),
+  settle: (outcome: RevokeOutcome): Settled<ApiKey> =>
+    outcome.kind === "stale" ? outcome : writtenResource(outcome.key, presentApiKey(outcome.key)),
+};
 export const apiKeyRoutes = (dependencies: Dependencies) => {
   const { responseBytes } = dependencies;
   return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
-    .post(
-      "",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, CreateApiKey);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, WITH_SECRET, body, planCreate(db, dependencies, body));
-      },
-      { scope: "api_keys:write", detail: OPERATIONS.createApiKey },
-    )
+    .post("", ({ write }) => execute(write, CREATE_API_KEY), {
+      scope: "api_keys:write",
+      detail: OPERATIONS.createApiKey,
+    })
     .get(
       "",
       async ({ caller, db, request, set }) => {
@@ -178,34 +196,16 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
       },
       { scope: "api_keys:write", detail: OPERATIONS.getApiKey },
     )
-    .patch(
-      "/:id",
-      async ({ writeAsCaller, db, request, set, requestContext }) => {
-        const { matches, errors } = readIfMatch(request);
-        const body = await readBody(request, requestContext, UpdateApiKey, errors);
-        const { key } = await writeAsCaller(updateWith(db, body, matches));
-        return sendKey(key, set);
-      },
-      { scope: "api_keys:write", detail: OPERATIONS.updateApiKey },
-    )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const { key } = await writeAsCaller(revokeWith(db, expectation));
-        return sendKey(key, set);
-      },
-      { scope: "api_keys:write", detail: OPERATIONS.revokeApiKey },
-    )
-    .post(
-      "/:id/rotate",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, RotateApiKey);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, WITH_SECRET, body, planRotate(db, dependencies, body));
-      },
-      { scope: "api_keys:write", detail: OPERATIONS.rotateApiKey },
-    );
+    .patch("/:id", ({ write }) => execute(write, UPDATE_API_KEY), {
+      scope: "api_keys:write",
+      detail: OPERATIONS.updateApiKey,
+    })
+    .delete("/:id", ({ write }) => execute(write, REVOKE_API_KEY), {
+      scope: "api_keys:write",
+      detail: OPERATIONS.revokeApiKey,
+    })
+    .post("/:id/rotate", ({ write }) => execute(write, ROTATE_API_KEY), {
+      scope: "api_keys:write",
+      detail: OPERATIONS.rotateApiKey,
+    });
 };

@@ -1,25 +1,14 @@
 /** Attacks on uploads by a signed PUT. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { startApi, TEST_CONFIG, type TestApi, testStorage } from "../../test/support/api.ts";
+import { expect, test } from "bun:test";
+import { startApi, TEST_CONFIG, testStorage } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { fileOf, md5Of } from "../../test/support/forms.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const BYTES = 100_000;
 
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi(testStorage, { config: { ...TEST_CONFIG, maxAssetBytesPerTenant: 2 * BYTES } });
-  key = await api.key();
-});
-afterAll(() => api.close());
-const { call, stored } = assetCalls(
-  () => api,
-  () => key,
-);
+const api = await startApi(testStorage, { config: { ...TEST_CONFIG, maxAssetBytesPerTenant: 2 * BYTES } });
+const key = await api.key();
+const { call, stored } = assetCalls(api, key);
 
 const file = fileOf("image", BYTES);
 const begin = async () => {

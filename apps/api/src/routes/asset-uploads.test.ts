@@ -1,27 +1,16 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { once } from "node:events";
 import { readdir } from "node:fs/promises";
 import { connect } from "node:net";
 import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
-import { type Answer, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
+import { type Answer, rowCounts, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { fileOf, filePart, formOf, md5Of, PNG, sha256Of, typeOf } from "../../test/support/forms.ts";
 import { MAX_FORM_BYTES } from "../assets/receive-file.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-const { upload, call, stored, trail, put } = assetCalls(
-  () => api,
-  () => key,
-);
+const api = await startApi();
+const key = await api.key();
+const { upload, call, stored, trail, put } = assetCalls(api, key);
 const outcome = ({ status, body }: Answer) => [status, body?.code, body?.errors?.[0]?.pointer, body?.errors?.[0]?.code];
 const spooled = () => readdir(`${api.files.folder}/uploads`).catch(() => []);
 
@@ -54,6 +43,21 @@ describe("an upload by a form", () => {
     expect(answer.body.detail).toContain(`${maxBytes / 1024 / 1024} MiB`);
     expect([await rowCounts(api.database), await stored()]).toEqual(before);
     expect(await spooled()).toEqual([]);
+  });
+
+  test.each([
+    ["application/json", ""],
+    ["multipart/form-data2; boundary=x", ""],
+    ["multipart/mixed; boundary=x", ""],
+    ["", ""],
+    [typeOf(), "gzip"],
+    [typeOf(), "identity"],
+  ])("an uploaded form, of type %j and encoding %j: 415", async (type, encoding) => {
+    const headers = { "content-type": type, ...(encoding && { "content-encoding": encoding }) };
+    for (const body of ["x", formOf([filePart(PNG)])]) {
+      const answer = await api.call("POST", "/api/v1/assets", { key, body, headers });
+      expect(outcome(answer).slice(0, 2)).toEqual([415, "unsupported_media_type"]);
+    }
   });
 
   test("an uploaded form, declared larger than any file: 413 before it is read", async () => {

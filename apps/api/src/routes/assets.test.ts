@@ -1,32 +1,13 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import {
-  type Answer,
-  createTestApp,
-  readAnswer,
-  requestInit,
-  startApi,
-  TEST_CONFIG,
-  type TestApi,
-} from "../../test/support/api.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { PNG } from "../../test/support/forms.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-const { make, call, put, trail, upload, stored } = assetCalls(
-  () => api,
-  () => key,
-);
+const api = await startApi();
+const key = await api.key();
+const { make, call, put, trail, upload, stored } = assetCalls(api, key);
 const outcome = ({ status, body }: Answer) => [status, body?.code, body?.errors?.[0]?.pointer, body?.errors?.[0]?.code];
 
 const remote = { kind: "video", remoteUrl: "https://cdn.example.com/loop.mp4" };

@@ -1,11 +1,8 @@
 /** `/api/v1/assets`: imports, reads and deletions. Uploads are in `asset-uploads.ts`. */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import { deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
+import { type DeleteAssetOutcome, deleteAsset, findAsset, insertAsset } from "@realtime-avatar/db/assets/assets";
 import { listAssets } from "@realtime-avatar/db/assets/list";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { Db } from "@realtime-avatar/db/connection/pool";
-import { type AssetRecord, assetText, newAsset, presentAsset } from "@realtime-avatar/domain/assets/asset";
+import { assetText, newAsset, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import { ASSET_LIST, Asset, AssetPage, CreateRemoteAsset } from "@realtime-avatar/domain/assets/schemas";
@@ -13,15 +10,14 @@ import { isId, newId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
-import { createAsset, processingJob, quotaOf } from "../assets/create-asset.ts";
+import { processingJob, quotaOf, settleInsert } from "../assets/create-asset.ts";
 import { removeAllFiles } from "../assets/stored-file.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
-import { readBody } from "../http/body.ts";
-import { type Expectation, entityTag, isKnown, readIfMatch } from "../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
-import { NO_PARAMETERS, readQuery, refuseIfAny } from "../http/query.ts";
+import { entityTag, isKnown } from "../http/conditional.ts";
+import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -57,63 +53,62 @@ const OPERATIONS = operations({
 
 const ASSET = { schema: Asset, toText: assetText };
 
-const planImport =
-  (db: Db, dependencies: Dependencies, request: CreateRemoteAsset): MakePlan<Asset> =>
-  (caller, origin) => {
-    const { random, assetOrigin } = dependencies;
+const IMPORT_ASSET = {
+  body: CreateRemoteAsset,
+  errorsOf: ({ remoteUrl }: CreateRemoteAsset) => remoteUrlErrors(remoteUrl),
+  representation: ASSET,
+  plan: ({ body, caller, origin, dependencies }: Attempt<CreateRemoteAsset>) => {
     const { tenantId, environment } = caller;
-    const id = newId("ast", origin.now, random);
+    const id = newId("ast", origin.now, origin.random);
     const owner = { id, tenantId, environment, now: origin.now };
-    const reservedBytes = ASSET_LIMITS[request.kind].maxBytes;
-    const asset = newAsset({ ...owner, ...request, status: "pending_upload", reservedBytes }, random);
-    const body = presentAsset(asset, assetOrigin());
-    const write = { asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) };
+    const reservedBytes = ASSET_LIMITS[body.kind].maxBytes;
+    const asset = newAsset({ ...owner, ...body, status: "pending_upload", reservedBytes }, origin.random);
+    const resource = presentAsset(asset, dependencies.assetOrigin());
     return {
-      response: { status: 201, location: `/api/v1/assets/${id}`, etag: entityTag(asset), body },
-      write: (claim) => createAsset(db, write, caller, origin, claim),
+      response: { location: `/api/v1/assets/${id}`, version: asset.version, body: resource },
+      input: [{ asset, job: processingJob(asset, origin), quota: quotaOf(dependencies) }, caller, origin] as const,
     };
-  };
+  },
+  write: insertAsset,
+  settle: settleInsert,
+};
 
-/** Deletes an asset. Throws the problem that says why it cannot be deleted. */
-const remove = async (
-  db: Db,
-  id: string,
-  { versions, matches }: Expectation,
-  caller: AnyCaller,
-  origin: Origin,
-): Promise<{ kind: "written"; asset: AssetRecord } | { kind: "stale" }> => {
-  if (!isId("ast", id)) throw notFound();
-  const outcome = await deleteAsset(db, id, { versions }, caller, origin);
-  switch (outcome.kind) {
-    case "unchanged":
-      // It is deleted already, or has another version.
-      checkVersion(outcome.asset, matches);
-      return { kind: "written", asset: outcome.asset };
-    case "in_use":
-      throw new Problem("asset_in_use", "An avatar that is not deleted is built from the asset.");
-    case "not_found":
-      throw notFound();
-    case "written":
-    case "stale":
-      return outcome;
-  }
+const DELETE_ASSET = {
+  body: null,
+  representation: ASSET,
+  plan: ({ id, caller, origin, expectation: { versions } }: Attempt<unknown>) => {
+    if (!isId("ast", id)) throw notFound();
+    return { response: null, input: [id, { versions }, caller, origin] as const };
+  },
+  write: deleteAsset,
+  settle: async (
+    outcome: DeleteAssetOutcome,
+    { expectation: { matches }, dependencies: { storage, assetOrigin } }: Attempt<unknown>,
+  ): Promise<Settled<Asset>> => {
+    switch (outcome.kind) {
+      case "in_use":
+        throw new Problem("asset_in_use", "An avatar that is not deleted is built from the asset.");
+      case "not_found":
+        throw notFound();
+      case "stale":
+        return outcome;
+      case "unchanged":
+        // It is deleted already, or has another version.
+        checkVersion(outcome.asset, matches);
+    }
+    await removeAllFiles(storage, outcome.asset);
+    return writtenResource(outcome.asset, presentAsset(outcome.asset, assetOrigin()));
+  },
 };
 
 export const assetRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, storage, assetOrigin } = dependencies;
+  const { responseBytes, assetOrigin } = dependencies;
   return new Elysia({ name: "assets", prefix: "/api/v1/assets" })
     .use(authentication(dependencies))
-    .post(
-      "/remote",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, CreateRemoteAsset);
-        refuseIfAny(remoteUrlErrors(body.remoteUrl));
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, ASSET, body, planImport(db, dependencies, body));
-      },
-      { scope: "avatars:write", detail: OPERATIONS.createRemoteAsset },
-    )
+    .post("/remote", ({ write }) => execute(write, IMPORT_ASSET), {
+      scope: "avatars:write",
+      detail: OPERATIONS.createRemoteAsset,
+    })
     .get(
       "",
       async ({ caller, db, request, set }) => {
@@ -135,15 +130,8 @@ export const assetRoutes = (dependencies: Dependencies) => {
       },
       { scope: "avatars:read", detail: OPERATIONS.getAsset },
     )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const { asset } = await writeAsCaller((caller, origin) => remove(db, id, expectation, caller, origin));
-        await removeAllFiles(storage, asset);
-        return sendResource(ASSET, presentAsset(asset, assetOrigin()), asset, set);
-      },
-      { scope: "avatars:write", detail: OPERATIONS.deleteAsset },
-    );
+    .delete("/:id", ({ write }) => execute(write, DELETE_ASSET), {
+      scope: "avatars:write",
+      detail: OPERATIONS.deleteAsset,
+    });
 };

@@ -1,31 +1,21 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AUDIT_ACTIONS, AuditEvent } from "@realtime-avatar/domain/audit";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Answer, startApi, type TestApi } from "../../test/support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { type Answer, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/audit-events";
-let api: TestApi;
-/** The key of a tenant of its own, and its id. */
-let root: string;
-let rootId: string;
-let tenantId: string;
 
-beforeAll(async () => {
-  api = await startApi();
-  tenantId = await seedTenant(api.database.db);
-  const { record, secret } = await seedKey(api.database.db, tenantId as typeof api.tenantId, {
-    environment: "live",
-    scopes: ["*"],
-  });
-  root = secret.reveal();
-  rootId = record.id;
+const api = await startApi();
+const tenantId = await seedTenant(api.database.db);
+const { record, secret } = await seedKey(api.database.db, tenantId as typeof api.tenantId, {
+  environment: "live",
+  scopes: ["*"],
 });
-afterAll(() => api.close());
+/** The key of a tenant of its own, and its id. */
+const root = secret.reveal();
+const rootId = record.id;
 
 const list = (query = "", key = root) => api.call("GET", `${PATH}${query}`, { key });
 const make = async (body: object, key = root) =>
@@ -159,10 +149,7 @@ describe("the audit trail", () => {
   test.each([
     ["action=api_key.stolen", "action", "not_allowed"],
     ["actorKeyId=short", "actorKeyId", "too_short"],
-    ["targetId=", "targetId", "too_short"],
     ["targetId=%00", "targetId", "invalid_text"],
-    ["targetId=x&targetId=y", "targetId", "repeated_parameter"],
-    ["actorId=x", "actorId", "unknown_parameter"],
   ])("the trail, filtered by ?%s: 422", async (query, parameter, code) => {
     const { status, body } = await list(`?${query}`);
     expect([status, body.code]).toEqual([422, "validation_failed"]);

@@ -5,12 +5,13 @@ import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import {
   type AvatarChanges,
   findAvatar,
+  type InsertAvatarOutcome,
   insertAvatar,
   type SourceRefusal,
+  type UpdateAvatarOutcome,
   updateAvatar,
 } from "@realtime-avatar/db/avatars/avatars";
 import { listAvatars } from "@realtime-avatar/db/avatars/list";
-import type { Db } from "@realtime-avatar/db/connection/pool";
 import {
   type AvatarRecord,
   avatarText,
@@ -29,11 +30,10 @@ import { notFound, type Problem, validationFailed } from "@realtime-avatar/domai
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
-import { readBody } from "../http/body.ts";
-import { type Expectation, entityTag, isKnown, readIfMatch } from "../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
+import { entityTag, isKnown } from "../http/conditional.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { type ResponseHead, sendResource } from "../http/response.ts";
+import { sendResource } from "../http/response.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -102,82 +102,96 @@ const firstJob = (avatar: AvatarRecord, { now, random }: Origin): JobRecord | nu
         runAt: now,
       };
 
-const planCreate =
-  (db: Db, { config, random, assetOrigin }: Dependencies, body: CreateAvatar): MakePlan<Avatar> =>
-  (caller, origin) => {
+const CREATE_AVATAR = {
+  body: CreateAvatar,
+  representation: AVATAR,
+  plan: ({ body, caller, origin, dependencies: { config, assetOrigin } }: Attempt<CreateAvatar>) => {
     checkTestAsset(body.sourceAssetId, caller);
     const { tenantId, environment } = caller;
-    const { now } = origin;
+    const { now, random } = origin;
     const defaultModelId = config.defaultAvatarModelId;
     const avatar = newAvatar(body, { id: newId("ava", now, random), tenantId, environment, defaultModelId, now });
     const location = `/api/v1/avatars/${avatar.id}`;
     return {
-      response: { status: 201, location, etag: entityTag(avatar), body: presentAvatar(avatar, assetOrigin()) },
-      write: async (claim) => {
-        const outcome = await insertAvatar(db, avatar, firstJob(avatar, origin), caller, origin, claim);
-        switch (outcome.kind) {
-          case "asset_not_found":
-          case "asset_kind_mismatch":
-          case "asset_not_usable":
-            throw invalidSource(outcome.kind);
-          default:
-            return outcome;
-        }
-      },
+      response: { location, version: avatar.version, body: presentAvatar(avatar, assetOrigin()) },
+      input: [avatar, firstJob(avatar, origin), caller, origin] as const,
     };
-  };
-
-type Change = {
-  id: string;
-  changes: AvatarChanges;
-  /** The statuses in which the change is allowed. */
-  statuses: readonly AvatarStatus[];
-  expectation: Expectation;
+  },
+  write: insertAvatar,
+  settle: (outcome: InsertAvatarOutcome) => {
+    switch (outcome.kind) {
+      case "asset_not_found":
+      case "asset_kind_mismatch":
+      case "asset_not_usable":
+        throw invalidSource(outcome.kind);
+      default:
+        return outcome;
+    }
+  },
 };
 
-/** Changes an avatar. Throws the problem that says why the change is not allowed. */
-const changeAvatar = async (
-  db: Db,
-  { id, changes, statuses, expectation: { versions, matches } }: Change,
-  caller: AnyCaller,
-  origin: Origin,
-): Promise<{ kind: "written"; avatar: AvatarRecord } | { kind: "stale" }> => {
+/** The plan of `changes`, which are allowed in one of `statuses`. */
+const planChange = (
+  { id, caller, origin, expectation: { versions } }: Attempt<unknown>,
+  changes: AvatarChanges,
+  statuses: readonly AvatarStatus[],
+) => {
   if (!isId("ava", id)) throw notFound();
   checkTestAsset(changes.sourceAssetId, caller);
   const jobId = newId("job", origin.now, origin.random);
-  const outcome = await updateAvatar(db, id, changes, { versions, statuses, jobId }, caller, origin);
+  return { response: null, input: [id, changes, { versions, statuses, jobId }, caller, origin] as const };
+};
+
+/** The avatar after `changes`. Throws the problem that says why they are not allowed. */
+const settleChange = (
+  outcome: UpdateAvatarOutcome,
+  { expectation: { matches }, dependencies: { assetOrigin } }: Attempt<unknown>,
+  changes: AvatarChanges,
+): Settled<Avatar> => {
   switch (outcome.kind) {
-    case "unchanged":
+    case "written":
+    case "unchanged": {
       // `unchangedAvatar` throws, except for an avatar that is deleted again: the response is that of the first deletion.
-      return { kind: "written", avatar: unchangedAvatar(outcome.avatar, changes, matches) };
+      const avatar = outcome.kind === "written" ? outcome.avatar : unchangedAvatar(outcome.avatar, changes, matches);
+      return writtenResource(avatar, presentAvatar(avatar, assetOrigin()));
+    }
     case "not_found":
       throw notFound();
     case "asset_not_found":
     case "asset_kind_mismatch":
     case "asset_not_usable":
       throw invalidSource(outcome.kind);
-    case "written":
     case "stale":
       return outcome;
   }
 };
 
+const UPDATE_AVATAR = {
+  body: UpdateAvatar,
+  representation: AVATAR,
+  plan: (attempt: Attempt<UpdateAvatar>) => planChange(attempt, attempt.body, acceptedStatuses(attempt.body)),
+  write: updateAvatar,
+  settle: (outcome: UpdateAvatarOutcome, attempt: Attempt<UpdateAvatar>) =>
+    settleChange(outcome, attempt, attempt.body),
+};
+
+const DELETION = { status: "deleted" } as const;
+const DELETE_AVATAR = {
+  body: null,
+  representation: AVATAR,
+  plan: (attempt: Attempt<unknown>) => planChange(attempt, DELETION, DELETABLE_STATUSES),
+  write: updateAvatar,
+  settle: (outcome: UpdateAvatarOutcome, attempt: Attempt<unknown>) => settleChange(outcome, attempt, DELETION),
+};
+
 export const avatarRoutes = (dependencies: Dependencies) => {
   const { responseBytes, assetOrigin } = dependencies;
-  const sendAvatar = (avatar: AvatarRecord, set: ResponseHead): string =>
-    sendResource(AVATAR, presentAvatar(avatar, assetOrigin()), avatar, set);
   return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })
     .use(authentication(dependencies))
-    .post(
-      "",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, CreateAvatar);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, AVATAR, body, planCreate(db, dependencies, body));
-      },
-      { scope: "avatars:write", detail: OPERATIONS.createAvatar },
-    )
+    .post("", ({ write }) => execute(write, CREATE_AVATAR), {
+      scope: "avatars:write",
+      detail: OPERATIONS.createAvatar,
+    })
     .get(
       "",
       async ({ caller, db, request, set }) => {
@@ -193,32 +207,18 @@ export const avatarRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS);
         const avatar = isId("ava", id) ? await findAvatar(db, caller, id) : null;
         if (!avatar) throw notFound();
-        if (!isKnown(request, avatar)) return sendAvatar(avatar, set);
+        if (!isKnown(request, avatar)) return sendResource(AVATAR, presentAvatar(avatar, assetOrigin()), avatar, set);
         set.headers.etag = entityTag(avatar);
         return status(304, undefined);
       },
       { scope: "avatars:read", detail: OPERATIONS.getAvatar },
     )
-    .patch(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set, requestContext }) => {
-        const expectation = readIfMatch(request);
-        const changes = await readBody(request, requestContext, UpdateAvatar, expectation.errors);
-        const change = { id, changes, statuses: acceptedStatuses(changes), expectation };
-        const { avatar } = await writeAsCaller((caller, origin) => changeAvatar(db, change, caller, origin));
-        return sendAvatar(avatar, set);
-      },
-      { scope: "avatars:write", detail: OPERATIONS.updateAvatar },
-    )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const change = { id, changes: { status: "deleted" } as const, statuses: DELETABLE_STATUSES, expectation };
-        const { avatar } = await writeAsCaller((caller, origin) => changeAvatar(db, change, caller, origin));
-        return sendAvatar(avatar, set);
-      },
-      { scope: "avatars:write", detail: OPERATIONS.deleteAvatar },
-    );
+    .patch("/:id", ({ write }) => execute(write, UPDATE_AVATAR), {
+      scope: "avatars:write",
+      detail: OPERATIONS.updateAvatar,
+    })
+    .delete("/:id", ({ write }) => execute(write, DELETE_AVATAR), {
+      scope: "avatars:write",
+      detail: OPERATIONS.deleteAvatar,
+    });
 };

@@ -1,19 +1,12 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { CreditBalance, CreditEntryPage, UsageSummaryPage } from "@realtime-avatar/domain/credits/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { startApi, type TestApi } from "../../test/support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { startApi } from "../../test/support/api.ts";
 
 const SECOND = 1_000_000;
-let api: TestApi;
 
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 /** A tenant of its own with 100 seconds of live credits, and a key of it. */
 const newTenant = async () => {

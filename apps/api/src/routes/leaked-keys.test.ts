@@ -1,7 +1,6 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
@@ -9,23 +8,14 @@ import { session } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey } from "@realtime-avatar/testing/seeds";
 import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, callAnew, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { type Answer, callAnew, rowCounts, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/leaked-keys";
-let api: TestApi;
-let root: string;
-let rootRecord: ApiKeyRecord;
 
-beforeAll(async () => {
-  api = await startApi();
-  const seeded = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-  root = seeded.secret.reveal();
-  rootRecord = seeded.record;
-});
-afterAll(() => api.close());
+const api = await startApi();
+const seeded = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+const root = seeded.secret.reveal();
+const rootRecord = seeded.record;
 
 const report = (apiKey: unknown, headers = {}) => api.call("POST", PATH, { body: { apiKey }, headers });
 const self = async (key: string) => (await api.call("GET", "/api/v1/api-keys/self", { key })).status;

@@ -13,9 +13,9 @@ import { Type } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { readBody } from "../http/body.ts";
+import { runWrite } from "../http/problem.ts";
 import { createNetworkLimit } from "../http/rate-limit.ts";
 import { originOf, type RequestContext, withRequestContext } from "../http/request-context.ts";
-import { runWrite } from "../http/run-write.ts";
 import { operations } from "../openapi/operation.ts";
 
 /** Maximum number of reports of one client in a minute. */

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { ModelPage } from "@realtime-avatar/domain/avatars/models";
 import { validate } from "@realtime-avatar/domain/schema";
-import { startApi, type TestApi } from "../../test/support/api.ts";
+import { startApi } from "../../test/support/api.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 test("the models, listed: the default and the platform's, with their requirements", async () => {
   const key = await api.key({ scopes: ["avatars:read"] });

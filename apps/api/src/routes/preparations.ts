@@ -1,9 +1,6 @@
 /** `/api/v1/avatars/{id}/prepare`. What else starts a preparation is in `avatars.ts`. */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import { findAvatar, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
-import type { Db } from "@realtime-avatar/db/connection/pool";
+import { findAvatar, type PrepareAvatarOutcome, prepareAvatar } from "@realtime-avatar/db/avatars/avatars";
 import {
   type AvatarRecord,
   avatarText,
@@ -14,13 +11,11 @@ import {
 import { Avatar, PrepareAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
+import type { Static } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
-import { readOptionalBody } from "../http/body.ts";
-import { entityTag } from "../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
-import { sendResource } from "../http/response.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -37,33 +32,6 @@ const OPERATIONS = operations({
 
 const AVATAR = { schema: Avatar, toText: avatarText };
 
-/** Prepares an avatar, in whatever version it is. Throws the problem that says why it is not prepared. */
-const prepareNow = async (
-  db: Db,
-  id: string,
-  caller: AnyCaller,
-  origin: Origin,
-): Promise<{ kind: "written"; avatar: AvatarRecord } | { kind: "stale" }> => {
-  if (!isId("ava", id)) throw notFound();
-  const jobId = newId("job", origin.now, origin.random);
-  const outcome = await prepareAvatar(db, id, null, jobId, caller, origin);
-  switch (outcome.kind) {
-    case "unchanged":
-      preparedAgain(outcome.avatar, origin.now);
-      throw new Error("The avatar was not prepared, although its status allows it.");
-    case "no_source":
-      throw noSource(outcome.avatar);
-    case "not_found":
-      throw notFound();
-    case "replayed":
-      throw new Error("A request without an Idempotency-Key was replayed.");
-    case "stale":
-      return { kind: "stale" };
-    case "written":
-      return outcome;
-  }
-};
-
 /**
  * How often a request with an Idempotency-Key is planned, at most. Of many at once on one avatar, each that succeeds makes the
  * others plan again, which costs the database two statements each time: 60 requests took 5 s of all its connections.
@@ -71,67 +39,64 @@ const prepareNow = async (
 const MAX_PLANS = 4;
 const CONTENDED = new Problem("unavailable", "Other requests are changing the avatar. Try again.", { retryable: true });
 
+/** The avatar from which the response of a request with an Idempotency-Key follows, and how often it was planned. */
+type Basis = { avatar: AvatarRecord | null; plans: number } | null;
+type PrepareAttempt = Attempt<Static<typeof PrepareAvatar>, Basis, PrepareAvatarOutcome>;
+
 /**
- * The plans of a preparation with an Idempotency-Key: its response is stored, so it is made before the write. It follows from the
- * avatar as it was read: when that has changed meanwhile, the request is planned again from the avatar as it is then. A refusal is thrown by the plan, so that an earlier response is replayed
- * instead where there is one.
+ * With an Idempotency-Key, the response is stored, so it is made before the write. It follows from the avatar as it was read:
+ * when that has changed meanwhile, the request is planned again from the avatar as it is then. Without, the avatar is prepared
+ * in whatever version it is.
  */
-const planPreparation = async (
-  db: Db,
-  { assetOrigin }: Dependencies,
-  id: string,
-  owner: AnyCaller,
-): Promise<MakePlan<Avatar>> => {
-  let current: AvatarRecord | null = isId("ava", id) ? await findAvatar(db, owner, id) : null;
-  let plans = 0;
-  return (caller, origin) => {
-    if (current === null) throw notFound();
-    const before = current;
-    const after = preparedAgain(before, origin.now);
+const PREPARE_AVATAR = {
+  body: PrepareAvatar,
+  isBodyOptional: true,
+  representation: AVATAR,
+  lookUp: async ({ id, db, caller, idempotencyKey, previous }: PrepareAttempt): Promise<Basis> => {
+    if (idempotencyKey === null) return null;
+    if (!previous?.basis) return { avatar: isId("ava", id) ? await findAvatar(db, caller, id) : null, plans: 1 };
+    const { basis, outcome } = previous;
+    return outcome.kind === "unchanged" ? { avatar: outcome.avatar, plans: basis.plans + 1 } : basis;
+  },
+  plan: ({ id, caller, origin, dependencies: { assetOrigin } }: PrepareAttempt, basis: Basis) => {
+    if (!isId("ava", id) || basis?.avatar === null) throw notFound();
+    const after = basis && preparedAgain(basis.avatar, origin.now);
+    const jobId = newId("job", origin.now, origin.random);
     return {
-      response: {
-        status: 200,
-        location: null,
-        etag: entityTag(after),
-        body: presentAvatar(after, assetOrigin()),
-      },
-      write: async (claim) => {
-        const jobId = newId("job", origin.now, origin.random);
-        const outcome = await prepareAvatar(db, before.id, before.version, jobId, caller, origin, claim);
-        switch (outcome.kind) {
-          case "unchanged":
-            current = outcome.avatar;
-            plans += 1;
-            if (plans === MAX_PLANS) throw CONTENDED;
-            return { kind: "stale" };
-          case "stale":
-            return { kind: "stale" };
-          case "no_source":
-            throw noSource(outcome.avatar);
-          case "not_found":
-            throw notFound();
-          case "written":
-          case "replayed":
-            return outcome;
-        }
-      },
+      response: after && { version: after.version, body: presentAvatar(after, assetOrigin()) },
+      input: [id, basis?.avatar.version ?? null, jobId, caller, origin] as const,
     };
-  };
+  },
+  write: prepareAvatar,
+  settle: (
+    outcome: PrepareAvatarOutcome,
+    { origin, dependencies: { assetOrigin } }: PrepareAttempt,
+    basis: Basis,
+  ): Settled<Avatar> => {
+    switch (outcome.kind) {
+      case "unchanged":
+        if (basis?.plans === MAX_PLANS) throw CONTENDED;
+        // Throws, unless the avatar has changed since it was read.
+        preparedAgain(outcome.avatar, origin.now);
+        return { kind: "stale" };
+      case "no_source":
+        throw noSource(outcome.avatar);
+      case "not_found":
+        throw notFound();
+      case "written":
+        return writtenResource(outcome.avatar, presentAvatar(outcome.avatar, assetOrigin()));
+      case "stale":
+        return { kind: "stale" };
+      case "replayed":
+        return outcome;
+    }
+  },
 };
 
 export const preparationRoutes = (dependencies: Dependencies) =>
-  new Elysia({ name: "preparations", prefix: "/api/v1/avatars" }).use(authentication(dependencies)).post(
-    "/:id/prepare",
-    async ({ caller, writeAsCaller, db, params: { id }, path, request, secret, set, requestContext }) => {
-      checkIdempotencyKey(request);
-      const body = await readOptionalBody(request, requestContext, PrepareAvatar);
-      if (!request.headers.has("idempotency-key")) {
-        const { avatar } = await writeAsCaller((by, origin) => prepareNow(db, id, by, origin));
-        return sendResource(AVATAR, presentAvatar(avatar, dependencies.assetOrigin()), avatar, set);
-      }
-      const context = { writeAsCaller, db, path, request, secret, set };
-      const plan = await planPreparation(db, dependencies, id, caller);
-      return executeIdempotently(dependencies, context, AVATAR, body, plan);
-    },
-    { scope: "avatars:write", detail: OPERATIONS.prepareAvatar },
-  );
+  new Elysia({ name: "preparations", prefix: "/api/v1/avatars" })
+    .use(authentication(dependencies))
+    .post("/:id/prepare", ({ write }) => execute(write, PREPARE_AVATAR), {
+      scope: "avatars:write",
+      detail: OPERATIONS.prepareAvatar,
+    });

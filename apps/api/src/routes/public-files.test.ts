@@ -1,30 +1,16 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import type { Avatar } from "@realtime-avatar/domain/avatars/schemas";
-import { readAnswer, startApi, type TestApi } from "../../test/support/api.ts";
+import { readAnswer, startApi } from "../../test/support/api.ts";
 import { assetCalls } from "../../test/support/assets.ts";
 import { avatarCalls, preparationCalls } from "../../test/support/avatars.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const key = await api.key();
+const { make, call } = assetCalls(api, key);
 
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-const { make, call } = assetCalls(
-  () => api,
-  () => key,
-);
-
-const avatars = avatarCalls(
-  () => api,
-  () => key,
-);
-const preparations = preparationCalls(() => api);
+const avatars = avatarCalls(api, key);
+const preparations = preparationCalls(api);
 
 const IMAGE = Buffer.from("the re-encoded image, which is text in this test");
 

@@ -1,24 +1,16 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { createTestApp, readAnswer, requestInit, rowCounts, startApi, type TestApi } from "../../test/support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { createTestApp, readAnswer, requestInit, rowCounts, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/usage/sessions";
 const SECOND = 1_000_000;
-let api: TestApi;
-let key: string;
 
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const key = await api.key();
 
 const open = (body: object, caller = key, headers: Record<string, string> = {}) =>
   api.call("POST", PATH, { key: caller, body, headers });

@@ -9,10 +9,12 @@ import {
   listUsageSessions,
 } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
+  type OpenOutcome,
   openUsageSession,
   releaseSession,
   reportUsage,
   type SessionOutcome,
+  type SessionRequest,
 } from "@realtime-avatar/db/credits/usage-sessions";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
@@ -42,19 +44,16 @@ import { readSessionPage } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import { ClosedObject } from "@realtime-avatar/domain/schema";
 import type { SessionLimit } from "@realtime-avatar/runtime/metrics";
-import type { TSchema } from "@sinclair/typebox";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication, checkScope } from "../http/authenticate.ts";
-import { readBody, readOptionalBody } from "../http/body.ts";
-import { entityTag } from "../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../http/idempotency.ts";
 import { keyOf } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
-import { matchesSchema, sendResource } from "../http/response.ts";
+import { sendResource } from "../http/response.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
+import type { SweepOverdue } from "../overdue-sessions.ts";
 
 const OPERATIONS = operations({
   openUsageSession: {
@@ -106,110 +105,105 @@ const OPERATIONS = operations({
   },
 });
 
-const SESSION = { schema: UsageSession, toText: JSON.stringify };
+const SESSION = { schema: UsageSession, toText: JSON.stringify, present: presentSession };
 /** The response of an opening before its write, which completes it. */
-const OPENED = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
-/** The response of a report or a release before its write: all its members come from the write. */
-const UNKNOWN = { schema: ClosedObject({}), toText: JSON.stringify, present: presentSession };
+const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
+const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
 
 /** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
 const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
   concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);
 
-/** The outcome of an opening. Throws the problem of a refused one. */
-const openNow = async (
-  db: Db,
-  planned: PlannedSession,
-  caller: Caller,
-  { now, random, requestId }: Origin,
-  claim: Claim | null,
-): Promise<WriteOutcome> => {
-  const request = { ...planned, entryId: newId("ent", now, random), requestId };
-  const outcome = await openUsageSession(db, request, caller, claim);
-  switch (outcome.kind) {
-    case "written":
-    case "replayed":
-      return outcome;
-    case "stale":
-      return { kind: "stale" };
-    case "avatar_not_found":
-      throw notFound();
-    case "avatar_not_ready":
-      throw new Problem("avatar_not_ready", "The status of the avatar is not `ready`.");
-    case "spend_limit_exceeded":
-      throw spendLimitExceeded(planned, outcome.limitedBy);
-    case "insufficient_credits":
-      throw insufficientCredits(planned);
-    case "concurrency_limit_reached":
-      throw await sessionLimitReached(db, caller, outcome);
-  }
-};
-
 /** Throws the problem of a session that cannot fit, as the look-up of its caller found it. */
 const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<void> => {
   const { headroom } = caller;
-  if (!headroom) return;
+  // Overdue sessions hold credits: the write closes them before it refuses the session.
+  if (!headroom || headroom.hasOverdue) return;
   const reached = reachedLimitOf(headroom);
   if (reached) throw await sessionLimitReached(db, caller, reached);
   const refusal = refusalOf(planned, headroom);
   if (refusal) throw refusal;
 };
 
-/** Whether a limit has refused the session: it may fit once overdue sessions are closed. */
-const isLimited = (error: unknown): error is Problem =>
-  error instanceof Problem && (error.status === 402 || error.code === "concurrency_limit_reached");
+/** The outcomes with which a limit refuses a session: it may fit once overdue sessions are closed. */
+const LIMITS: readonly string[] = ["spend_limit_exceeded", "insufficient_credits", "concurrency_limit_reached"];
 
 /**
- * Opens a session. If the tenant has overdue sessions, these are closed before a refusal, and the session is tried once more.
+ * Opens a session. If a limit refuses it while the tenant has overdue sessions, these are closed, and the session is tried
+ * once more.
  */
-const open = async (
+const openSession = async (
   db: Db,
-  { sweepOverdue }: Dependencies,
-  planned: PlannedSession,
+  request: SessionRequest,
   caller: Caller,
   origin: Origin,
+  sweepOverdue: SweepOverdue,
   claim: Claim | null,
-): Promise<WriteOutcome> => {
-  const { headroom, tenantId } = caller;
-  try {
-    return await openNow(db, planned, caller, origin, claim);
-  } catch (error) {
-    if (!isLimited(error) || !headroom?.hasOverdue || !(await sweepOverdue(db, tenantId, origin))) throw error;
-    return openNow(db, planned, caller, origin, claim);
-  }
+): Promise<OpenOutcome> => {
+  const outcome = await openUsageSession(db, request, caller, claim);
+  if (!LIMITS.includes(outcome.kind) || !caller.headroom?.hasOverdue) return outcome;
+  return (await sweepOverdue(db, caller.tenantId, origin)) ? openUsageSession(db, request, caller, claim) : outcome;
 };
 
-/** What has refused a session, as the metrics name it. */
-const limitOf = ({ code, extras: { limitedBy } }: Problem): SessionLimit => {
-  if (code === "concurrency_limit_reached") return "sessions";
-  return limitedBy === "self" || limitedBy === "ancestor" ? limitedBy : "balance";
-};
+type OpenAttempt = Attempt<CreateUsageSession, PlannedSession>;
 
-/** Counts a session that a limit has refused. Throws the error again. */
-const throwCounted = (metrics: Dependencies["metrics"], error: unknown): never => {
-  if (isLimited(error)) metrics?.sessionRefused(limitOf(error));
-  throw error;
-};
-
-const planOpen =
-  (db: Db, dependencies: Dependencies, body: CreateUsageSession): MakePlan<OpenedSession> =>
-  async (anyCaller, origin) => {
+const OPEN_SESSION = {
+  body: CreateUsageSession,
+  representation: OPENED_SESSION,
+  /** A session that cannot fit is refused before its response is made: a refusal stays cheap. */
+  lookUp: async ({ body, db, caller: anyCaller, origin, dependencies }: OpenAttempt): Promise<PlannedSession> => {
     const caller = keyOf(anyCaller);
     const { creditPriceMicrosPerSecond, sessionStartSeconds } = dependencies.config;
     const terms = { priceCreditMicrosPerSecond: creditPriceMicrosPerSecond, startSeconds: sessionStartSeconds };
     const planned = plannedSession(body, terms, { environment: caller.environment, ...origin });
-    // Before the response is built: a refusal stays cheap. A sweep of overdue sessions can only make room in the write.
-    if (!caller.headroom?.hasOverdue) await checkHeadroom(db, planned, caller);
+    await checkHeadroom(db, planned, caller);
+    return planned;
+  },
+  plan: ({ caller: anyCaller, origin, dependencies: { sweepOverdue } }: OpenAttempt, planned: PlannedSession) => {
+    const caller = keyOf(anyCaller);
+    const request = { ...planned, entryId: newId("ent", origin.now, origin.random), requestId: origin.requestId };
     const location = `/api/v1/usage/sessions/${planned.id}`;
     return {
-      response: { status: 201, location, etag: entityTag({ version: 1 }), body: presentOpened(planned, caller) },
-      write: async (claim) => {
-        const outcome = await open(db, dependencies, planned, caller, origin, claim);
-        if (outcome.kind === "written") dependencies.metrics?.sessionHeld();
-        return outcome;
-      },
+      response: { location, version: 1, body: presentOpened(planned, caller) },
+      input: [request, caller, origin, sweepOverdue] as const,
     };
-  };
+  },
+  write: openSession,
+  settle: async (
+    outcome: OpenOutcome,
+    { db, caller, dependencies: { metrics } }: OpenAttempt,
+    planned: PlannedSession,
+  ): Promise<WriteOutcome> => {
+    switch (outcome.kind) {
+      case "written":
+        metrics?.sessionHeld();
+        return outcome;
+      case "replayed":
+        return outcome;
+      case "stale":
+        return { kind: "stale" };
+      case "avatar_not_found":
+        throw notFound();
+      case "avatar_not_ready":
+        throw new Problem("avatar_not_ready", "The status of the avatar is not `ready`.");
+      case "spend_limit_exceeded":
+        throw spendLimitExceeded(planned, outcome.limitedBy);
+      case "insufficient_credits":
+        throw insufficientCredits(planned);
+      case "concurrency_limit_reached":
+        throw await sessionLimitReached(db, keyOf(caller), outcome);
+    }
+  },
+};
+
+/** What has refused a session, as the metrics name it; null when no limit has. */
+const limitOf = (error: unknown): SessionLimit | null => {
+  if (!(error instanceof Problem)) return null;
+  const { code, status, extras } = error;
+  if (code === "concurrency_limit_reached") return "sessions";
+  if (status !== 402) return null;
+  return extras.limitedBy === "self" || extras.limitedBy === "ancestor" ? extras.limitedBy : "balance";
+};
 
 /** The id in the path. Throws the problem `not_found` when it is malformed. */
 const sessionIdOf = (id: string): SessionId => {
@@ -217,83 +211,66 @@ const sessionIdOf = (id: string): SessionId => {
   return id;
 };
 
-/** The plan of a change of a session: its whole response comes from the write. */
-const planChange = <Details>(
-  write: (claim: Claim | null) => Promise<SessionOutcome<Details>>,
-  schema: TSchema,
-  closed: string,
-): ReturnType<MakePlan<object>> => ({
-  response: { status: 200, location: null, etag: '"0"', body: {} },
-  write: async (claim) => {
-    const outcome = await write(claim);
-    switch (outcome.kind) {
-      case "written": {
-        const figures = presentSession(outcome.session);
-        if (!matchesSchema(schema, figures)) throw new Error("a response does not match its schema");
-        return { kind: "written", figures, etag: entityTag(outcome.session) };
-      }
-      case "session_closed":
-        throw new Problem("session_closed", closed);
-      case "not_found":
-        throw notFound();
-      case "stale":
-      case "replayed":
-        return outcome;
-    }
+/** The session as a report or a release left it. Throws the problem that says why it did not; `closed` is its detail. */
+const settleSession = (outcome: SessionOutcome<object>, closed: string): Settled<UsageSession> => {
+  switch (outcome.kind) {
+    case "written":
+      return writtenResource(outcome.session, presentSession(outcome.session));
+    case "session_closed":
+      throw new Problem("session_closed", closed);
+    case "not_found":
+      throw notFound();
+    case "stale":
+    case "replayed":
+      return outcome;
+  }
+};
+
+const REPORT_USAGE = {
+  body: ReportUsage,
+  representation: REPORTED_SESSION,
+  plan: ({ id, body, caller, dependencies: { config } }: Attempt<ReportUsage>) => {
+    const report = { used: body.usedCreditMicros, leaseSeconds: config.sessionLeaseSeconds };
+    return { response: null, input: [sessionIdOf(id), report, keyOf(caller)] as const };
   },
-});
+  write: reportUsage,
+  settle: (outcome: OutcomeOf<typeof reportUsage>) =>
+    settleSession(outcome, "The session has ended, or its lease has expired."),
+};
 
-const planReport =
-  (db: Db, { config }: Dependencies, id: string, { usedCreditMicros }: ReportUsage): MakePlan<object> =>
-  (anyCaller) => {
+const RELEASE_SESSION = {
+  body: ReleaseSession,
+  isBodyOptional: true,
+  representation: SESSION,
+  plan: ({ id, body, caller: anyCaller, origin }: Attempt<ReleaseSession>) => {
     const caller = keyOf(anyCaller);
-    const sessionId = sessionIdOf(id);
-    const report = { used: usedCreditMicros, leaseSeconds: config.sessionLeaseSeconds };
-    return planChange(
-      (claim) => reportUsage(db, sessionId, report, caller, claim),
-      ReportedSession,
-      "The session has ended, or its lease has expired.",
-    );
-  };
-
-const planRelease =
-  (db: Db, { metrics }: Dependencies, id: string, body: ReleaseSession): MakePlan<object> =>
-  (anyCaller, origin) => {
-    const caller = keyOf(anyCaller);
-    const used = body.usedCreditMicros ?? null;
-    const reason = body.reason ?? null;
+    const { usedCreditMicros: used = null, reason = null } = body;
     // The member itself is valid, so this is not 422: it is the grant of the caller that does not allow it.
     if (used !== null) checkScope(caller, ["usage:write"]);
     const release = { isEngine: permits(caller.scopes, "usage:write"), used, reason };
-    const sessionId = sessionIdOf(id);
-    return planChange(
-      async (claim) => {
-        const outcome = await releaseSession(db, sessionId, release, caller, origin, claim);
-        // An overdue session that this request has closed can be `session_closed`.
-        if ("hasEnded" in outcome && outcome.hasEnded) metrics?.sessionSettled();
-        return outcome;
-      },
-      UsageSession,
-      "The session has ended, with another charge.",
-    );
-  };
+    return { response: null, input: [sessionIdOf(id), release, caller, origin] as const };
+  },
+  write: releaseSession,
+  settle: (outcome: OutcomeOf<typeof releaseSession>, { dependencies: { metrics } }: Attempt<ReleaseSession>) => {
+    // An overdue session that this request has closed can be `session_closed`.
+    if ("hasEnded" in outcome && outcome.hasEnded) metrics?.sessionSettled();
+    return settleSession(outcome, "The session has ended, with another charge.");
+  },
+};
 
 export const usageSessionRoutes = (dependencies: Dependencies) => {
-  const { clock, responseBytes } = dependencies;
+  const { clock, responseBytes, metrics } = dependencies;
   return new Elysia({ name: "usage-sessions", prefix: "/api/v1/usage/sessions" })
     .use(authentication(dependencies))
     .post(
       "",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, CreateUsageSession);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        const plan = planOpen(db, dependencies, body);
-        // Here, because a refused request may still get the response of an earlier one.
-        return executeIdempotently(dependencies, context, OPENED, body, plan).catch((error: unknown) =>
-          throwCounted(dependencies.metrics, error),
-        );
-      },
+      ({ write }) =>
+        // Counted here, because a refused request may still get the response of an earlier one.
+        execute(write, OPEN_SESSION).catch((error: unknown) => {
+          const limit = limitOf(error);
+          if (limit !== null) metrics?.sessionRefused(limit);
+          throw error;
+        }),
       { scope: { scopes: ["realtime:write"], withHeadroom: true }, detail: OPERATIONS.openUsageSession },
     )
     .get(
@@ -316,24 +293,12 @@ export const usageSessionRoutes = (dependencies: Dependencies) => {
       },
       { scope: "usage:read", detail: OPERATIONS.getUsageSession },
     )
-    .post(
-      "/:id/usage",
-      async ({ writeAsCaller, db, params: { id }, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, ReportUsage);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, UNKNOWN, body, planReport(db, dependencies, id, body));
-      },
-      { scope: "usage:write", detail: OPERATIONS.reportUsage },
-    )
-    .post(
-      "/:id/release",
-      async ({ writeAsCaller, db, params: { id }, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readOptionalBody(request, requestContext, ReleaseSession);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, UNKNOWN, body, planRelease(db, dependencies, id, body));
-      },
-      { scope: { scopes: ["realtime:write", "usage:write"] }, detail: OPERATIONS.releaseSession },
-    );
+    .post("/:id/usage", ({ write }) => execute(write, REPORT_USAGE), {
+      scope: "usage:write",
+      detail: OPERATIONS.reportUsage,
+    })
+    .post("/:id/release", ({ write }) => execute(write, RELEASE_SESSION), {
+      scope: { scopes: ["realtime:write", "usage:write"] },
+      detail: OPERATIONS.releaseSession,
+    });
 };

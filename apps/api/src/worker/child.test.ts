@@ -1,5 +1,5 @@
 /** The worker as a child process: its output, its restarts and its end, with shell scripts in its place. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
@@ -10,10 +10,7 @@ import { findWorker } from "./program.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-let folder = "";
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
+const folder = await temporaryFolder();
 afterAll(() => rm(folder, { recursive: true }));
 
 /** A worker that is this shell script. `lines` are what reaches the log of the API, `errors` its standard error. */

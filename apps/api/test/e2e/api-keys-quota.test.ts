@@ -1,5 +1,5 @@
 /** The quota of active API keys of a tenant. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import {
   type CallOptions,
@@ -9,21 +9,12 @@ import {
   rowCounts,
   startApi,
   TEST_CONFIG,
-  type TestApi,
 } from "../support/api.ts";
 import { apiKeyCalls, outcome, PATH } from "../support/api-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
 
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
-
-const { expire } = apiKeyCalls(() => api);
+const { expire } = apiKeyCalls(api);
 
 describe("the quota of active keys", () => {
   const quota = (maxActiveKeysPerTenant: number) => {

@@ -1,21 +1,12 @@
 /** Revocations of API keys. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Answer, startApi, type TestApi } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { type Answer, startApi } from "../support/api.ts";
 import { apiKeyCalls, outcome, withoutSecret } from "../support/api-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const root = await api.key();
 
-let api: TestApi;
-let root: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
-
-const { make, get, patch, revoke, rotate, works, trail, expire } = apiKeyCalls(() => api);
+const { make, get, patch, revoke, rotate, works, trail, expire } = apiKeyCalls(api);
 
 describe("the revocation of a key", () => {
   test("a key, revoked twice: it and its descendants end, and the response stays the same", async () => {

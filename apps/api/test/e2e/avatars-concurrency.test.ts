@@ -1,26 +1,15 @@
 /** Avatars under several callers, compared with a model. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { AVATAR_STATUSES, type AvatarStatus, writableStatuses } from "@realtime-avatar/domain/avatars/status";
 import fc from "fast-check";
-import { startApi, type TestApi } from "../support/api.ts";
+import { startApi } from "../support/api.ts";
 import { avatarCalls, outcome } from "../support/avatars.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const key = await api.key();
+const keys = await Promise.all([0, 1, 2].map(() => api.key()));
 
-let api: TestApi;
-let key: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-
-const { makeIn, get, patch, remove, trail } = avatarCalls(
-  () => api,
-  () => key,
-);
+const { makeIn, get, patch, remove, trail } = avatarCalls(api, key);
 
 describe("avatars under several callers", () => {
   /** What a caller may ask, and which transitions the platform would make meanwhile. */
@@ -48,11 +37,6 @@ describe("avatars under several callers", () => {
     const { to, from } = TRANSITIONS[ask];
     return from.some((state_) => state_ === state) ? to : null;
   };
-
-  let keys: string[] = [];
-  beforeAll(async () => {
-    keys = await Promise.all([0, 1, 2].map(() => api.key()));
-  });
 
   /** Takes a step; the version and the state after it, or null when it was refused as the model may refuse it. */
   const take = async (id: string, { caller, ask }: Step) => {

@@ -1,18 +1,11 @@
 /** Attacks on the bill of a tenant, by keys of its own, over HTTP: what was served is charged. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { Scope } from "@realtime-avatar/domain/api-keys/scope";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { startApi, type TestApi } from "../support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { startApi } from "../support/api.ts";
 
 const SECOND = 1_000_000;
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 /** A tenant with an hour of live credits, a key of its engine and a key that may only open and end calls. */
 const newTenant = async () => {

@@ -251,7 +251,7 @@ describe("the commands of the documents", () => {
     const packages = await Promise.all(["package.json", "packages/db/package.json"].map(read));
     const scripts = Object.assign({}, ...packages.map((text) => JSON.parse(text).scripts));
     for (const name of await documents()) {
-      for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:]+)/g)) {
+      for (const [, script = ""] of (await read(name)).matchAll(/`bun run ([a-z:-]+)/g)) {
         if (!(script in scripts)) throw new Error(`${name} names bun run ${script}`);
       }
     }

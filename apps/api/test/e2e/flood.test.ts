@@ -1,9 +1,8 @@
 /** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import { checksum } from "@realtime-avatar/domain/api-keys/secret";
-import type { TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { requestInit } from "../support/api.ts";
 import { type Flood, startFlood } from "../support/flood.ts";
@@ -19,17 +18,10 @@ const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1"
 const KEYS = 11;
 const REQUESTS_PER_KEY = 6;
 
-let database: TestDatabase;
-let tenantId: TenantId;
-let service: RunningProcess;
-let url: string;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  tenantId = await seedTenant(database.db);
-  service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url, ...SMALL });
-  [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-});
+const database = await testDatabase();
+const tenantId = await seedTenant(database.db);
+const service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url, ...SMALL });
+const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
 afterAll(async () => {
   service.kill("SIGTERM");
   expect(await service.exited).toBe(0);

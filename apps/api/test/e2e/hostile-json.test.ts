@@ -1,28 +1,18 @@
 /** Hostile JSON, over real HTTP into a real database: each case gets 400, or is stored as what it means. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { startApi, type TestApi } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { startApi } from "../support/api.ts";
 import { avatar, hostileCalls, inMetadata } from "../support/hostile.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const key = await api.key();
 
-let api: TestApi;
-let key: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-
-const { send, stored, expectRefused } = hostileCalls(
-  () => api,
-  () => key,
-);
+const { send, stored, expectRefused } = hostileCalls(api, key);
 
 const bytes = (...parts: (string | number[])[]): Uint8Array =>
   Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part) : Buffer.from(part))));
 
+/** A body with these bytes in a string. */
+const inText = (given: number[]): Uint8Array => bytes(avatar('"modelId":"a'), given, '"}');
 const valid = avatar('"metadata":{"a":[1,-2.5e3,"\\u00e9\\n",true,false,null,{"b":{}}]}');
 
 describe("malformed JSON", () => {
@@ -35,102 +25,20 @@ describe("malformed JSON", () => {
   });
 
   // After the cases of "Parsing JSON is a minefield" (N. Seriot, 2016): what RFC 8259 refuses.
-  test.each([
-    "[1,]",
-    "[,1]",
-    "[1,,2]",
-    "[,]",
-    "[1 2]",
-    "[1",
-    "1]",
-    "[1]]",
-    '["x"',
-    '["x]',
-    "[a]",
-    "[*]",
-    '{"a":1,}',
-    '{,"a":1}',
-    '{"a":1,,"b":2}',
-    '{"a" 1}',
-    '{"a":}',
-    "{:1}",
-    "{a:1}",
-    "{'a':1}",
-    "{1:1}",
-    '{"a":1',
-    '{"a"',
-    '{"a":1}}',
-    '{"a":1}#',
-    '{"a":1}/**/',
-    "// x\n{}",
-    "/* x */{}",
-    "01",
-    "-01",
-    "1.",
-    ".5",
-    "-.5",
-    "+1",
-    "1e",
-    "1e+",
-    "1E-",
-    "0x1f",
-    "0b1",
-    "0o7",
-    "1_000",
-    "1,000",
-    "--1",
-    "-",
-    "-a",
-    "Infinity",
-    "-Infinity",
-    "NaN",
-    "1n",
-    "１",
-    "0e",
-    "2.e3",
-    "9.e+",
-    '"\\x"',
-    '"\\u12"',
-    '"\\u12g4"',
-    '"\\U0041"',
-    '"\\"',
-    '"\\0"',
-    '"\\\'"',
-    '"\\\n"',
-    '"\\ u0041"',
-    "'x'",
-    '"a\nb"',
-    '"a\tb"',
-    '"a\u0000b"',
-    '"a\u001fb"',
-    '"',
-    '"\\ud800\\"',
-    "`x`",
-    "tru",
-    "True",
-    "TRUE",
-    "nul",
-    "None",
-    "undefined",
-    "fals",
-    "truee",
-    "true false",
-    "[1]\u00a0",
-    "\u2028{}",
-    "[1]\u0000",
-    "[\f1]",
-    "[\v1]",
-    "\u200b1",
-    "<x/>",
-    "a=b",
-    "---\na: 1",
-    '"x" "y"',
-    "{} {}",
-    "",
-    " ",
-    "\n",
-    "\u0000",
-  ])("a body, %j: 400", async (text) => {
+  const malformed = [
+    ...'[1,] [,1] [1,,2] [,] [1 1] [1]] ["x" ["x] [a] [*] {"a":1,} {,"a":1} {"a":1,,"b":2} {"a":} {:1} {a:1}'.split(
+      " ",
+    ),
+    ...'{1:1} {"a":1 {"a" {"a":1}} {"a":1}# {"a":1}/**/ 01 -01 1. .5 -.5 +1 1e 1e+ 1E- 0x1f 0b1 0o7 1_000'.split(" "),
+    ...'1,000 --1 - -a Infinity -Infinity NaN 1n １ 0e 2.e3 9.e+ " tru True TRUE nul None undefined fals'.split(" "),
+    ..."truee <x/> a=b".split(" "),
+    ...["[1 2]", '{"a" 1}', "{'a':1}", "// x\n{}", "/* x */{}", '"\\x"', '"\\u12"', '"\\u12g4"'],
+    ...['"\\U0041"', '"\\"', '"\\0"', '"\\\'"', '"\\\n"', '"\\ u0041"', "'x'", '"a\nb"', '"a\tb"'],
+    ...['"a\u0000b"', '"a\u001fb"', '"\\ud800\\"', "`x`", "true false", "[1]\u00a0", "\u2028{}"],
+    ...["[1]\u0000", "[\f1]", "[\u000b1]", "\u200b1", "---\na: 1", '"x" "y"', "{} {}", "", " ", "\n"],
+    ...["\u0000"],
+  ];
+  test.each(malformed)("a body, %j: 400", async (text) => {
     await expectRefused(text, 400, "malformed_json");
     if (text.trim() !== "" && !text.includes("//") && !text.includes("/*")) {
       await expectRefused(inMetadata(text), 400, "malformed_json");
@@ -141,20 +49,20 @@ describe("malformed JSON", () => {
     ["a byte order mark", bytes([0xef, 0xbb, 0xbf], valid)],
     ["a UTF-16 byte order mark", bytes([0xff, 0xfe], valid)],
     ["UTF-16", Buffer.from(valid, "utf16le")],
-    ["a lone continuation byte", bytes(avatar('"modelId":"a'), [0x80], '"}')],
-    ["a truncated sequence of two", bytes(avatar('"modelId":"a'), [0xc3], '"}')],
-    ["a truncated sequence of three", bytes(avatar('"modelId":"a'), [0xe2, 0x82], '"}')],
-    ["a truncated sequence of four", bytes(avatar('"modelId":"a'), [0xf0, 0x9f, 0x98], '"}')],
-    ["an overlong slash", bytes(avatar('"modelId":"a'), [0xc0, 0xaf], '"}')],
-    ["an overlong U+0000", bytes(avatar('"modelId":"a'), [0xc0, 0x80], '"}')],
-    ["an overlong sequence of three", bytes(avatar('"modelId":"a'), [0xe0, 0x80, 0xaf], '"}')],
-    ["an overlong sequence of four", bytes(avatar('"modelId":"a'), [0xf0, 0x80, 0x80, 0xaf], '"}')],
-    ["a surrogate in UTF-8", bytes(avatar('"modelId":"a'), [0xed, 0xa0, 0x80], '"}')],
-    ["a pair of surrogates in UTF-8", bytes(avatar('"modelId":"a'), [0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80], '"}')],
-    ["beyond U+10FFFF", bytes(avatar('"modelId":"a'), [0xf4, 0x90, 0x80, 0x80], '"}')],
-    ["a sequence of five", bytes(avatar('"modelId":"a'), [0xf8, 0x88, 0x80, 0x80, 0x80], '"}')],
-    ["the byte FE", bytes(avatar('"modelId":"a'), [0xfe], '"}')],
-    ["the byte FF", bytes(avatar('"modelId":"a'), [0xff], '"}')],
+    ["a lone continuation byte", inText([0x80])],
+    ["a truncated sequence of two", inText([0xc3])],
+    ["a truncated sequence of three", inText([0xe2, 0x82])],
+    ["a truncated sequence of four", inText([0xf0, 0x9f, 0x98])],
+    ["an overlong slash", inText([0xc0, 0xaf])],
+    ["an overlong U+0000", inText([0xc0, 0x80])],
+    ["an overlong sequence of three", inText([0xe0, 0x80, 0xaf])],
+    ["an overlong sequence of four", inText([0xf0, 0x80, 0x80, 0xaf])],
+    ["a surrogate in UTF-8", inText([0xed, 0xa0, 0x80])],
+    ["a pair of surrogates in UTF-8", inText([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80])],
+    ["beyond U+10FFFF", inText([0xf4, 0x90, 0x80, 0x80])],
+    ["a sequence of five", inText([0xf8, 0x88, 0x80, 0x80, 0x80])],
+    ["the byte FE", inText([0xfe])],
+    ["the byte FF", inText([0xff])],
     ["Latin-1", bytes(avatar('"modelId":"caf'), [0xe9], '"}')],
     ["a bad byte outside a string", bytes(valid, [0xff])],
     ["a bad byte in a member name", bytes('{"', [0xff], '":1}')],

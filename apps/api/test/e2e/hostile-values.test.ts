@@ -1,24 +1,12 @@
 /** Unusual text, numbers and times, over real HTTP into a real database: each case gets 422, or comes back exactly. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { startApi, type TestApi } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { startApi } from "../support/api.ts";
 import { avatar, hostileCalls, inMetadata } from "../support/hostile.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const key = await api.key();
 
-let api: TestApi;
-let key: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
-
-const { send, stored, expectRefused } = hostileCalls(
-  () => api,
-  () => key,
-);
+const { send, stored, expectRefused } = hostileCalls(api, key);
 
 describe("unusual text", () => {
   const texts: [string, string][] = [
@@ -77,32 +65,10 @@ describe("unusual text", () => {
 
 describe("numbers in metadata", () => {
   test.each([
-    "0",
-    "-0",
-    "0.0",
-    "-0.0",
-    "1",
-    "-1",
-    "1.0",
-    "1e3",
-    "1E+3",
-    "1e-3",
-    "0e0",
-    "0.1",
-    "0.30000000000000004",
-    "1.7976931348623157e308",
-    "-1.7976931348623157e308",
-    "5e-324",
-    "2.2250738585072014e-308",
-    "1e-400",
-    "9007199254740991",
-    "9007199254740993",
-    "18446744073709551616",
-    "123456789012345678901234567890",
-    "3.141592653589793238462643383279",
-    `1${"0".repeat(308)}`,
-    `0.${"0".repeat(400)}1`,
-    `${"9".repeat(300)}.${"9".repeat(300)}e-300`,
+    ..."0 -0 0.0 -0.0 1 -1 1.0 1e3 1E+3 1e-3 0e0 0.1 0.30000000000000004 1.7976931348623157e308".split(" "),
+    ..."-1.7976931348623157e308 5e-324 2.2250738585072014e-308 1e-400 9007199254740991 9007199254740993".split(" "),
+    ..."18446744073709551616 123456789012345678901234567890 3.141592653589793238462643383279".split(" "),
+    ...[`1${"0".repeat(308)}`, `0.${"0".repeat(400)}1`, `${"9".repeat(300)}.${"9".repeat(300)}e-300`],
   ])("a number, %s: returned as the same number", async (number) => {
     const { status, body } = await send(inMetadata(number));
     expect(status).toBe(201);
@@ -133,23 +99,17 @@ describe("numbers in metadata", () => {
     expect(row?.["size"]).toBeLessThanOrEqual(32_768);
   });
 
-  test.each(["1.5", "-1", "-0.1", "9007199254740992", "1e16", "1e400", '"5"', "true", "[]", "{}"])(
-    "a spend cap, %s: 422",
-    async (value) => {
-      const { status, body } = await api.call("POST", "/api/v1/api-keys", {
-        key,
-        body: `{"name":"x","spendLimitCreditMicros":${value}}`,
-      });
-      expect([status, body.code]).toEqual([422, "validation_failed"]);
-    },
-  );
+  test.each(["1.5", "-1", "9007199254740992", "1e400"])("a spend cap, %s: 422", async (value) => {
+    const { status, body } = await api.call("POST", "/api/v1/api-keys", {
+      key,
+      body: `{"name":"x","spendLimitCreditMicros":${value}}`,
+    });
+    expect([status, body.code]).toEqual([422, "validation_failed"]);
+  });
 
   test.each([
-    ["0", 0],
     ["-0", 0],
-    ["1.0", 1],
     ["1e3", 1000],
-    ["9007199254740991", 9007199254740991],
     ["9.007199254740991e15", 9007199254740991],
   ])("a spend cap, %s: stored as %d", async (text, expected) => {
     const { status, body } = await api.call("POST", "/api/v1/api-keys", {
@@ -169,9 +129,6 @@ describe("date-times", () => {
     ["2096-02-29T12:00:00Z", "2096-02-29T12:00:00.000Z"],
     ["2090-06-30t23:59:60z", "2090-07-01T00:00:00.000Z"],
     ["2090-07-01T01:59:60.5+02:00", "2090-07-01T00:00:00.500Z"],
-    ["2090-01-01T00:00:00+23:59", "2089-12-31T00:01:00.000Z"],
-    ["2090-01-01T00:00:00-23:59", "2090-01-01T23:59:00.000Z"],
-    ["2090-01-01T00:00:00.1Z", "2090-01-01T00:00:00.100Z"],
     ["2090-01-01T00:00:00.99999999999999999999Z", "2090-01-01T00:00:00.999Z"],
     ["9999-12-31T23:59:59.999Z", "9999-12-31T23:59:59.999Z"],
   ])("an expiry, %s: %s in the response and the database", async (text, expected) => {
@@ -181,50 +138,13 @@ describe("date-times", () => {
     expect(row?.["expires_at"].toISOString()).toBe(expected);
   });
 
-  test.each(
-    [
-      "",
-      "2090-01-01",
-      "2090-01-01T00:00:00",
-      "2090-02-30T00:00:00Z",
-      "2090-02-29T00:00:00Z",
-      "2100-02-29T00:00:00Z",
-      "2090-13-01T00:00:00Z",
-      "2090-00-01T00:00:00Z",
-      "2090-01-32T00:00:00Z",
-      "2090-01-01T24:00:00Z",
-      "2090-01-01T12:60:00Z",
-      "2090-06-30T12:00:60Z",
-      "2090-06-30T23:59:61Z",
-      "2090-06-30T23:59:60+01:00",
-      "2090-01-01T00:00:00+24:00",
-      "2090-01-01T00:00:00+0100",
-      "2090-01-01T00:00:00+01",
-      "2090-01-01 00:00:00Z",
-      "2090-W01-1T00:00:00Z",
-      "2090-001T00:00:00Z",
-      "２０９０-01-01T00:00:00Z",
-      "2090-01-01T00:00:00.Z",
-      "2090-01-01T00:00:00,1Z",
-      "9999-12-31T23:59:59.999-00:01",
-      "9999-12-31T23:59:60Z",
-      "+012090-01-01T00:00:00Z",
-      "infinity",
-      "now",
-      "tomorrow",
-      "2090-01-01T00:00:00Z ",
-      "1970-01-01T00:00:00Z",
-      "0000-01-01T00:00:00Z",
-      "2090-01-01T00:00:00Z\u0000",
-      2090,
-      3786912000,
-      true,
-      {},
-      [],
-    ].map((value) => [value]),
-  )("an expiry, %j: 422", async (value) => {
-    const { status, body } = await expiring(value);
-    expect([status, body.code]).toEqual([422, "validation_failed"]);
-    expect(body.errors).toMatchObject([{ pointer: "#/expiresAt" }]);
-  });
+  // More: date-time.test.ts of the domain.
+  test.each([[""], ["2090-02-29T00:00:00Z"], ["infinity"], ["2090-01-01T00:00:00Z\u0000"], [3786912000], [{}]])(
+    "an expiry, %j: 422",
+    async (value) => {
+      const { status, body } = await expiring(value);
+      expect([status, body.code]).toEqual([422, "validation_failed"]);
+      expect(body.errors).toMatchObject([{ pointer: "#/expiresAt" }]);
+    },
+  );
 });

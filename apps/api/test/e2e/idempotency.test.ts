@@ -1,5 +1,5 @@
 /** `Idempotency-Key`: a request that is sent again gets its first answer, and does nothing. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { sweepIdempotencyKeys } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
@@ -7,22 +7,12 @@ import { openResponse } from "@realtime-avatar/domain/idempotency";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { type Answer, rowCounts, startApi } from "../support/api.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let root: string;
-let rootRecord: ApiKeyRecord;
-
-beforeAll(async () => {
-  api = await startApi();
-  const made = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
-  root = made.secret.reveal();
-  rootRecord = made.record;
-});
-afterAll(() => api.close());
+const api = await startApi();
+const made = await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["*"] });
+const root = made.secret.reveal();
+const rootRecord = made.record;
 
 let keys = 0;
 /** A new Idempotency-Key. */

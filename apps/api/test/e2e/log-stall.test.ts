@@ -1,6 +1,6 @@
 /** The service while its log is not read. A real process, a real pipe and a real database. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { testDatabase } from "@realtime-avatar/testing/database";
 import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
 import { bun, REPOSITORY } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -10,13 +10,9 @@ import { startFlood } from "../support/flood.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
 
-let database: TestDatabase;
-let key: string;
-beforeAll(async () => {
-  database = await testDatabase();
-  const tenantId = await seedTenant(database.db);
-  key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-});
+const database = await testDatabase();
+const tenantId = await seedTenant(database.db);
+const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 afterAll(() => database.close());
 
 /** Starts a service that logs into `pipe`, and reads from that its addresses. */

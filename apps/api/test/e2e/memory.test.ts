@@ -3,13 +3,13 @@
  * them and clients that do not. `bun run test:long` does it in full; here is a sample.
  */
 
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
 // No test asserts a time: a slow machine must not fail one.
@@ -23,33 +23,26 @@ const STALLED = IS_LONG ? 100 : 40;
 const AVATARS = 100;
 const MAX_MIB = 300;
 
-let folder = "";
-let service: RunningProcess;
-let url = "";
-let key = "";
-
 const call = (path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${url}/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
 
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  service = startProcess(bun("apps/api/src/main.ts"), {
-    PORT: "0",
-    DATA_DIR: await preparedDataDirectory(join(folder, "data")),
-  });
-  [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-  [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
-  const text = () => ({ a: randomBytes(16_000).toString("hex") });
-  for (let made = 0; made < AVATARS; made++) {
-    const body = JSON.stringify({ displayName: "x", sourceKind: "image", settings: text(), metadata: text() });
-    const { status } = await call("/avatars", {
-      method: "POST",
-      body,
-      headers: { "content-type": "application/json" },
-    });
-    expect(status).toBe(201);
-  }
+const folder = await temporaryFolder();
+const service = startProcess(bun("apps/api/src/main.ts"), {
+  PORT: "0",
+  DATA_DIR: await preparedDataDirectory(join(folder, "data")),
 });
+const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
+const text = () => ({ a: randomBytes(16_000).toString("hex") });
+for (let made = 0; made < AVATARS; made++) {
+  const body = JSON.stringify({ displayName: "x", sourceKind: "image", settings: text(), metadata: text() });
+  const { status } = await call("/avatars", {
+    method: "POST",
+    body,
+    headers: { "content-type": "application/json" },
+  });
+  expect(status).toBe(201);
+}
 afterAll(async () => {
   service.kill("SIGTERM");
   await service.exited;

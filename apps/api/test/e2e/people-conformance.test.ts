@@ -2,13 +2,13 @@
  * The operations of people are held to the document, as the others in `conformance.test.ts`: requests are made up from what the
  * document says of each, and every response is compared with it.
  */
-import { afterAll, beforeAll, describe, expect, test as register, setDefaultTimeout } from "bun:test";
+import { describe, expect, test as register } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
-import { createTestApp, PUBLIC_URL, startApi, TEST_CONFIG, type TestApi, testStorage } from "../support/api.ts";
+import { createTestApp, PUBLIC_URL, startApi, TEST_CONFIG, testStorage } from "../support/api.ts";
 import {
   type Answer,
   bodiesAround,
@@ -26,24 +26,16 @@ import { bodySchema, type Described, resolved, valuesOf } from "../support/opena
 import { createAuthenticator } from "../support/people/authenticator.ts";
 import { inviteByOperator, type Person, pageHeaders, personOf, seedPerson, signIn } from "../support/people/people.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
 /** With LONG=1 in full. */
 const RUNS = process.env["LONG"] === "1" ? 25 : 4;
 const REFUSALS = ["validation_failed", "malformed_json"];
 
-let api: TestApi;
-let owner: Person;
-let viewer: Person;
 /** With limits that are not reached, so that their headers are there. */
 const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1_000_000, burst: 1 }, tenantRateLimit: null };
-beforeAll(async () => {
-  api = await startApi(testStorage, { config });
-  [owner, viewer] = [await seedPerson(api, "owner"), await seedPerson(api, "viewer")];
-  await api.database.db.client`update user_sessions set verified_until = expires_at`;
-});
-afterAll(() => api.close());
+const api = await startApi(testStorage, { config });
+const owner = await seedPerson(api, "owner");
+const viewer = await seedPerson(api, "viewer");
+await api.database.db.client`update user_sessions set verified_until = expires_at`;
 
 const tests = { registered: 0, run: 0 };
 const test = (name: string, body: () => Promise<void>): void => {
@@ -171,12 +163,12 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
     });
 
     if (isOpen(described)) {
-      test("requests, 61 from one network: 429", async () => {
+      test("requests, 61 from one network: 429 for the last", async () => {
         const headers = { "x-forwarded-for": `192.0.2.${operationsOfPeople.indexOf(described)}` };
         const app = createTestApp(api.database.db, { config });
         const codes = [];
         for (let sent = 0; sent < 61; sent++) codes.push((await send(described, { body: example, headers }, app)).code);
-        expect(codes.at(-1)).toBe("rate_limited");
+        expect(codes.indexOf("rate_limited")).toBe(60);
       });
       return;
     }

@@ -1,30 +1,18 @@
 /** Every route under /api/v1 for every role: what people may call, and what they may not. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { MINIMUM_ROLES, ROLES } from "@realtime-avatar/domain/people/roles";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { operationsOf } from "../../src/openapi/operation.ts";
-import { type Answer, startApi, type TestApi } from "../support/api.ts";
+import { type Answer, startApi } from "../support/api.ts";
 import { type Person, pageHeaders, seedPerson } from "../support/people/people.ts";
 import { allRoutesOf, expectProblem, kindOf, unknownId, withId } from "../support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let everything: string;
+const api = await startApi();
+const everything = await api.key();
 /** Two keys with a scope each: one of them lacks what a route needs. */
-let readsUsage: string;
-let readsAvatars: string;
-let owner: Person;
-
-beforeAll(async () => {
-  api = await startApi();
-  everything = await api.key();
-  readsUsage = await api.key({ scopes: ["usage:read"] });
-  readsAvatars = await api.key({ scopes: ["avatars:read"] });
-  owner = await seedPerson(api, "owner");
-});
-afterAll(() => api.close());
+const readsUsage = await api.key({ scopes: ["usage:read"] });
+const readsAvatars = await api.key({ scopes: ["avatars:read"] });
+const owner = await seedPerson(api, "owner");
 
 /** The routes without credentials are left out. */
 const routes = () => allRoutesOf(api).filter(({ scope }) => scope !== "none");

@@ -1,30 +1,21 @@
 /** The life of a preparation, over HTTP. The tests end each preparation as the worker does. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { TEST_ASSETS } from "@realtime-avatar/domain/avatars/test-assets";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { readAnswer, startApi, type TestApi } from "../support/api.ts";
+import { readAnswer, startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
 import { avatarCalls, FAILED, outcome, PASSED, PATH, preparationCalls } from "../support/avatars.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const api = await startApi();
+const key = await api.key();
+const inTest = await api.key({ scopes: ["*"] });
 
-let api: TestApi;
-let key = "";
-let inTest = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-  inTest = await api.key({ scopes: ["*"] });
-});
-afterAll(() => api.close());
-
-const of = [() => api, () => key] as const;
+const of = [api, key] as const;
 const { make, get, patch, remove, trail, put } = avatarCalls(...of);
 const assets = assetCalls(...of);
-const { start, end, endReady, ready, fail, processed, generationsOf } = preparationCalls(() => api);
+const { start, end, endReady, ready, fail, processed, generationsOf } = preparationCalls(api);
 
 /** A photo that has been processed; its id. */
 const photo = async (): Promise<string> => {

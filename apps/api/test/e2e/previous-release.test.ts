@@ -33,6 +33,10 @@ const ROWS = isLong ? 1_000_000 : 20_000;
 const ANSWERS = isLong ? 600 : 150;
 
 // Without LONG=1, no test asserts a time: a slow disk must not fail one.
+const api = await startApi();
+/** Whose checks a newer release has dropped. */
+const newer = await startApi();
+
 setDefaultTimeout(isLong ? 900_000 : 120_000);
 
 const cli = async (program: string[], { url }: TestDatabase) => {
@@ -288,7 +292,6 @@ test("docs/deployment.md names the previous release as the oldest one to go back
 
 describe("values of another release", () => {
   test.skipIf(!hasPreviousRelease)("the previous release reads every value that this version writes", async () => {
-    const api = await startApi();
     const ids = await seedValues(api, VALUES);
     const { cookie } = await seedPerson(api, "owner");
     const variables = { PORT: "0", DATABASE_URL: api.database.url, PUBLIC_URL };
@@ -297,23 +300,21 @@ describe("values of another release", () => {
     expect(await failedReads(url, cookie, ids)).toEqual([]);
     old.kill("SIGTERM");
     await old.exited;
-    await api.close();
   });
 
   test("this version reads values that a newer one writes", async () => {
-    const api = await startApi();
-    const { client } = api.database.db;
+    const { client } = newer.database.db;
     const checks = await client<{ name: string; table: string }[]>`
       select conname as name, conrelid::regclass::text as table from pg_constraint
       where contype = 'c' and connamespace = 'public'::regnamespace`;
     for (const { name, table } of checks) await client`alter table ${client(table)} drop constraint ${client(name)}`;
-    const ids = await seedValues(api, UNKNOWN);
-    const { cookie } = await seedPerson(api, "owner");
-    expect(await failedReads(api.url, cookie, ids)).toEqual([]);
+    const ids = await seedValues(newer, UNKNOWN);
+    const { cookie } = await seedPerson(newer, "owner");
+    expect(await failedReads(newer.url, cookie, ids)).toEqual([]);
 
-    const key = await api.key({ environment: "live", scopes: ["*", "usage:write"] });
+    const key = await newer.key({ environment: "live", scopes: ["*", "usage:write"] });
     const write = async (method: string, table: string, action = "", body?: object) => {
-      const { status } = await api.call(method, `${PATHS[table]}/${ids[table]?.[0]}${action}`, { key, body });
+      const { status } = await newer.call(method, `${PATHS[table]}/${ids[table]?.[0]}${action}`, { key, body });
       return `${method} ${table}${action}: ${status}`;
     };
     // Refused or done: none of them is a defect.
@@ -330,13 +331,12 @@ describe("values of another release", () => {
     ];
     expect(written.filter((line) => !/: (200|409)$/.test(line))).toEqual([]);
 
-    const known = await api.key({ environment: "live", scopes: ["avatars:read"] });
+    const known = await newer.key({ environment: "live", scopes: ["avatars:read"] });
     await client`update api_keys set scopes = '{later,avatars:read}' where scopes = '{avatars:read}'`;
-    expect((await api.call("GET", PATHS["avatars"] ?? "", { key: known })).status).toBe(200);
-    expect((await api.call("POST", PATHS["avatars"] ?? "", { key: known, body: {} })).status).toBe(403);
-    const person = await seedPerson(api, "viewer");
+    expect((await newer.call("GET", PATHS["avatars"] ?? "", { key: known })).status).toBe(200);
+    expect((await newer.call("POST", PATHS["avatars"] ?? "", { key: known, body: {} })).status).toBe(403);
+    const person = await seedPerson(newer, "viewer");
     await client`update users set role = 'later' where id = ${person.id}`;
     expect((await person.call("GET", "/api/v1/user-sessions/current")).status).toBe(403);
-    await api.close();
   });
 });

@@ -1,9 +1,8 @@
 /** Two processes of the service on one database: what one has answered holds on the other. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import type { TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, readAnswer, requestInit } from "../support/api.ts";
 import { startFleet } from "../support/fleet.ts";
@@ -14,20 +13,14 @@ setDefaultTimeout(120_000);
 /** How often each race is run. With LONG=1 in full. */
 const ROUNDS = process.env["LONG"] === "1" ? { revocation: 6, rotation: 20 } : { revocation: 2, rotation: 8 };
 
-let database: TestDatabase;
-let tenantId: TenantId;
-let root: string;
-let processes: RunningProcess[];
-let urls: string[];
-
-beforeAll(async () => {
-  database = await testDatabase();
-  tenantId = await seedTenant(database.db);
-  root = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-  const variables = { PORT: "0", DATABASE_URL: database.url, LOG_LEVEL: "info" };
-  processes = [0, 1].map(() => startProcess(bun("apps/api/src/main.ts"), variables));
-  urls = await Promise.all(processes.map(async (process) => (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? ""));
-});
+const database = await testDatabase();
+const tenantId = await seedTenant(database.db);
+const root = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+const variables = { PORT: "0", DATABASE_URL: database.url, LOG_LEVEL: "info" };
+const processes = [0, 1].map(() => startProcess(bun("apps/api/src/main.ts"), variables));
+const urls = await Promise.all(
+  processes.map(async (process) => (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? ""),
+);
 afterAll(async () => {
   for (const process of processes) process.kill("SIGTERM");
   expect(await Promise.all(processes.map(({ exited }) => exited))).toEqual([0, 0]);

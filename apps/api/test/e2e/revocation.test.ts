@@ -1,22 +1,14 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { untilBlocked, watchLookUps } from "@realtime-avatar/testing/waits";
-import { type Answer, createTestApp, readAnswer, requestInit, startApi, type TestApi } from "../support/api.ts";
+import { type Answer, createTestApp, readAnswer, requestInit, startApi } from "../support/api.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 /** Every write, on an avatar or a key of the tenant that is there to be written. */
 const writes = {

@@ -1,5 +1,5 @@
 /** The life of a key's secrets: rotations that overlap, lost responses, thieves, and what may still be reported. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { confirmFirstUse, findCredential, sweepCredentials } from "@realtime-avatar/db/api-keys/callers";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
@@ -10,20 +10,12 @@ import { session } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, rowCounts, startApi, type TestApi } from "../support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { type Answer, rowCounts, startApi } from "../support/api.ts";
 
 const PATH = "/api/v1/api-keys";
-let api: TestApi;
-let root: string;
 
-beforeAll(async () => {
-  api = await startApi();
-  root = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const root = await api.key();
 
 const make = async (key = root, request: Partial<CreateApiKey> = {}): Promise<ApiKeyWithSecret> =>
   (await api.call("POST", PATH, { key, body: { name: "x", environment: "live", scopes: ["*"], ...request } })).body;

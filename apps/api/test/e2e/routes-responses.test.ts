@@ -1,22 +1,12 @@
 /** Responses of every route under /api/v1, and of what is no route. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Answer, readAnswer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { type Answer, readAnswer, startApi, UUID_V7 } from "../support/api.ts";
 
 import { allRoutesOf, expectProblem, unknownId, withId } from "../support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let everything: string;
-let nothing: string;
-
-beforeAll(async () => {
-  api = await startApi();
-  everything = await api.key();
-  nothing = await api.key({ scopes: ["usage:read"] });
-});
-afterAll(() => api.close());
+const api = await startApi();
+const everything = await api.key();
+const nothing = await api.key({ scopes: ["usage:read"] });
 
 const allRoutes = () => allRoutesOf(api);
 /** The one route without credentials is left out. */

@@ -1,40 +1,20 @@
 /** One battery for every route under /api/v1, present and future: who may come in, and in which order it is judged. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect } from "node:net";
 import type { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import {
-  AMPLE_CREDITS,
-  type Answer,
-  readAnswer,
-  requestInit,
-  rowCounts,
-  startApi,
-  type TestApi,
-} from "../support/api.ts";
+import { AMPLE_CREDITS, type Answer, readAnswer, requestInit, rowCounts, startApi } from "../support/api.ts";
 import { filePart, formOf, PNG, typeOf } from "../support/forms.ts";
-import { type Person, seedPerson } from "../support/people/people.ts";
+import { seedPerson } from "../support/people/people.ts";
 import { allRoutesOf, expectProblem, kindOf, ROUTES, unknownId, withId } from "../support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let everything: string;
+const api = await startApi();
+const everything = await api.key();
 /** Two keys with a scope each: one of them lacks what a route needs. */
-let readsUsage: string;
-let readsAvatars: string;
+const readsUsage = await api.key({ scopes: ["usage:read"] });
+const readsAvatars = await api.key({ scopes: ["avatars:read"] });
 /** For the routes that only people may call. */
-let owner: Person;
-
-beforeAll(async () => {
-  api = await startApi();
-  everything = await api.key();
-  readsUsage = await api.key({ scopes: ["usage:read"] });
-  readsAvatars = await api.key({ scopes: ["avatars:read"] });
-  owner = await seedPerson(api, "owner");
-});
-afterAll(() => api.close());
+const owner = await seedPerson(api, "owner");
 
 const allRoutes = () => allRoutesOf(api);
 /** The routes without credentials are left out. */

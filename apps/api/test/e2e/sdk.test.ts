@@ -1,15 +1,8 @@
 /** The published SDK works unchanged against the service: its reads of credits and sessions, and its assets. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { RealtimeAvatar, RealtimeAvatarHttpError } from "realtime-avatar";
-import { startApi, type TestApi } from "../support/api.ts";
+import { startApi } from "../support/api.ts";
 import { PNG } from "../support/forms.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let apiKey: string;
-let sdk: RealtimeAvatar;
 
 const PATH = "/api/v1/usage/sessions";
 const openAndUse = async (seconds: number, metadata: object): Promise<string> => {
@@ -18,12 +11,9 @@ const openAndUse = async (seconds: number, metadata: object): Promise<string> =>
   return body.sessionId;
 };
 
-beforeAll(async () => {
-  api = await startApi();
-  apiKey = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
-  sdk = new RealtimeAvatar({ apiKey, baseUrl: `${api.url}/api/v1` });
-});
-afterAll(() => api.close());
+const api = await startApi();
+const apiKey = await api.key({ environment: "test", scopes: ["*", "usage:write"] });
+const sdk = new RealtimeAvatar({ apiKey, baseUrl: `${api.url}/api/v1` });
 
 test("the SDK, reading credits and sessions: the service's figures and pages", async () => {
   expect(await sdk.creditBalance()).toMatchObject({ balanceCreditMicros: 3_600_000_000, reservedCreditMicros: 0 });

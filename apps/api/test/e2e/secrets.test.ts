@@ -1,14 +1,10 @@
 /** Issues keys, drives every way a request can end, and then looks for the secrets in everything that stays behind. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
 import { cutBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
 const secrets: string[] = [];
 const answers: Answer[] = [];
 
@@ -34,128 +30,125 @@ const dump = async (): Promise<string> => {
   return [...contents, JSON.stringify(activity)].join("\n");
 };
 
-beforeAll(async () => {
-  api = await startApi();
-  const root = await api.key();
-  secrets.push(root);
-  const path = "/api/v1/api-keys";
-  for (const name of ["one", "two", "three"]) {
-    const { body } = await api.call("POST", path, { key: root, body: { name, environment: "live", scopes: ["*"] } });
-    secrets.push(body.apiKey);
-  }
-  const [, one = "", two = "", three = ""] = secrets;
-  const powerless = await api.key({ scopes: ["usage:read"] });
-  const powerful = await api.key();
-  secrets.push(powerless, powerful);
+const api = await startApi();
+const root = await api.key();
+secrets.push(root);
+const path = "/api/v1/api-keys";
+for (const name of ["one", "two", "three"]) {
+  const { body } = await api.call("POST", path, { key: root, body: { name, environment: "live", scopes: ["*"] } });
+  secrets.push(body.apiKey);
+}
+const [, one = "", two = "", three = ""] = secrets;
+const powerless = await api.key({ scopes: ["usage:read"] });
+const powerful = await api.key();
+secrets.push(powerless, powerful);
 
-  await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "fine", sourceKind: "image" } });
-  // Secrets where they do not belong.
-  await drive("POST", path, { key: one, body: { [two]: 1 } });
-  await drive("POST", `${path}?${two}=${two}`, { key: one, body: { name: "x" } });
-  await drive("POST", path, { key: one, body: { name: 5, environment: two, scopes: [two], expiresAt: two } });
-  await drive("POST", path, { key: one, body: `{"name": "${two}` });
-  await drive("POST", path, { key: one, body: { name: "x" }, headers: { "x-request-id": two } });
-  await drive("POST", path, { key: one, body: two, headers: { "content-type": two } });
-  await drive("GET", `/${two}`, { key: one });
-  await drive("GET", `/api/v1/avatars/${two}`, { key: one });
-  await drive("PATCH", path, { key: one, headers: { "user-agent": two, referer: two, cookie: `key=${two}` } });
-  await drive("POST", "/api/v1/avatars", {
-    key: one,
-    body: { displayName: "", sourceKind: two, metadata: { [two]: "\u0000" } },
-  });
-  // What can be done to a key, and to an avatar.
-  const made = await drive("POST", path, { key: one, body: { name: "rotated", scopes: ["*"] } });
-  const rotation = { key: one, body: { overlapSeconds: 60 } };
-  const rotated = await drive("POST", `${path}/${made.body.id}/rotate`, rotation);
-  await drive("PATCH", `${path}/${made.body.id}`, {
-    key: one,
-    body: { name: "changed" },
-    headers: { "if-match": two },
-  });
-  await drive("PATCH", `${path}/${made.body.id}`, { key: one, body: { name: "changed" } });
-  await drive("GET", `${path}/${made.body.id}`, { key: one });
-  await drive("GET", `${path}/${two}`, { key: one });
-  await drive("GET", `${path}?cursor=${two}&status=${two}&${two}=1`, { key: one });
-  await drive("GET", path, { key: one });
-  await drive("GET", `${path}/self`, { key: rotated.body.apiKey });
-  await drive("GET", `/api/v1/audit-events?targetId=${two.slice(0, 64)}`, { key: one });
-  await drive("GET", "/api/v1/audit-events", { key: one });
-  await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: rotated.body.apiKey } });
-  await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: `${two}x` }, headers: { "x-forwarded-for": two } });
-  await drive("POST", "/api/v1/leaked-keys", { body: { [two]: two } });
-  for (let count = 0; count < 31; count++) {
-    await api.call("POST", "/api/v1/leaked-keys", {
-      body: { apiKey: two.slice(1) },
-      headers: { "x-forwarded-for": "::1" },
-    });
-  }
-  await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: two }, headers: { "x-forwarded-for": "::1" } });
-  await drive("DELETE", `${path}/${made.body.id}`, { key: one });
-  await drive("POST", `${path}/${made.body.id}/rotate`, { key: one, body: {} });
-  const avatar = await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "x", sourceKind: "image" } });
-  await drive("GET", `/api/v1/avatars/${avatar.body.id}`, { key: one, headers: { "if-none-match": '"1"' } });
-  await drive("PATCH", `/api/v1/avatars/${avatar.body.id}`, {
-    key: one,
-    body: { displayName: "y" },
-    headers: { "if-match": '"7"' },
-  });
-  // What is kept for who asks again.
-  const headers = { "idempotency-key": "the-same" };
-  const kept = await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
-  await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
-  await drive("POST", path, { key: one, body: { name: "other" }, headers });
-  await drive("POST", path, { key: one, body: { name: "x" }, headers: { "idempotency-key": `${two} ${two}` } });
-  const ofKept = { key: kept.body.apiKey, body: { name: "by kept", scopes: ["*"] }, headers };
-  await drive("POST", path, ofKept);
-  const other = await drive("POST", `${path}/${kept.body.id}/rotate`, { key: one, body: { overlapSeconds: 60 } });
-  await drive("POST", path, { ...ofKept, key: other.body.apiKey });
-  // Credentials of every kind.
-  for (const authorization of [
-    two,
-    `Basic ${two}`,
-    `Bearer ${two}x`,
-    `Bearer ${two.slice(0, -1)}`,
-    `Bearer ${two} ${two}`,
-    `Bearer Bearer ${two}`,
-  ]) {
-    await drive("POST", path, { headers: { authorization }, body: { name: "x" } });
-  }
-  await drive("POST", path, { key: powerless, body: { name: "x" } });
-  await drive("POST", path, { key: three, body: "x".repeat(200_000) });
-  await drive("POST", path, { key: three, body: { name: "x", expiresAt: "2000-01-01T00:00:00Z" } });
-  await drive("POST", "/api/v1/avatars", { key: three, body: { displayName: "tripwire", sourceKind: "image" } });
-  const { client } = api.database.db;
-  const id = (secret: string) => parseApiKey(secret)?.keyId ?? "";
-  await client`update api_keys set scopes = '{api_keys:write}' where key_id = ${id(three)}`;
-  await drive("POST", path, { key: three, body: { name: "x", scopes: ["*"] } });
-  // A defect of ours, in the statement that holds a digest and in the one that does not.
-  await client`alter table api_keys add constraint tripwire check (name <> 'tripwire')`;
-  await client`alter table audit_events add constraint tripwire check (action <> 'avatar.created') not valid`;
-  await drive("POST", path, { key: one, body: { name: "tripwire" } });
-  await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "x", sourceKind: "image" } });
-  await client`update api_keys set revoked_at = now() where key_id = ${id(two)}`;
-  await drive("POST", path, { key: two, body: { name: "x" } });
-  await client`update api_keys set expires_at = date_trunc('milliseconds', now()) where key_id = ${id(three)}`;
-  await drive("POST", path, { key: three, body: { name: "x" } });
-  await client`alter table api_key_credentials rename to elsewhere`;
-  await drive("POST", path, { key: one, body: { name: "x" } });
-  await client`alter table elsewhere rename to api_key_credentials`;
-  // A connection that dies under a write.
-  const holder = session(api.database.url);
-  await holder.client`begin`;
-  await holder.client`select 1 from api_keys where key_id = ${id(powerful)} for update`;
-  const pending = drive("POST", path, { key: powerful, body: { name: "x" } });
-  await cutBlocked(api.database.db);
-  await pending;
-  await holder.close();
-
-  for (const { body } of answers) if (body?.apiKey) secrets.push(body.apiKey);
-  // A line is written when its answer is on its way already.
-  for (const { headers } of answers) {
-    while (!api.log.some((line) => line.includes(headers.get("x-request-id") ?? "none"))) await Bun.sleep(1);
-  }
+await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "fine", sourceKind: "image" } });
+// Secrets where they do not belong.
+await drive("POST", path, { key: one, body: { [two]: 1 } });
+await drive("POST", `${path}?${two}=${two}`, { key: one, body: { name: "x" } });
+await drive("POST", path, { key: one, body: { name: 5, environment: two, scopes: [two], expiresAt: two } });
+await drive("POST", path, { key: one, body: `{"name": "${two}` });
+await drive("POST", path, { key: one, body: { name: "x" }, headers: { "x-request-id": two } });
+await drive("POST", path, { key: one, body: two, headers: { "content-type": two } });
+await drive("GET", `/${two}`, { key: one });
+await drive("GET", `/api/v1/avatars/${two}`, { key: one });
+await drive("PATCH", path, { key: one, headers: { "user-agent": two, referer: two, cookie: `key=${two}` } });
+await drive("POST", "/api/v1/avatars", {
+  key: one,
+  body: { displayName: "", sourceKind: two, metadata: { [two]: "\u0000" } },
 });
-afterAll(() => api.close());
+// What can be done to a key, and to an avatar.
+const made = await drive("POST", path, { key: one, body: { name: "rotated", scopes: ["*"] } });
+const rotation = { key: one, body: { overlapSeconds: 60 } };
+const rotated = await drive("POST", `${path}/${made.body.id}/rotate`, rotation);
+await drive("PATCH", `${path}/${made.body.id}`, {
+  key: one,
+  body: { name: "changed" },
+  headers: { "if-match": two },
+});
+await drive("PATCH", `${path}/${made.body.id}`, { key: one, body: { name: "changed" } });
+await drive("GET", `${path}/${made.body.id}`, { key: one });
+await drive("GET", `${path}/${two}`, { key: one });
+await drive("GET", `${path}?cursor=${two}&status=${two}&${two}=1`, { key: one });
+await drive("GET", path, { key: one });
+await drive("GET", `${path}/self`, { key: rotated.body.apiKey });
+await drive("GET", `/api/v1/audit-events?targetId=${two.slice(0, 64)}`, { key: one });
+await drive("GET", "/api/v1/audit-events", { key: one });
+await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: rotated.body.apiKey } });
+await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: `${two}x` }, headers: { "x-forwarded-for": two } });
+await drive("POST", "/api/v1/leaked-keys", { body: { [two]: two } });
+for (let count = 0; count < 31; count++) {
+  await api.call("POST", "/api/v1/leaked-keys", {
+    body: { apiKey: two.slice(1) },
+    headers: { "x-forwarded-for": "::1" },
+  });
+}
+await drive("POST", "/api/v1/leaked-keys", { body: { apiKey: two }, headers: { "x-forwarded-for": "::1" } });
+await drive("DELETE", `${path}/${made.body.id}`, { key: one });
+await drive("POST", `${path}/${made.body.id}/rotate`, { key: one, body: {} });
+const avatar = await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "x", sourceKind: "image" } });
+await drive("GET", `/api/v1/avatars/${avatar.body.id}`, { key: one, headers: { "if-none-match": '"1"' } });
+await drive("PATCH", `/api/v1/avatars/${avatar.body.id}`, {
+  key: one,
+  body: { displayName: "y" },
+  headers: { "if-match": '"7"' },
+});
+// What is kept for who asks again.
+const headers = { "idempotency-key": "the-same" };
+const kept = await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
+await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
+await drive("POST", path, { key: one, body: { name: "other" }, headers });
+await drive("POST", path, { key: one, body: { name: "x" }, headers: { "idempotency-key": `${two} ${two}` } });
+const ofKept = { key: kept.body.apiKey, body: { name: "by kept", scopes: ["*"] }, headers };
+await drive("POST", path, ofKept);
+const other = await drive("POST", `${path}/${kept.body.id}/rotate`, { key: one, body: { overlapSeconds: 60 } });
+await drive("POST", path, { ...ofKept, key: other.body.apiKey });
+// Credentials of every kind.
+for (const authorization of [
+  two,
+  `Basic ${two}`,
+  `Bearer ${two}x`,
+  `Bearer ${two.slice(0, -1)}`,
+  `Bearer ${two} ${two}`,
+  `Bearer Bearer ${two}`,
+]) {
+  await drive("POST", path, { headers: { authorization }, body: { name: "x" } });
+}
+await drive("POST", path, { key: powerless, body: { name: "x" } });
+await drive("POST", path, { key: three, body: "x".repeat(200_000) });
+await drive("POST", path, { key: three, body: { name: "x", expiresAt: "2000-01-01T00:00:00Z" } });
+await drive("POST", "/api/v1/avatars", { key: three, body: { displayName: "tripwire", sourceKind: "image" } });
+const { client } = api.database.db;
+const id = (secret: string) => parseApiKey(secret)?.keyId ?? "";
+await client`update api_keys set scopes = '{api_keys:write}' where key_id = ${id(three)}`;
+await drive("POST", path, { key: three, body: { name: "x", scopes: ["*"] } });
+// A defect of ours, in the statement that holds a digest and in the one that does not.
+await client`alter table api_keys add constraint tripwire check (name <> 'tripwire')`;
+await client`alter table audit_events add constraint tripwire check (action <> 'avatar.created') not valid`;
+await drive("POST", path, { key: one, body: { name: "tripwire" } });
+await drive("POST", "/api/v1/avatars", { key: one, body: { displayName: "x", sourceKind: "image" } });
+await client`update api_keys set revoked_at = now() where key_id = ${id(two)}`;
+await drive("POST", path, { key: two, body: { name: "x" } });
+await client`update api_keys set expires_at = date_trunc('milliseconds', now()) where key_id = ${id(three)}`;
+await drive("POST", path, { key: three, body: { name: "x" } });
+await client`alter table api_key_credentials rename to elsewhere`;
+await drive("POST", path, { key: one, body: { name: "x" } });
+await client`alter table elsewhere rename to api_key_credentials`;
+// A connection that dies under a write.
+const holder = session(api.database.url);
+await holder.client`begin`;
+await holder.client`select 1 from api_keys where key_id = ${id(powerful)} for update`;
+const pending = drive("POST", path, { key: powerful, body: { name: "x" } });
+await cutBlocked(api.database.db);
+await pending;
+await holder.close();
+
+for (const { body } of answers) if (body?.apiKey) secrets.push(body.apiKey);
+// A line is written when its answer is on its way already.
+for (const { headers } of answers) {
+  while (!api.log.some((line) => line.includes(headers.get("x-request-id") ?? "none"))) await Bun.sleep(1);
+}
 
 /** What must not be found: the secrets, and what is left of one when its public part is cut off. */
 const parts = (): string[] =>

@@ -1,22 +1,14 @@
 /** What an attacker tries with usage sessions: other worlds, other tenants, extreme figures, forged cursors, what a 402 tells. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { rowCounts, startApi, type TestApi } from "../support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { rowCounts, startApi } from "../support/api.ts";
 
 const PATH = "/api/v1/usage/sessions";
 const SECOND = 1_000_000;
 const UNKNOWN = "ses_01h455vb4pex5vsknk084sn02q";
-let api: TestApi;
-let key = "";
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
-afterAll(() => api.close());
+const api = await startApi();
+const key = await api.key();
 
 const open = (body: object, caller = key) => api.call("POST", PATH, { key: caller, body });
 const report = (id: string, body: object | string, caller = key) =>

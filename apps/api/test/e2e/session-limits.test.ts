@@ -1,22 +1,15 @@
 /** Limits of open sessions over HTTP: of a key, of its ancestors and of the tenant. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { sweepSessions } from "@realtime-avatar/db/credits/usage-sessions";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { startApi, type TestApi } from "../support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { startApi } from "../support/api.ts";
 
 const SECOND = 1_000_000;
 const PATH = "/api/v1/usage/sessions";
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const newTenant = async () => {
   const { db } = api.database;

@@ -1,8 +1,8 @@
 /** The metrics of usage sessions: each session that is opened, closed or refused is counted once. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type CallOptions, createTestApp, readAnswer, requestInit } from "../support/api.ts";
 
@@ -11,11 +11,8 @@ setDefaultTimeout(60_000);
 
 const PATH = "/api/v1/usage/sessions";
 const SECOND = 1_000_000;
-let database: TestDatabase;
 const metrics = createMetrics("1.2.3");
-beforeAll(async () => {
-  database = await testDatabase();
-});
+const database = await testDatabase();
 afterAll(async () => {
   metrics.stop();
   await database.close();

@@ -1,14 +1,11 @@
 /** Slow clients that take as many places as they can: others are still served. `bun run test:long` has 520 of them. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { startApi, type TestApi } from "../support/api.ts";
+import { startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
 import { BOUNDARY, fileOf, typeOf } from "../support/forms.ts";
-
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(600_000);
 
 const IS_LONG = process.env["LONG"] === "1";
 /** More than the places of a process, which are 256. */
@@ -17,21 +14,15 @@ const OTHERS = IS_LONG ? 60 : 12;
 /** More than the operating system takes from a process for a client that reads nothing. */
 const FILE_BYTES = 24 * 1024 * 1024;
 
-let api: TestApi;
-let key = "";
 const sockets: Socket[] = [];
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-});
+const api = await startApi();
+const key = await api.key();
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(600_000);
 afterAll(async () => {
   for (const socket of sockets) socket.destroy();
-  await api.close();
 });
-const { make } = assetCalls(
-  () => api,
-  () => key,
-);
+const { make } = assetCalls(api, key);
 
 /** Sends the start of a request from the address `from`, as a proxy would, and reads nothing. */
 const begin = (from: string, requestLine: string, headers: string, body = ""): void => {

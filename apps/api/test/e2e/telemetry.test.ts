@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { testDatabase } from "@realtime-avatar/testing/database";
 import {
   bun,
   REPOSITORY,
@@ -19,15 +19,10 @@ import { startCollector } from "../support/traces.ts";
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
 
-let database: TestDatabase;
-let key = "";
-let folder = "";
-beforeAll(async () => {
-  database = await testDatabase();
-  const tenantId = await seedTenant(database.db);
-  key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-  folder = await mkdtemp(join(tmpdir(), "realtime-avatar-telemetry-"));
-});
+const database = await testDatabase();
+const tenantId = await seedTenant(database.db);
+const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-telemetry-"));
 afterAll(async () => {
   await database.close();
   await rm(folder, { recursive: true });

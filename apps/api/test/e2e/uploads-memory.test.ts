@@ -2,14 +2,14 @@
  * The memory of the service as a process, while many large files are uploaded at once, and while public files are read by
  * clients that stop reading. `bun run test:long` does it with ten files of 200 MB; here is a sample.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { openStorage } from "@realtime-avatar/storage/open";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { BOUNDARY, fileOf, typeOf } from "../support/forms.ts";
@@ -26,25 +26,17 @@ const MORE_MIB = 96;
 /** Fewer than the share of one file. */
 const READERS = IS_LONG ? 120 : 60;
 
-let folder = "";
-let database: TestDatabase;
-let service: RunningProcess;
-let url = "";
-let key = "";
-
-beforeAll(async () => {
-  // Not in memory: the files are larger than what is free there.
-  folder = await temporaryFolder();
-  database = await testDatabase();
-  service = startProcess(bun("apps/api/src/main.ts"), {
-    ...{ PORT: "0", DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), WORKER: "false" },
-    // Each reader has an address of its own.
-    TRUSTED_PROXY_HOPS: "1",
-  });
-  [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-  const tenantId = await seedTenant(database.db);
-  key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
+// Not in memory: the files are larger than what is free there.
+const folder = await temporaryFolder();
+const database = await testDatabase();
+const service = startProcess(bun("apps/api/src/main.ts"), {
+  ...{ PORT: "0", DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), WORKER: "false" },
+  // Each reader has an address of its own.
+  TRUSTED_PROXY_HOPS: "1",
 });
+const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+const tenantId = await seedTenant(database.db);
+const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
 afterAll(async () => {
   service.kill("SIGTERM");
   await service.exited;

@@ -1,23 +1,13 @@
 /**
  * Request targets and hosts byte by byte, over a socket: an HTTP client would normalise them before it sends them.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { rowCounts, startApi } from "../support/api.ts";
 import { CLOSE, MALFORMED, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let key: string;
-let port: number;
-
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-  port = Number(new URL(api.url).port);
-});
-afterAll(() => api.close());
+const api = await startApi();
+const key = await api.key();
+const port = Number(new URL(api.url).port);
 
 const { exchange } = wireCalls(() => port);
 const bearer = (): string => `Authorization: Bearer ${key}\r\n`;
@@ -111,34 +101,8 @@ describe("the Host header", () => {
   const self = (host: string | null, version = "1.1", target = "/api/v1/api-keys/self") =>
     exchange(request("GET", target, { host, version, headers: CLOSE + bearer() }));
 
-  test.each([
-    "",
-    " ",
-    "a b",
-    "a/b",
-    "a\\b",
-    "a?b",
-    "a#b",
-    "user@a",
-    "http://a",
-    "a\tb",
-    "<a>",
-    "a%zz",
-    "\u00e9",
-    ":80",
-    "a:b",
-    "a:80:80",
-    "a:65536",
-    "a:123456",
-    "[::1",
-    "::1",
-    "[::1]x",
-    "[1.2.3.4]",
-    "[:::]",
-    "[v1.x]",
-    "a\r\nHost: b",
-    "a\r\nHost: a",
-  ])("a Host, %j: 400", async (host) => {
+  // More values: http/host.test.ts.
+  test.each(["", "a/b", "a:65536", "[::1", "a\r\nHost: b", "a\r\nHost: a"])("a Host, %j: 400", async (host) => {
     for (const version of ["1.0", "1.1"]) {
       expect(problemIn(await self(host, version))).toEqual(MALFORMED);
       // Where Bun gives only the path, Elysia would read it from the eleventh character on.
@@ -146,33 +110,14 @@ describe("the Host header", () => {
     }
   });
 
-  test.each([
-    "a",
-    "api",
-    "localhost:3000",
-    "A.Example.",
-    "a_b",
-    "xn--bcher-kva.example",
-    "127.0.0.1:1",
-    "256.1.1.1",
-    "1.2.3.4.5",
-    "a..b",
-    "[::1]",
-    "[::1]:3000",
-    "[::ffff:1.2.3.4]",
-    "a:",
-    "a:0",
-    "a:65535",
-    "a%41",
-    "a%2Fb",
-    "a,b",
-    "(a)!$&'*+;=~",
-    "a".repeat(300),
-  ])("a Host, %s: served", async (host) => {
-    expect(statusesOf(await self(host))).toEqual([200]);
-    expect(problemIn(await self(host, "1.1", "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(NOT_FOUND);
-    expect(problemIn(await self(host, "1.1", "/api/v1/api-keys/x/../self"))).toEqual(NOT_FOUND);
-  });
+  test.each(["a", "localhost:3000", "[::1]:3000", "a:", "a%2Fb", "a".repeat(300)])(
+    "a Host, %s: served",
+    async (host) => {
+      expect(statusesOf(await self(host))).toEqual([200]);
+      expect(problemIn(await self(host, "1.1", "/aaaaaaaaaa/api/v1/api-keys/self"))).toEqual(NOT_FOUND);
+      expect(problemIn(await self(host, "1.1", "/api/v1/api-keys/x/../self"))).toEqual(NOT_FOUND);
+    },
+  );
 
   test("a Host, absent in HTTP/1.0: served at exactly the path sent", async () => {
     expect(statusesOf(await self(null, "1.0"))).toEqual([200]);

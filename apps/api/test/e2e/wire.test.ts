@@ -2,25 +2,15 @@
  * Requests byte by byte, over a socket, which an HTTP client does not send: bytes that follow a request, bodies without
  * end, methods and credentials.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect as connectPool } from "@realtime-avatar/db/connection/pool";
 import { createLog } from "@realtime-avatar/runtime/log";
-import { createTestApp, rowCounts, startApi, type TestApi } from "../support/api.ts";
+import { createTestApp, rowCounts, startApi } from "../support/api.ts";
 import { CLOSE, NOT_FOUND, problemIn, request, statusesOf, wireCalls } from "../support/wire.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let key: string;
-let port: number;
-
-beforeAll(async () => {
-  api = await startApi();
-  key = await api.key();
-  port = Number(new URL(api.url).port);
-});
-afterAll(() => api.close());
+const api = await startApi();
+const key = await api.key();
+const port = Number(new URL(api.url).port);
 
 const MIB = 1024 * 1024;
 

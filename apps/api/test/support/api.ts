@@ -1,5 +1,6 @@
 /** For tests: the application on a real server and a real database, and the log that it writes. */
 
+import { afterAll, setDefaultTimeout } from "bun:test";
 import { join } from "node:path";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import type { Db } from "@realtime-avatar/db/connection/pool";
@@ -47,7 +48,6 @@ export type TestApi = {
   key(request?: Partial<CreateApiKey>): Promise<string>;
   /** Sends a request; a body that is no string or bytes goes as JSON. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
-  close(): Promise<void>;
 };
 
 export type CallOptions = { key?: string; body?: unknown; headers?: Record<string, string> };
@@ -155,11 +155,15 @@ export const callAnew = (
 /** More than any test spends, in credit micros. */
 export const AMPLE_CREDITS = 1e15;
 
-/** `openFiles` opens the store and the spool, for the origin of the API. `given`: as for `createTestApp`. */
+/**
+ * Starts the API for a test file, while the file loads; it ends with the file. No test asserts a time: a slow disk must not fail one.
+ * `openFiles` opens the store and the spool, for the origin of the API. `given`: as for `createTestApp`.
+ */
 export const startApi = async (
   openFiles: typeof testStorage = testStorage,
   given: Partial<AppOptions> = {},
 ): Promise<TestApi> => {
+  setDefaultTimeout(120_000);
   const database = await testDatabase();
   const { db } = database;
   const log: string[] = [];
@@ -174,6 +178,10 @@ export const startApi = async (
     app.fetch,
   );
   const url = server.url.href.replace(/\/$/, "");
+  afterAll(async () => {
+    await server.stop(true);
+    await database.close();
+  });
   const tenantId = await seedTenant(db, { live: AMPLE_CREDITS });
   return {
     database,
@@ -187,10 +195,6 @@ export const startApi = async (
     key: async (request = { environment: "live", scopes: ["*", "usage:write"] }) =>
       (await seedKey(db, tenantId, request)).secret.reveal(),
     call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
-    close: async () => {
-      await server.stop(true);
-      await database.close();
-    },
   };
 };
 

@@ -6,12 +6,12 @@ import { fieldPart, filePart, formOf, PNG, typeOf } from "./forms.ts";
 
 export const PATH = "/api/v1/assets";
 
-/** `api` returns the API once it has started, `key` the API key that calls by default. */
-export const assetCalls = (api: () => TestApi, key: () => string) => {
+/** `key`: the API key that calls by default. */
+export const assetCalls = (api: TestApi, key: string) => {
   /** Uploads a form. */
   const upload = async (
     file: string | Uint8Array = PNG,
-    { kind, filename = "ada.png", headers = {}, boundary, by = key() }: UploadOptions = {},
+    { kind, filename = "ada.png", headers = {}, boundary, by = key }: UploadOptions = {},
   ): Promise<Answer> => {
     const fields = kind === undefined ? [] : [fieldPart("kind", kind)];
     const form = formOf([filePart(file, filename), ...fields], boundary === undefined ? {} : { boundary });
@@ -20,10 +20,10 @@ export const assetCalls = (api: () => TestApi, key: () => string) => {
       body: form,
       headers: { "content-type": typeOf(boundary), ...headers },
     });
-    return readAnswer(await fetch(api().url + PATH, init));
+    return readAnswer(await fetch(api.url + PATH, init));
   };
-  const call = (method: string, path: string, body?: unknown, headers = {}, by = key()) =>
-    api().call(method, PATH + path, { key: by, headers, ...(body === undefined ? {} : { body }) });
+  const call = (method: string, path: string, body?: unknown, headers = {}, by = key) =>
+    api.call(method, PATH + path, { key: by, headers, ...(body === undefined ? {} : { body }) });
   return {
     upload,
     call,
@@ -35,11 +35,11 @@ export const assetCalls = (api: () => TestApi, key: () => string) => {
     },
     /** Sets the status in the database, as the worker would. */
     put: (id: string, status: AssetStatus) =>
-      api().database.db.client`update assets set status = ${status} where id = ${id}`,
+      api.database.db.client`update assets set status = ${status} where id = ${id}`,
     /** The keys of the files in the store. */
     stored: async (prefix = ""): Promise<string[]> =>
-      (await Array.fromAsync(api().files.storage.list(prefix))).map((file) => file.key).sort(),
-    trail: (id: string) => api().database.db.client`
+      (await Array.fromAsync(api.files.storage.list(prefix))).map((file) => file.key).sort(),
+    trail: (id: string) => api.database.db.client`
       select action, actor_key_id, changed_fields, environment, request_id from audit_events
       where target_id = ${id} order by id`,
   };

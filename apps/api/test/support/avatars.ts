@@ -14,17 +14,17 @@ export const PATH = "/api/v1/avatars";
 
 export const outcome = ({ status, body }: Answer) => [status, body?.code];
 
-/** `api` returns the API once it has started, `key` the API key that calls by default. */
-export const avatarCalls = (api: () => TestApi, key: () => string) => {
-  const make = async (request: object = {}, by = key()): Promise<Avatar> => {
+/** `key`: the API key that calls by default. */
+export const avatarCalls = (api: TestApi, key: string) => {
+  const make = async (request: object = {}, by = key): Promise<Avatar> => {
     const body = { displayName: "x", sourceKind: "image", ...request };
-    const answer = await api().call("POST", PATH, { key: by, body });
+    const answer = await api.call("POST", PATH, { key: by, body });
     if (answer.status !== 201) throw new Error(`an avatar was not created: ${answer.status}`);
     return answer.body;
   };
   /** Sets the status in the database, as the worker would. */
   const put = (id: string, status: AvatarStatus) =>
-    api().database.db.client`update avatars set status = ${status} where id = ${id}`;
+    api.database.db.client`update avatars set status = ${status} where id = ${id}`;
   return {
     make,
     put,
@@ -33,12 +33,12 @@ export const avatarCalls = (api: () => TestApi, key: () => string) => {
       await put(made.id, status);
       return { ...made, status };
     },
-    get: (id: string, headers = {}, by = key()) => api().call("GET", `${PATH}/${id}`, { key: by, headers }),
-    patch: (id: string, body: unknown, headers = {}, by = key()) =>
-      api().call("PATCH", `${PATH}/${id}`, { key: by, body, headers }),
-    remove: (id: string, headers = {}, by = key()) => api().call("DELETE", `${PATH}/${id}`, { key: by, headers }),
+    get: (id: string, headers = {}, by = key) => api.call("GET", `${PATH}/${id}`, { key: by, headers }),
+    patch: (id: string, body: unknown, headers = {}, by = key) =>
+      api.call("PATCH", `${PATH}/${id}`, { key: by, body, headers }),
+    remove: (id: string, headers = {}, by = key) => api.call("DELETE", `${PATH}/${id}`, { key: by, headers }),
     /** The audit events of an avatar, oldest first, except its creation. */
-    trail: (id: string) => api().database.db.client`
+    trail: (id: string) => api.database.db.client`
       select action, actor_key_id, changed_fields, environment, request_id from audit_events
       where target_id = ${id} and action <> 'avatar.created' order by id`,
   };
@@ -61,11 +61,11 @@ export const FAILED: Check = {
 
 const hashOf = (bytes: Uint8Array): string => new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 
-/** Ends preparations as the worker does, for tests without a worker. `api` returns the API once it has started. */
-export const preparationCalls = (api: () => TestApi) => {
+/** Ends preparations as the worker does, for tests without a worker. */
+export const preparationCalls = (api: TestApi) => {
   /** Claims the job of an avatar, and starts it. Other jobs that are found meanwhile stay claimed. */
   const start = async (id: string) => {
-    const { db } = api().database;
+    const { db } = api.database;
     for (;;) {
       const claim = { lease: crypto.randomUUID(), leaseSeconds: 60, slots: 1000, kinds: ["prepare_avatar"] as const };
       const job = await claimJob(db, claim);
@@ -76,7 +76,7 @@ export const preparationCalls = (api: () => TestApi) => {
   type Started = Awaited<ReturnType<typeof start>>;
 
   const end = ({ job }: Started, result: PreparationResult) =>
-    finishPreparation(api().database.db, job, result, operatorOrigin());
+    finishPreparation(api.database.db, job, result, operatorOrigin());
 
   /** Writes the preview `picture`, and ends the preparation as `ready`. */
   const endReady = async (started: Started, picture: string, checks = [PASSED]) => {
@@ -85,7 +85,7 @@ export const preparationCalls = (api: () => TestApi) => {
     const owner = { tenantId: job.tenantId, id: job.targetId as AvatarId };
     const file = preparedFile(job.generation, hashOf(bytes), "webp");
     const stored = { stream: new Blob([bytes]).stream(), sizeBytes: bytes.length };
-    await api().files.storage.put(preparedKey(owner, file), stored, "image/webp");
+    await api.files.storage.put(preparedKey(owner, file), stored, "image/webp");
     const previewToken = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
     const cacheManifestId = manifestId(job.generation, hashOf(bytes));
     return end(started, { kind: "ready", checks, cacheManifestId, previewToken, previewFile: file });
@@ -99,11 +99,11 @@ export const preparationCalls = (api: () => TestApi) => {
       end(await start(id), { kind: "failed", error, checks: [FAILED] }),
     /** Makes an asset `ready`, as the worker leaves it. */
     processed: async (id: string) => {
-      await api().database.db.client`update assets set status = 'ready', version = version + 1 where id = ${id}`;
+      await api.database.db.client`update assets set status = 'ready', version = version + 1 where id = ${id}`;
     },
     /** The generations of the jobs of an avatar. */
     generationsOf: async (id: string): Promise<number[]> =>
-      (await api().database.db.client`select generation from jobs where target_id = ${id}`).map(
+      (await api.database.db.client`select generation from jobs where target_id = ${id}`).map(
         (job) => job["generation"],
       ),
   };

@@ -1,4 +1,4 @@
-/** A running service for the browser, in a process of its own, with its worker. */
+/** A running service for the browser, in a process of its own. */
 import { join } from "node:path";
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import { invitationUrl, newInvitation } from "@realtime-avatar/domain/people/people";
@@ -21,7 +21,7 @@ export type Service = {
   close(): Promise<void>;
 };
 
-/** Starts the service, with a tenant that has credits for an hour of calls. */
+/** Starts the service, without a worker, with a tenant that has credits for an hour of calls. */
 export const startService = async (variables: Record<string, string> = {}): Promise<Service> => {
   const database = await testDatabase();
   const folder = await temporaryFolder();
@@ -30,7 +30,7 @@ export const startService = async (variables: Record<string, string> = {}): Prom
     PORT: "0",
     DATABASE_URL: database.url,
     DATA_DIR: join(folder, "data"),
-    WORKER: "true",
+    WORKER: "false",
     ...variables,
   });
   const [, address = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);

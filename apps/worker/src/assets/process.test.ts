@@ -1,5 +1,5 @@
 /** Processing the file of an asset: from the store or from its URL, through the sandbox, to the public image. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterEach, beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,32 +11,27 @@ import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
 import { inspectorOf } from "../../test/support/inspector.ts";
 import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
-import { noise, openWorld, unexpected, type World } from "../../test/support/world.ts";
+import { eachWorld, noise, unexpected } from "../../test/support/world.ts";
 import { MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
 import { JOB_TIMING } from "../jobs/run-job.ts";
 import { fetchRemote } from "../remote/fetch.ts";
 import { http, startServer, type TestServer } from "../remote/server.testing.ts";
+import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
 import { createInspect, type SandboxedOptions } from "./sandboxed.ts";
 import { createTemporaryFolders } from "./temporary.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let world: World;
 let server: TestServer;
 /** What the server of the remote files responds. */
 let respond: (path: string) => string | Buffer;
 const loops: JobLoop[] = [];
+const world = eachWorld(() => Promise.all(loops.splice(0).map((loop) => loop.stop())));
 beforeEach(async () => {
   respond = () => http(404, {});
-  [world, server] = await Promise.all([openWorld(), startServer((path, socket) => void socket.end(respond(path)))]);
+  server = await startServer((path, socket) => void socket.end(respond(path)));
 });
-afterEach(async () => {
-  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
-  await Promise.all([world.close(), server.close()]);
-});
+afterEach(() => server.close());
 
 /** A response with a file. */
 const file = (bytes: Buffer): Buffer =>
@@ -243,7 +238,7 @@ describe("a crashing decoder", () => {
         return ["/bin/sh", "-c", "while :; do :; done"];
       };
       const asset = await world.seedUpload(await noise());
-      start({ command });
+      start({ command, limits: { ...SANDBOX_LIMITS, cpuSeconds: 1 } });
       expect(await ended(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
       expect(starts).toBe(1);
     },

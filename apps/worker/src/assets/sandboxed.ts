@@ -1,7 +1,7 @@
 /** Inspects the file of a job in the sandbox, and says what that means for the job. */
 import { join } from "node:path";
 import type { Logger } from "@realtime-avatar/runtime/log";
-import { isTransient } from "../sandbox/limited.ts";
+import { isTransient, type SandboxLimits } from "../sandbox/limited.ts";
 import { runInSandbox } from "../sandbox/run.ts";
 import type { Inspect } from "./inspect.ts";
 
@@ -13,6 +13,8 @@ export type SandboxedOptions = {
   log: Logger;
   /** The command of the child, for a task. By default, this program. */
   command?: (task: string) => string[];
+  /** By default, those of the kind of the file. */
+  limits?: SandboxLimits;
 };
 
 /** Creates the inspection. */

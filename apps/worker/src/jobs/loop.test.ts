@@ -1,27 +1,17 @@
 /** The job loop on a real queue: how jobs are run, retried, kept and handed back. */
-import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import { openWorld, unexpected, type World } from "../../test/support/world.ts";
+import { eachWorld, unexpected } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
 import { type JobLoop, startJobLoop } from "./loop.ts";
 import { JOB_TIMING, type JobTiming } from "./run-job.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let world: World;
 const loops: JobLoop[] = [];
-beforeEach(async () => {
-  world = await openWorld();
-});
-afterEach(async () => {
-  await Promise.all(loops.splice(0).map((loop) => loop.stop()));
-  await world.close();
-});
+const world = eachWorld(() => Promise.all(loops.splice(0).map((loop) => loop.stop())));
 
 const RESULT = {
   kind: "ready",

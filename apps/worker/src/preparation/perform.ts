@@ -17,6 +17,8 @@ export type PerformOptions = {
   command?: (task: string) => string[];
   /** The time of all children of one source, in milliseconds. By default, that of one child. */
   sourceMs?: number;
+  /** The processor time of all children of one source. By default, 20 s. */
+  sourceCpuSeconds?: number;
   /** Gets what each child has used. */
   onEnd?: ConfinedOptions["onEnd"];
 };
@@ -34,12 +36,12 @@ export type Perform = {
 
 /** Creates what runs the children of one source. `folder`: where a child's own folder is created. */
 export const createPerform = (options: PerformOptions, folder: string, signal: AbortSignal): Perform => {
-  const { log, command, onEnd, sourceMs = SANDBOX_LIMITS.wallMs } = options;
+  const { log, command, onEnd, sourceMs = SANDBOX_LIMITS.wallMs, sourceCpuSeconds = SOURCE_CPU_SECONDS } = options;
   const start = performance.now();
   let usedCpuMs = 0;
   const limits = (own: SandboxLimits): SandboxLimits => {
     const leftMs = Math.round(sourceMs - (performance.now() - start));
-    const leftCpuSeconds = Math.max(1, Math.ceil(SOURCE_CPU_SECONDS - usedCpuMs / 1000));
+    const leftCpuSeconds = Math.max(1, Math.ceil(sourceCpuSeconds - usedCpuMs / 1000));
     return {
       ...own,
       wallMs: Math.min(own.wallMs, Math.max(MIN_MS, leftMs)),

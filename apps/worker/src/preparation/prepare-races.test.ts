@@ -1,5 +1,5 @@
 /** What happens while an avatar is prepared: deletion, a new source, another worker, a store that is away. */
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { originalKey } from "@realtime-avatar/domain/assets/asset";
 import { preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
@@ -11,9 +11,6 @@ import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
 import { noise } from "../../test/support/world.ts";
 import { createTemporaryFolders } from "../assets/temporary.ts";
 import type { ExamineSource } from "./examine.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
 
 const { world, start, stopAll, seed, settled, change, ended, auditOf } = preparationTests();
 
@@ -37,7 +34,7 @@ test.each(["while its source is examined", "while its files are stored"])(
   "an avatar, deleted %s: stays deleted, and nothing stays in the store",
   async (when) => {
     const avatar = await seed();
-    const { storage } = world();
+    const { storage } = world;
     let isDeleted = false;
     const deleteNow = async (moment: string): Promise<void> => {
       if (!when.includes(moment) || isDeleted) return;
@@ -59,9 +56,9 @@ test.each(["while its source is examined", "while its files are stored"])(
       },
     });
     await ended();
-    const [row] = await world().database.db.client`select status from avatars where id = ${avatar.id}`;
+    const [row] = await world.database.db.client`select status from avatars where id = ${avatar.id}`;
     expect(row?.["status"]).toBe("deleted");
-    expect(await world().preparedOf(avatar)).toEqual([]);
+    expect(await world.preparedOf(avatar)).toEqual([]);
     expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.deleted"]);
   },
 );
@@ -73,14 +70,14 @@ test("a worker, its lease lost: changes nothing of the next worker's preparation
   await started;
   // The first worker leaves the job, which must run alone, to the second.
   start({ examine });
-  await world().expire();
+  await world.expire();
   const ready = await settled(avatar);
   expect(ready).toMatchObject({ status: "ready", cacheVersion: 1 });
-  const files = await world().preparedOf(avatar);
+  const files = await world.preparedOf(avatar);
   goOn();
   await ended(2);
-  expect(await world().currentOf(avatar)).toEqual(ready);
-  expect(await world().preparedOf(avatar)).toEqual(files);
+  expect(await world.currentOf(avatar)).toEqual(ready);
+  expect(await world.preparedOf(avatar)).toEqual(files);
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
 });
 
@@ -88,7 +85,7 @@ test("a worker, its lease lost after storing: its files are left to the next one
   const avatar = await seed();
   const stored = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
-  const { storage } = world();
+  const { storage } = world;
   let manifests = 0;
   const slow: Storage = {
     ...storage,
@@ -107,16 +104,16 @@ test("a worker, its lease lost after storing: its files are left to the next one
   };
   start(options);
   await stored.promise;
-  const files = await world().preparedOf(avatar);
+  const files = await world.preparedOf(avatar);
   start(options);
-  await world().expire();
+  await world.expire();
   await started;
   goOn.resolve();
   await ended();
-  expect(await world().preparedOf(avatar)).toEqual(files);
+  expect(await world.preparedOf(avatar)).toEqual(files);
   goOnSecond();
   expect(await settled(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
-  expect(await world().preparedOf(avatar)).toEqual(files);
+  expect(await world.preparedOf(avatar)).toEqual(files);
 });
 
 test("a new source, while it is prepared: the old one is served, then replaced", async () => {
@@ -124,14 +121,14 @@ test("a new source, while it is prepared: the old one is served, then replaced",
   start();
   const first = await settled(avatar);
   await stopAll();
-  const files = await world().preparedOf(avatar);
-  const source = await world().seedReady(await noise());
+  const files = await world.preparedOf(avatar);
+  const source = await world.seedReady(await noise());
   await change(avatar, { sourceAssetId: source.id });
   const { examine, started, goOn } = held();
   start({ examine });
   await started;
   const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
-  expect(await world().currentOf(avatar)).toMatchObject({
+  expect(await world.currentOf(avatar)).toMatchObject({
     ...{ sourceAssetId, cacheManifestId, previewFile, previewToken },
     status: "ready",
     pendingSourceAssetId: source.id,
@@ -149,25 +146,25 @@ test("a new source, while it is prepared: the old one is served, then replaced",
     previewFile: expect.stringMatching(/^2\//),
   });
   // A call may have read the manifest a moment ago.
-  expect(await world().preparedOf(avatar)).toEqual(expect.arrayContaining(files));
-  expect(await world().preparedOf(avatar)).toHaveLength(6);
+  expect(await world.preparedOf(avatar)).toEqual(expect.arrayContaining(files));
+  expect(await world.preparedOf(avatar)).toHaveLength(6);
 });
 
 test("an avatar, prepared again and again: keeps the files of its last generations only", async () => {
   const avatar = await seed();
   start();
   expect(await settled(avatar)).toMatchObject({ status: "ready", generation: 1 });
-  const { storage, database } = world();
+  const { storage, database } = world;
   const fileOf = (generation: number) => preparedFile(generation, "0".repeat(64), "json");
   for (const generation of [2, 3, 4, 11]) {
     const stored = { stream: new Blob(["{}"]).stream(), sizeBytes: 2 };
     await storage.put(preparedKey(avatar, fileOf(generation)), stored, "application/json");
   }
   await database.db.client`update avatars set generation = 11 where id = ${avatar.id}`;
-  await change(avatar, { sourceAssetId: (await world().seedReady(await noise())).id });
+  await change(avatar, { sourceAssetId: (await world.seedReady(await noise())).id });
   await ended(2);
-  expect(await world().currentOf(avatar)).toMatchObject({ status: "ready", generation: 12, cacheVersion: 2 });
-  const files = await world().preparedOf(avatar);
+  expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", generation: 12, cacheVersion: 2 });
+  const files = await world.preparedOf(avatar);
   expect(files.filter((file) => !file.startsWith("12/"))).toEqual([fileOf(11), fileOf(4)]);
   expect(files).toHaveLength(5);
 });
@@ -177,7 +174,7 @@ test("a new source, failing a check: the old one stays, with the error", async (
   start();
   const first = await settled(avatar);
   await stopAll();
-  await change(avatar, { sourceAssetId: (await world().seedReady(await noise())).id });
+  await change(avatar, { sourceAssetId: (await world.seedReady(await noise())).id });
   start({ examine: refuse });
   const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
   expect(await settled(avatar)).toMatchObject({
@@ -188,15 +185,15 @@ test("a new source, failing a check: the old one stays, with the error", async (
     checks: [PASSED, FAILED],
     cacheVersion: 1,
   });
-  expect(await world().preparedOf(avatar)).toHaveLength(3);
+  expect(await world.preparedOf(avatar)).toHaveLength(3);
 });
 
 test("a preparation, replaced by another: changes nothing", async () => {
   const avatar = await seed();
-  const source = await world().seedReady(await noise());
+  const source = await world.seedReady(await noise());
   const stored = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();
-  const { storage } = world();
+  const { storage } = world;
   const slow: Storage = {
     ...storage,
     put: async (key, ...others) => {
@@ -212,13 +209,13 @@ test("a preparation, replaced by another: changes nothing", async () => {
   expect(await settled(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
   goOn.resolve();
   await ended(2);
-  expect(await world().currentOf(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
+  expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.updated", "avatar.prepared"]);
 });
 
 test.each([0, 1, 2])("a preparation, file %i not stored: tried again with the same files", async (index) => {
   const avatar = await seed();
-  const { storage } = world();
+  const { storage } = world;
   const puts: string[] = [];
   const seen = Promise.withResolvers<void>();
   start({
@@ -227,7 +224,7 @@ test.each([0, 1, 2])("a preparation, file %i not stored: tried again with the sa
       ...storage,
       put: async (key, ...others) => {
         if (puts.push(key) === index + 1) {
-          expect(await world().currentOf(avatar)).toMatchObject({ status: "preprocessing", cacheManifestId: null });
+          expect(await world.currentOf(avatar)).toMatchObject({ status: "preprocessing", cacheManifestId: null });
           seen.resolve();
           throw new StorageError("unavailable", "The store did not answer in time.");
         }
@@ -236,28 +233,28 @@ test.each([0, 1, 2])("a preparation, file %i not stored: tried again with the sa
     },
   });
   await seen.promise;
-  await world().untilDone();
-  expect(await world().currentOf(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
-  expect(await world().preparedOf(avatar)).toHaveLength(3);
+  await world.untilDone();
+  expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
+  expect(await world.preparedOf(avatar)).toHaveLength(3);
   const second = puts.slice(index + 1);
   expect(puts.slice(0, index + 1)).toEqual(second.slice(0, index + 1));
 });
 
 test("a preparation, the store failing five times: failed, with a reason that is not the source", async () => {
   const avatar = await seed();
-  const { storage } = world();
+  const { storage } = world;
   const put = async (): Promise<never> => {
     throw new StorageError("unavailable", "The store did not answer in time.");
   };
   start({ retrySeconds: 0, storage: { ...storage, put } });
   // The row says it a moment before the log does.
   await ended(5);
-  expect(await world().currentOf(avatar)).toMatchObject({
+  expect(await world.currentOf(avatar)).toMatchObject({
     status: "failed",
     error: expect.stringContaining("not in its source"),
     checks: [],
   });
-  expect(world().lines.filter(({ msg }) => msg === "a job has failed for the last time")).toHaveLength(1);
+  expect(world.lines.filter(({ msg }) => msg === "a job has failed for the last time")).toHaveLength(1);
 });
 
 describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
@@ -267,15 +264,15 @@ describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a smal
       await withSmallDisk(async (full) => {
         const isStore = which === "stored files";
         // The source fits, and the pictures beside it do not.
-        const source = await world().seedReady(await noise(isStore ? 500 : 800));
-        const avatar = await world().seedAvatar(source.id);
+        const source = await world.seedReady(await noise(isStore ? 500 : 800));
+        const avatar = await world.seedAvatar(source.id);
         const disk = { kind: "disk", directory: join(full, "assets"), signingSecret: null } as const;
-        const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world().storage;
+        const storage = isStore ? await openStorage(disk, { origin: () => "http://localhost" }) : world.storage;
         if (isStore) {
-          const stored = await world().storage.open(originalKey(source));
+          const stored = await world.storage.open(originalKey(source));
           if (stored) await storage.put(originalKey(source), stored, "image/png");
         }
-        start({ storage, temporary: createTemporaryFolders(isStore ? world().temporary : full) });
+        start({ storage, temporary: createTemporaryFolders(isStore ? world.temporary : full) });
         const state = await settled(avatar);
         expect(state).toMatchObject({ status: "preprocessing", attempts: 1, cacheManifestId: null });
         expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);

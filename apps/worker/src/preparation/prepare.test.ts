@@ -1,5 +1,5 @@
 /** The preparation of an avatar: from its source, or from a test asset, to its files and its row. */
-import { beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
@@ -20,13 +20,10 @@ import { preparationTests } from "../../test/support/preparations.ts";
 import { noise } from "../../test/support/world.ts";
 import { createExamineSource } from "./sandboxed.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const { world, start, stopAll, seed, settled, ended, removed, auditOf } = preparationTests();
 
 const read = async (avatar: AvatarRecord, file: string): Promise<Buffer> => {
-  const stored = await world().storage.open(preparedKey(avatar, file));
+  const stored = await world.storage.open(preparedKey(avatar, file));
   return Buffer.from(await new Response(stored?.stream).arrayBuffer());
 };
 const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
@@ -34,14 +31,14 @@ const sha256 = (bytes: Uint8Array): string => createHash("sha256").update(bytes)
 describe("the source of an avatar", () => {
   test("a source, passing every check: a ready avatar with three named files", async () => {
     const bytes = await noise();
-    const asset = await world().seedReady(bytes);
-    const avatar = await world().seedAvatar(asset.id);
+    const asset = await world.seedReady(bytes);
+    const avatar = await world.seedAvatar(asset.id);
     start();
     const ready = await settled(avatar);
     expect(ready).toMatchObject({ status: "ready", error: null, checks: [PASSED], cacheVersion: 1, generation: 1 });
     const [normalized, thumb] = [sha256(bytes), sha256(bytes.subarray(0, bytes.length / 2))];
     const manifest = /^man_1_([0-9a-f]{64})$/.exec(ready.cacheManifestId ?? "")?.[1] ?? "";
-    expect(await world().preparedOf(avatar)).toEqual(
+    expect(await world.preparedOf(avatar)).toEqual(
       [`1/${normalized}-webp`, `1/${thumb}-webp`, `1/${manifest}-json`].sort(),
     );
     expect(ready.previewFile).toBe(`1/${thumb}-webp`);
@@ -72,7 +69,7 @@ describe("the source of an avatar", () => {
         },
       },
     });
-    expect(await world().storage.stat(preparedKey(avatar, ready.previewFile ?? ""))).toMatchObject({
+    expect(await world.storage.stat(preparedKey(avatar, ready.previewFile ?? ""))).toMatchObject({
       contentType: "image/webp",
     });
     expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
@@ -90,7 +87,7 @@ describe("the source of an avatar", () => {
       cacheVersion: 0,
       previewToken: null,
     });
-    expect(await world().preparedOf(avatar)).toEqual([]);
+    expect(await world.preparedOf(avatar)).toEqual([]);
     expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.preparation_failed"]);
     await removed();
   });
@@ -100,15 +97,15 @@ describe("the source of an avatar", () => {
     start({ examine: async () => ({ kind: "examined", checks: [PASSED], files: null }) });
     const ready = await settled(avatar);
     expect(ready).toMatchObject({ status: "ready", previewToken: null, previewFile: null, cacheVersion: 1 });
-    expect(await world().preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
+    expect(await world.preparedOf(avatar)).toEqual([expect.stringMatching(/^1\/[0-9a-f]{64}-json$/)]);
   });
 
   test("a source, still processed: waited for, without using an attempt", async () => {
-    const asset = await world().seedUpload(await noise());
-    const avatar = await world().seedAvatar(asset.id);
+    const asset = await world.seedUpload(await noise());
+    const avatar = await world.seedAvatar(asset.id);
     const metrics = createMetrics("1.2.3");
     let isDone = false;
-    const { client } = world().database.db;
+    const { client } = world.database.db;
     start({
       metrics,
       processAsset: async () => {
@@ -120,8 +117,8 @@ describe("the source of an avatar", () => {
     const waits = async () =>
       Number(/duration_seconds_count\{kind="prepare_avatar",outcome="waiting"\} (\d+)/.exec(await text())?.[1] ?? 0);
     while ((await waits()) < 2) await Bun.sleep(20);
-    expect(await world().currentOf(avatar)).toMatchObject({ status: "preprocessing", attempts: 0, lastError: null });
-    const stored = await world().storage.open(originalKey(asset));
+    expect(await world.currentOf(avatar)).toMatchObject({ status: "preprocessing", attempts: 0, lastError: null });
+    const stored = await world.storage.open(originalKey(asset));
     const digest = sha256(Buffer.from(await new Response(stored?.stream).arrayBuffer()));
     await client`update assets set status = 'ready', sha256 = ${digest} where id = ${asset.id}`;
     await client`delete from jobs where target_id = ${asset.id}`;
@@ -131,9 +128,9 @@ describe("the source of an avatar", () => {
   });
 
   test("a source, failed: the avatar fails with its reason", async () => {
-    const asset = await world().seedUpload(await noise());
-    const avatar = await world().seedAvatar(asset.id);
-    const { client } = world().database.db;
+    const asset = await world.seedUpload(await noise());
+    const avatar = await world.seedAvatar(asset.id);
+    const { client } = world.database.db;
     await client`
       update assets set status = 'failed', error_code = 'not_decodable', error_detail = 'The file is cut off.'
       where id = ${asset.id}`;
@@ -150,7 +147,7 @@ describe("the source of an avatar", () => {
     "a source, %s in live: does not exist, and the avatar fails",
     async (sourceAssetId) => {
       const avatar = await seed();
-      await world().database.db.client`update avatars set source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;
+      await world.database.db.client`update avatars set source_asset_id = ${sourceAssetId} where id = ${avatar.id}`;
       start();
       expect(await settled(avatar)).toMatchObject({
         status: "failed",
@@ -160,12 +157,12 @@ describe("the source of an avatar", () => {
   );
 
   test("a source, its file missing or changed: tried again", async () => {
-    const assets = [await world().seedReady(await noise()), await world().seedReady(await noise())] as const;
-    const avatars = [await world().seedAvatar(assets[0].id), await world().seedAvatar(assets[1].id)] as const;
-    await world().storage.delete(originalKey(assets[0]));
+    const assets = [await world.seedReady(await noise()), await world.seedReady(await noise())] as const;
+    const avatars = [await world.seedAvatar(assets[0].id), await world.seedAvatar(assets[1].id)] as const;
+    await world.storage.delete(originalKey(assets[0]));
     const other = await noise();
     const stream = new Blob([other]).stream();
-    await world().storage.put(originalKey(assets[1]), { stream, sizeBytes: other.length }, "image/png");
+    await world.storage.put(originalKey(assets[1]), { stream, sizeBytes: other.length }, "image/png");
     start();
     const [missing, changed] = [await settled(avatars[0]), await settled(avatars[1])];
     expect(missing).toMatchObject({ status: "preprocessing", lastError: expect.stringContaining("use one store?") });
@@ -176,15 +173,15 @@ describe("the source of an avatar", () => {
 // `sandboxed.test.ts` has a photo without a face, with the error of its avatar.
 describe("a photo in the sandbox", () => {
   /** The child is the bundle, as it ships. */
-  const examineBundled = () => createExamineSource({ log: world().log, command: (task) => [...inspectorOf(), task] });
+  const examineBundled = () => createExamineSource({ log: world.log, command: (task) => [...inspectorOf(), task] });
 
   test("a photo, of one face: a ready avatar with a preview of 256 pixels", async () => {
-    const avatar = await world().seedAvatar((await world().seedReady(await readFile(portraitPath()))).id);
+    const avatar = await world.seedAvatar((await world.seedReady(await readFile(portraitPath()))).id);
     start({ examine: examineBundled() });
     const ready = await settled(avatar);
     expect(ready).toMatchObject({ status: "ready", error: null });
     expect(ready.checks.map(({ code }) => code)).toEqual(REQUIREMENTS.image.map(({ code }) => code));
-    const files = await world().preparedOf(avatar);
+    const files = await world.preparedOf(avatar);
     expect(files).toHaveLength(3);
     expect(await sharp(await read(avatar, ready.previewFile ?? "")).metadata()).toMatchObject({
       format: "webp",
@@ -194,29 +191,29 @@ describe("a photo in the sandbox", () => {
     await removed();
     // Prepared again, the files are the same.
     await stopAll();
-    await world().database.db.client`
+    await world.database.db.client`
       update avatars set status = 'preprocessing', generation = 1 where id = ${avatar.id}`;
-    await world().seedPreparation(avatar);
+    await world.seedPreparation(avatar);
     start({ examine: examineBundled() });
     expect(await settled(avatar)).toMatchObject({ status: "ready", cacheManifestId: ready.cacheManifestId });
-    expect(await world().preparedOf(avatar)).toEqual(files);
+    expect(await world.preparedOf(avatar)).toEqual(files);
   });
 });
 
 describe("a test asset", () => {
   let caller: Caller;
   beforeEach(async () => {
-    const { db } = world().database;
-    const { secret } = await seedKey(db, world().caller.tenantId, { environment: "test", scopes: ["*"] });
+    const { db } = world.database;
+    const { secret } = await seedKey(db, world.caller.tenantId, { environment: "test", scopes: ["*"] });
     caller = await callerOf(db, secret.keyId);
   });
 
   test.each(Object.entries(TEST_ASSETS))("a test asset, %s: its outcome", async (id, outcome) => {
-    const avatar = await world().seedAvatar(id, caller);
+    const avatar = await world.seedAvatar(id, caller);
     const metrics = createMetrics("1.2.3");
     start({ metrics });
-    await world().untilDone();
-    const state = await world().currentOf(avatar);
+    await world.untilDone();
+    const state = await world.currentOf(avatar);
     expect(state).toMatchObject({ status: outcome.kind === "ready" ? "ready" : "failed", attempts: null });
     const verdictsOf = (verdict: string) =>
       state.checks.filter((check) => check.verdict === verdict).map(({ code }) => code);
@@ -224,13 +221,13 @@ describe("a test asset", () => {
       expect(state).toMatchObject({ checks: [], error: expect.stringContaining("not in its source") });
       await ended(5);
       // The caller asked for it: no operator is woken.
-      expect(world().lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
+      expect(world.lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
       const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
       expect(text).not.toContain('outcome="exhausted"');
     } else if (outcome.kind === "failed") {
       expect(verdictsOf("fail")).toEqual([outcome.check]);
       expect(state.error).toBe(state.checks.find(({ verdict }) => verdict === "fail")?.detail ?? "");
-      expect(await world().preparedOf(avatar)).toEqual([]);
+      expect(await world.preparedOf(avatar)).toEqual([]);
     } else {
       expect(verdictsOf("fail")).toEqual([]);
       expect(verdictsOf("warn")).toEqual(outcome.warning === null ? [] : [outcome.warning]);

@@ -187,7 +187,10 @@ const failureOf = (
   if (exitCode === 0) return null;
   // ffmpeg catches the signal, and ends with an exit code.
   if (signalCode === "SIGXCPU" || cpuMs >= 1000 * cpuSeconds) return "timed_out";
-  return /out of memory|memory allocation of \d+ bytes failed/i.test(stderr) ? "out_of_memory" : "crashed";
+  // Of Bun, of Rust, and of GLib, on which libvips is built: it aborts.
+  return /out of memory|memory allocation of \d+ bytes failed|failed to allocate \d+ bytes/i.test(stderr)
+    ? "out_of_memory"
+    : "crashed";
 };
 
 /** Why an ended command has failed. `code` is what was found out about it; by default, what its ending shows. */

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { bun } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { CHILD_ARGUMENT, childCommand, ownProgram } from "./command.ts";
-import { png } from "./corpus/images.testing.ts";
+import { manyTexts, png } from "./corpus/images.testing.ts";
 import { confinementOfMachine, type Failed, isTransient, SANDBOX_LIMITS, type SandboxLimits } from "./limited.ts";
 import { runInSandbox } from "./run.ts";
 import { canFilterSystemCalls } from "./system-calls.ts";
@@ -298,6 +298,14 @@ test("a bundle of the worker, as a child: inspects an image", async () => {
   const outcome = await runInSandbox({ kind: "image", contentType: "image/png" }, files, { command });
   await rm(files.input);
   expect(outcome).toMatchObject({ kind: "accepted", width: 96, height: 64 });
+});
+
+test.skipIf(!isLinux)("a picture whose texts need more than the memory, inspected: the fault of the file", async () => {
+  await writeFile(join(folder, "texts"), manyTexts(200, 7 * 1024 * 1024));
+  const files = { input: join(folder, "texts"), outputs: [publicImage()] };
+  const outcome = await runInSandbox({ kind: "image", contentType: "image/png" }, files);
+  await rm(files.input);
+  expect(outcome).toMatchObject({ kind: "failed", code: "out_of_memory" });
 });
 
 describe("the files of the sandbox", () => {

@@ -1,22 +1,15 @@
 /** The sweep of stored files that no asset keeps. */
-import { afterEach, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { originalKey, publicKey, uploadKey } from "@realtime-avatar/domain/assets/asset";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { manifestId, type PreparedType, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { newId } from "@realtime-avatar/domain/id";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { openWorld, type World } from "../../test/support/world.ts";
+import { eachWorld } from "../../test/support/world.ts";
 import { createObjectSweep, type ObjectSweepOptions } from "./objects.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let world: World;
-beforeEach(async () => {
-  world = await openWorld();
-});
-afterEach(() => world.close());
+const world = eachWorld();
 
 const DAY_MS = 86_400_000;
 const never = new AbortController().signal;

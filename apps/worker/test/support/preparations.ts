@@ -1,5 +1,4 @@
 /** What the tests of preparations share: a world for each test, and job loops in it. */
-import { afterEach, beforeEach } from "bun:test";
 import { readdir } from "node:fs/promises";
 import { type AvatarChanges, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
@@ -14,7 +13,7 @@ import { JOB_TIMING } from "../../src/jobs/run-job.ts";
 import { createPrepareAvatar, type PrepareOptions } from "../../src/preparation/prepare.ts";
 import type { AvatarState } from "./avatars.ts";
 import { accept } from "./examination.ts";
-import { noise, openWorld, unexpected, type World } from "./world.ts";
+import { eachWorld, noise, unexpected, type World } from "./world.ts";
 
 type StartOptions = Partial<PrepareOptions> & {
   /** The pause before the second attempt. */
@@ -42,20 +41,13 @@ const loopIn = ({ database, storage, log, temporary }: World, options: StartOpti
 
 /** Opens a world before each test of the file, and ends it and its job loops afterwards. */
 export const preparationTests = () => {
-  let world: World;
   const loops: JobLoop[] = [];
   const stopAll = async (): Promise<void> => {
     await Promise.all(loops.splice(0).map((loop) => loop.stop()));
   };
-  beforeEach(async () => {
-    world = await openWorld();
-  });
-  afterEach(async () => {
-    await stopAll();
-    await world.close();
-  });
+  const world = eachWorld(stopAll);
   return {
-    world: () => world,
+    world,
     /** Starts a worker's job loop. */
     start: (options: StartOptions = {}): void => void loops.push(loopIn(world, options)),
     stopAll,

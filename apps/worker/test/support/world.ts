@@ -1,4 +1,5 @@
 /** What the tests of jobs share: a database, a store on a disk, assets with their jobs, and their states. */
+import { afterEach, beforeEach, setDefaultTimeout } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
@@ -153,4 +154,17 @@ export const openWorld = async (): Promise<World> => {
       await rm(folder, { recursive: true });
     },
   };
+};
+
+/** A world for each test of the file, which is closed after it. `ending` comes before. */
+export const eachWorld = (ending: () => Promise<unknown> = async () => {}): World => {
+  // No test asserts a time: a slow disk must not fail one.
+  setDefaultTimeout(120_000);
+  const world = {} as World;
+  beforeEach(async () => void Object.assign(world, await openWorld()));
+  afterEach(async () => {
+    await ending();
+    await world.close();
+  });
+  return world;
 };

@@ -1,12 +1,13 @@
 /** API keys: creates, changes, rotations and revocations, each under its locks. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { newId } from "@realtime-avatar/domain/id";
+import { session, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   callerOf,
@@ -31,22 +32,9 @@ import {
 } from "./api-keys.ts";
 import { type Caller, findCredential } from "./callers.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
-
-let tenantId: TenantId;
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-});
+const database = await fileDatabase();
+const { db } = database;
+const tenantId = await seedTenant(db);
 
 const issue = (name = "new") =>
   issueApiKey({ name }, OPERATOR, { tenantId, checkedAt: new Date(0), now: new Date(), random });

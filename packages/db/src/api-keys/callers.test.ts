@@ -1,9 +1,10 @@
 /** Look-ups of callers, and the check of the caller within each write. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session, type TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
@@ -11,17 +12,8 @@ import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
 import { insertApiKey } from "./api-keys.ts";
 import { type Caller, confirmFirstUse, findCredential, sweepCredentials } from "./callers.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
 
 const revoke = (record: ApiKeyRecord, to = db) =>
   to.client`update api_keys set revoked_at = now(), version = version + 1 where id = ${record.id}`;
@@ -39,10 +31,7 @@ const seedLine = async (tenantId: TenantId) => {
 };
 type Line = Awaited<ReturnType<typeof seedLine>>;
 
-let tenantId: TenantId;
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-});
+const tenantId = await seedTenant(db);
 
 describe("findCredential", () => {
   test("a look-up, of an unknown handle: null", async () => {

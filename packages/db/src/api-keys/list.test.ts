@@ -1,44 +1,31 @@
 /** Which keys a list has. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import type { ApiKeyId, TenantId } from "@realtime-avatar/domain/id";
+import type { ApiKeyId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { listApiKeys } from "./list.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+const { db } = await fileDatabase();
 
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
-
-let tenantId: TenantId;
 const ids: Record<string, ApiKeyId> = {};
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-  const seed = async (name: string, environment: Environment, parent?: Parameters<typeof seedKey>[3]) => {
-    const { record } = await seedKey(db, tenantId, { name, environment, scopes: ["*"] }, parent);
-    ids[name] = record.id;
-    return record;
-  };
-  const live = await seed("live", "live");
-  await seed("test", "test");
-  const revoked = await seed("revoked", "live", live);
-  await seed("below revoked", "test", revoked);
-  const expired = await seed("expired", "test");
-  await seed("below expired", "test", expired);
-  await db.client`update api_keys set revoked_at = now() where id = ${revoked.id}`;
-  await db.client`update api_keys set expires_at = now() - interval '1 second' where id = ${expired.id}`;
-  await seedKey(db, await seedTenant(db), { name: "another tenant", environment: "live" });
-});
+const tenantId = await seedTenant(db);
+const seed = async (name: string, environment: Environment, parent?: Parameters<typeof seedKey>[3]) => {
+  const { record } = await seedKey(db, tenantId, { name, environment, scopes: ["*"] }, parent);
+  ids[name] = record.id;
+  return record;
+};
+const live = await seed("live", "live");
+await seed("test", "test");
+const revoked = await seed("revoked", "live", live);
+await seed("below revoked", "test", revoked);
+const expired = await seed("expired", "test");
+await seed("below expired", "test", expired);
+await db.client`update api_keys set revoked_at = now() where id = ${revoked.id}`;
+await db.client`update api_keys set expires_at = now() - interval '1 second' where id = ${expired.id}`;
+await seedKey(db, await seedTenant(db), { name: "another tenant", environment: "live" });
 
 type Filters = Parameters<typeof listApiKeys>[3]["filters"];
 const names = async (environments: readonly Environment[], filters: Filters = {}) => {

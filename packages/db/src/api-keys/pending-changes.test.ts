@@ -1,8 +1,8 @@
 /** Changes of keys and people that wait are announced, and delay look-ups. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import type { TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import type { TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
 import { userSessions } from "../people/tables.ts";
@@ -16,22 +16,8 @@ import {
 } from "./pending-changes.ts";
 import { apiKeys } from "./tables.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
-
-let tenantId: TenantId;
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-});
+const { db } = await fileDatabase();
+const tenantId = await seedTenant(db);
 
 const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`
   insert into api_key_pending_changes values (${tenantId}, ${id}, now() - ${ago}::interval)

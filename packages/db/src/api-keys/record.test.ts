@@ -1,27 +1,12 @@
 /** The status and the inherited limits of a key follow from its whole lineage. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import type { TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey } from "./api-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
-
-let tenantId: TenantId;
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-});
+const { db } = await fileDatabase();
+const tenantId = await seedTenant(db);
 
 /** A key, its child and its grandchild. */
 const seedLine = async () => {

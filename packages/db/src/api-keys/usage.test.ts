@@ -1,27 +1,12 @@
 /** The last use of keys. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { describe, expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey } from "./api-keys.ts";
 import { recordUses } from "./usage.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
-
-let tenantId: TenantId;
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-});
+const { db } = await fileDatabase();
+const tenantId = await seedTenant(db);
 const seed = async () => (await seedKey(db, tenantId)).record.id;
 const minute = (value: number) => new Date(Date.UTC(2026, 0, 1, 0, value));
 

@@ -1,9 +1,9 @@
 /** Assets: every move of a caller, the quota, idempotency, and the avatars that are built from them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type AssetRecord, newAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_STATUSES, DELETABLE_ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   assetOf,
@@ -33,16 +33,7 @@ import {
   insertAsset,
 } from "./assets.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 
 const QUOTA = { maxAssets: 10_000, maxBytes: 20 * 2 ** 30 };
 const create = (

@@ -1,5 +1,5 @@
 /** The list of assets: its JSON is what the API shows of each record, for any content, and its pages end. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { type AssetRecord, presentAsset } from "@realtime-avatar/domain/assets/asset";
 import type { AssetErrorCode } from "@realtime-avatar/domain/assets/errors";
 import { ASSET_KINDS } from "@realtime-avatar/domain/assets/limits";
@@ -8,22 +8,13 @@ import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { newId } from "@realtime-avatar/domain/id";
 import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { assetOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { findAsset, insertAsset } from "./assets.ts";
 import { listAssets } from "./list.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 
 const TEXTS = ["plain", "\"\\ / ' \u0001\u001f", "\u007f\u2028\u2029\ufeff", "😀é\u0301 שלום", '{"a":1}, $1 :name ?'];
 const OBJECTS = [

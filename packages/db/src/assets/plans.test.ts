@@ -1,9 +1,10 @@
 /** How the server executes the statements and functions of assets and jobs: by indexes, with plans for any values. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { newId } from "@realtime-avatar/domain/id";
 import { inOneBatch } from "@realtime-avatar/testing/batching";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/plans";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -19,7 +20,6 @@ import {
   seedAsset,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar, prepareAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { findPreview, finishPreparation, knownPreparations, startPreparation } from "../avatars/preparations.ts";
 import {
@@ -43,67 +43,41 @@ import {
 } from "./assets.ts";
 import { listAssets } from "./list.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const ROWS = 3000;
-const id = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
-let database: TestDatabase;
-let caller: Caller;
-/** One connection, whose plans are printed. */
-let db: TestDb;
-const plans: string[] = [];
 
-beforeAll(async () => {
-  database = await testDatabase();
-  caller = await seedCaller(database.db);
-  const { tenantId } = caller;
-  const onnotice = ({ message = "" }: { message?: string }): void => {
-    const [, text = "", plan] = /plan:\nQuery Text: (.*?)\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
-    // The checks of foreign keys are the server's own statements.
-    if (plan && !text.includes("FROM ONLY")) plans.push(`${text}\n${plan}`);
-  };
-  db = session(database.url, { onnotice });
-  const asset = (status: string) => `
-    insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_type, public_token,
-      reserved_bytes, metadata, version, created_at, updated_at)
-    select '${tenantId}', ${id(`ast`)}, 'live', 'image', '${status}', 'image/png', 1, repeat('0', 64), 'image/webp',
-      lpad(i::text, 43, '0'), 1, '{}', 1, now() - interval '2 days' * (i % 2), now()`;
-  await database.db.client.unsafe(`
-    insert into tenants (tenant_id, name, created_at) select ${id("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
-    insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
-      select '${tenantId}', ${id("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', '{}', 1, now() from generate_series(1, ${ROWS}) i;
-    insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
-      select lpad(i::text, 16, '0'), '${tenantId}', ${id("key")}, sha256('x'), false, now() from generate_series(1, ${ROWS}) i;
-    ${asset("ready")} from generate_series(1, ${ROWS}) i;
-    ${asset("pending_upload")} from generate_series(${ROWS + 1}, ${2 * ROWS}) i;
-    insert into asset_meters select ${id("ten")}, 'live', 1, 1 from generate_series(1, ${ROWS}) i;
-    insert into asset_meters values ('${tenantId}', 'live', 100000, 100000);
-    insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
-      select ${id("ten")}, ${id("job")}, 'live', 'process_asset', ${id("ast")}, 1, now(), now()
-      from generate_series(1, ${ROWS}) i;
-    insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
-      select '${tenantId}', ${id("job")}, 'live', 'process_asset', ${id("ast")}, 1, now() - interval '1 hour', now()
-      from generate_series(1, ${ROWS}) i;
-    insert into job_slots select ${id("ten")}, slot, null, null, null, now() - interval '1 hour'
-      from generate_series(1, ${ROWS}) i, generate_series(1, 2) slot;
-    insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id,
-      pending_source_asset_id, preview_token, preview_file, cache_version, settings, metadata, version, created_at, updated_at)
-      select '${tenantId}', ${id("ava")}, 'live', 'n', 'image', 'm', 'draft', ${id("ast")}, ${id("ast")}, lpad(i::text, 43, '0'),
-      '1/0af-webp', 0, '{}', '{}', 1, now(), now()
-      from generate_series(1, ${ROWS}) i;
-    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
-      select '${tenantId}', '${caller.id}', 'POST /api/v1/avatars', i::text, ${id("aud")}, sha256('x'), 201, '1', 'x', now()
-      from generate_series(1, ${ROWS}) i;
-    analyze`);
-  await db.client.unsafe(`
-    load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
-    set plan_cache_mode = force_generic_plan; set client_min_messages = log`);
-});
-afterAll(async () => {
-  await db.close();
-  await database.close();
-});
+const database = await fileDatabase();
+const caller = await seedCaller(database.db);
+const { tenantId } = caller;
+const { db, plans, explain } = await explainedSession(database.url);
+const asset = (status: string) => `
+  insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_type, public_token,
+    reserved_bytes, metadata, version, created_at, updated_at)
+  select '${tenantId}', ${rowId(`ast`)}, 'live', 'image', '${status}', 'image/png', 1, repeat('0', 64), 'image/webp',
+    lpad(i::text, 43, '0'), 1, '{}', 1, now() - interval '2 days' * (i % 2), now()`;
+await database.db.client.unsafe(`
+  ${insertKeyRows(tenantId, ROWS)}
+  ${asset("ready")} from generate_series(1, ${ROWS}) i;
+  ${asset("pending_upload")} from generate_series(${ROWS + 1}, ${2 * ROWS}) i;
+  insert into asset_meters select ${rowId("ten")}, 'live', 1, 1 from generate_series(1, ${ROWS}) i;
+  insert into asset_meters values ('${tenantId}', 'live', 100000, 100000);
+  insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+    select ${rowId("ten")}, ${rowId("job")}, 'live', 'process_asset', ${rowId("ast")}, 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
+  insert into jobs (tenant_id, id, environment, kind, target_id, generation, run_at, created_at)
+    select '${tenantId}', ${rowId("job")}, 'live', 'process_asset', ${rowId("ast")}, 1, now() - interval '1 hour', now()
+    from generate_series(1, ${ROWS}) i;
+  insert into job_slots select ${rowId("ten")}, slot, null, null, null, now() - interval '1 hour'
+    from generate_series(1, ${ROWS}) i, generate_series(1, 2) slot;
+  insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, source_asset_id,
+    pending_source_asset_id, preview_token, preview_file, cache_version, settings, metadata, version, created_at, updated_at)
+    select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'draft', ${rowId("ast")}, ${rowId("ast")}, lpad(i::text, 43, '0'),
+    '1/0af-webp', 0, '{}', '{}', 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
+  insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+    select '${tenantId}', '${caller.id}', 'POST /api/v1/avatars', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now()
+    from generate_series(1, ${ROWS}) i;
+  analyze`);
+await explain();
 
 /** The plans of what `work` runs, whose writes are kept. */
 const plansOf = async (work: () => Promise<unknown>): Promise<string[]> => {

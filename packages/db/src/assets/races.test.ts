@@ -1,6 +1,6 @@
 /** Assets and jobs under many writers at once: nothing is lost, doubled, revived or left over. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import {
   assetOf,
   avatarOf,
@@ -18,18 +18,10 @@ import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { type ClaimedJob, claimJob, finishAsset, renewJob, retryJob, startAsset } from "../jobs/jobs.ts";
 import { deleteAsset, insertAsset } from "./assets.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(300_000);
-
 const SLOTS = 3;
 const WORKERS = 8;
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
+setDefaultTimeout(300_000);
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;
@@ -75,8 +67,9 @@ const letExpire = async ({ tenantId, lease }: ClaimedJob) => {
     update job_slots set leased_until = now() - interval '1 second' where tenant_id = ${tenantId} and lease = ${lease}`;
 };
 
-/** Of each of five tenants. With LONG=1, 3,000 jobs in all. */
-const JOBS = process.env["LONG"] === "1" ? 600 : 150;
+const isLong = process.env["LONG"] === "1";
+/** Of each of five tenants. */
+const JOBS = isLong ? 600 : 60;
 
 test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));
@@ -174,7 +167,7 @@ test("jobs of a tenant, many claims at once: no more run than it has slots", asy
 test("an asset, deleted and referred to at once: one of both", async () => {
   const caller = await seedCaller(db);
   const seen = new Set<string>();
-  for (let round = 0; round < 200; round++) {
+  for (let round = 0; round < (isLong ? 200 : 50); round++) {
     const asset = await seedAsset(db, caller.tenantId);
     const existing = await seedAvatar(db, caller);
     const create = () => {
@@ -203,7 +196,7 @@ test("the quota's counters, after every kind of write at once: what is stored", 
   const callers = await Promise.all([seedCaller(db), seedCaller(db)]);
   const next = numbers(7);
   const worker = async (name: number) => {
-    for (let round = 0; round < 60; round++) {
+    for (let round = 0; round < (isLong ? 60 : 20); round++) {
       const caller = callers[round % 2] as Caller;
       const asset = assetOf(caller, { reservedBytes: 100 });
       await insertAsset(db, { asset, job: jobOf(asset), quota: QUOTA }, caller, originOf(caller));

@@ -1,8 +1,9 @@
 /** What a write of assets, avatars or jobs decides when it has waited for another one, and what does not wait at all. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { inOneBatch } from "@realtime-avatar/testing/batching";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session, type TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import {
   assetOf,
   avatarOf,
@@ -22,21 +23,9 @@ import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../jobs/jobs.ts";
 import { completeAsset, deleteAsset, findAsset, insertAsset } from "./assets.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-let holder: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-  holder = session(database.url);
-});
-afterAll(async () => {
-  await holder.close();
-  await database.close();
-});
+const database = await fileDatabase();
+const { db } = database;
+const holder = await fixture(session(database.url));
 
 type Client = TestDb["client"];
 /** Does `work` while another transaction has done `before`; that one commits when `work` waits for it. */

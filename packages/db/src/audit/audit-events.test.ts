@@ -1,55 +1,40 @@
 /** Which audit events a list has. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { AUDIT_EVENT_LIST, type AuditAction, type AuditEvent } from "@realtime-avatar/domain/audit";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import type { AuditEventId, TenantId } from "@realtime-avatar/domain/id";
+import type { AuditEventId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, originOf, seedCaller, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { auditEvent, listAuditEvents } from "./audit-events.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
-
-let tenantId: TenantId;
-let caller: Caller;
-beforeAll(async () => {
-  tenantId = await seedTenant(db);
-  caller = await seedCaller(db, tenantId);
-  await db.client`alter table audit_events disable trigger all`;
-  await db.client`delete from audit_events`;
-  const insert = async (action: AuditAction, environment: Environment, id: string, by: Caller | null = caller) => {
-    const event = auditEvent(action, { tenantId, environment, id }, by ? originOf(by) : operatorOrigin());
-    const { actorId, actorKeyId, targetId, requestId, createdAt } = event;
-    await db.client`
-      insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
-      values (${tenantId}, ${event.id}, ${environment}, ${actorId}, ${actorKeyId}, ${action}, ${targetId}, ${requestId},
-        ${createdAt})`;
-    // Ids of one millisecond have no order.
-    await Bun.sleep(2);
-  };
-  await insert("avatar.created", "live", "ava_live");
-  await insert("avatar.created", "test", "ava_test");
-  await insert("api_key.created", "test", "key_test");
-  await insert("api_key.revoked", "live", "key_live", null);
-  await insert("avatar.deleted", "live", "ava_live");
-  // The same target in another tenant.
-  const other = await seedCaller(db);
+const { db } = await fileDatabase();
+const tenantId = await seedTenant(db);
+const caller = await seedCaller(db, tenantId);
+await db.client`alter table audit_events disable trigger all`;
+await db.client`delete from audit_events`;
+const insert = async (action: AuditAction, environment: Environment, id: string, by: Caller | null = caller) => {
+  const event = auditEvent(action, { tenantId, environment, id }, by ? originOf(by) : operatorOrigin());
+  const { actorId, actorKeyId, targetId, requestId, createdAt } = event;
   await db.client`
-    insert into audit_events (tenant_id, id, environment, action, target_id, request_id, created_at)
-    select ${other.tenantId}, id, environment, action, target_id, request_id, created_at from audit_events
-    where tenant_id = ${tenantId}`;
-});
+    insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+    values (${tenantId}, ${event.id}, ${environment}, ${actorId}, ${actorKeyId}, ${action}, ${targetId}, ${requestId},
+      ${createdAt})`;
+  // Ids of one millisecond have no order.
+  await Bun.sleep(2);
+};
+await insert("avatar.created", "live", "ava_live");
+await insert("avatar.created", "test", "ava_test");
+await insert("api_key.created", "test", "key_test");
+await insert("api_key.revoked", "live", "key_live", null);
+await insert("avatar.deleted", "live", "ava_live");
+// The same target in another tenant.
+const other = await seedCaller(db);
+await db.client`
+  insert into audit_events (tenant_id, id, environment, action, target_id, request_id, created_at)
+  select ${other.tenantId}, id, environment, action, target_id, request_id, created_at from audit_events
+  where tenant_id = ${tenantId}`;
 
 type Filters = Parameters<typeof listAuditEvents>[2]["filters"];
 const list = async (environment: Environment, filters: Filters = {}) => {

@@ -1,9 +1,10 @@
 /** Avatars: reads in batches, and changes under the lock of the row. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { type AvatarRecord, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   avatarOf,
@@ -19,17 +20,8 @@ import type { Caller } from "../api-keys/callers.ts";
 import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
 import { listAvatars } from "./list.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
 
 const update = (avatar: AvatarRecord, changes: AvatarChanges, caller: Caller, to = db) =>
   updateAvatar(to, avatar.id, changes, inStatus("draft", "ready", "failed"), caller, originOf(caller));

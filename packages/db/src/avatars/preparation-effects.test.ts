@@ -1,33 +1,22 @@
 /** What a change does to the preparation of an avatar, in each status: CHANGE_EFFECTS of the domain, tried on the database. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { CHANGE_EFFECTS, type Effect, type PreparationChange } from "@realtime-avatar/domain/avatars/preparation";
 import { AVATAR_STATUSES, type AvatarStatus } from "@realtime-avatar/domain/avatars/status";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import { inStatus, newJobId, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
-import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset } from "../assets/assets.ts";
 import { findAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
 import { finishPreparation } from "./preparations.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-let caller: Caller;
 /** Two sources. */
 let served = "";
 let other = "";
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-  caller = await seedCaller(db);
-  served = (await seedAsset(db, caller.tenantId)).id;
-  other = (await seedAsset(db, caller.tenantId)).id;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
+const caller = await seedCaller(db);
+served = (await seedAsset(db, caller.tenantId)).id;
+other = (await seedAsset(db, caller.tenantId)).id;
 
 const jobsOf = async ({ id }: AvatarRecord) =>
   (

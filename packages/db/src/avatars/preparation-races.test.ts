@@ -1,7 +1,8 @@
 /** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -21,19 +22,11 @@ import { claimJob, renewJob, retryJob } from "../jobs/jobs.ts";
 import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
 import { finishPreparation, type PreparationResult, startPreparation } from "./preparations.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(300_000);
-
-/** With LONG=1, ten times as many rounds. */
-const ROUNDS = process.env["LONG"] === "1" ? 600 : 60;
+const ROUNDS = process.env["LONG"] === "1" ? 600 : 24;
 const ANY_STATUS = ["draft", "preprocessing", "ready", "failed", "disabled"] as const;
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+setDefaultTimeout(300_000);
+const { db } = database;
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

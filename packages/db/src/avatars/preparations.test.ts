@@ -1,9 +1,9 @@
 /** The jobs of preparations: what they start with, how they end, and what becomes of an avatar meanwhile. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -25,17 +25,8 @@ import { type ClaimedJob, claimJob, retryJob } from "../jobs/jobs.ts";
 import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars.ts";
 import { finishPreparation, type PreparationResult, startPreparation } from "./preparations.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
 let caller: Caller;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

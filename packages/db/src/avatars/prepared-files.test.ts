@@ -1,7 +1,7 @@
 /** Prepared files: which are needed, and how a preview is found. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/preparations";
 import { inStatus, operatorOrigin, originOf, seedAsset, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
@@ -9,18 +9,9 @@ import type { AvatarChanges } from "./avatars.ts";
 import { updateAvatar } from "./avatars.ts";
 import { findPreview, finishPreparation, knownPreparations, type PreparationResult } from "./preparations.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
 let caller: Caller;
 let avatar: AvatarRecord;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 beforeEach(async () => {
   caller = await seedCaller(db);
   avatar = await seedAvatar(db, caller, { sourceAssetId: (await seedAsset(db, caller.tenantId)).id });

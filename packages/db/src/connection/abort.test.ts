@@ -1,27 +1,15 @@
 /** Nothing of an aborted request is sent to the database, however long it has waited before. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { expect, test } from "bun:test";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import type { BatchKind } from "./batch.ts";
 import { DatabaseError } from "./errors.ts";
 import { connect, type Db } from "./pool.ts";
 import type { RequestLimit } from "./request-limit.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
+const database = await fileDatabase();
 /** One connection: what comes while it is busy waits. */
-let db: Db;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = connect(database.url, { connections: 1 });
-  await database.db.client`create table notes (note text)`;
-});
-afterAll(async () => {
-  await db.close();
-  await database.close();
-});
+const db = await fixture(connect(database.url, { connections: 1 }));
+await database.db.client`create table notes (note text)`;
 
 const ABORTED = ["not_executed", "ABORTED"];
 const kindOf = (work: Promise<unknown>): Promise<unknown> =>

@@ -1,21 +1,13 @@
 /** The embedded PostgreSQL under the users that may start it: this one, and, when this one is root, an ordinary one. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { chmod, chown, cp, mkdir, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 
 const isRoot = process.getuid?.() === 0;
 
 const fast = { settings: { fsync: "off" } };
-let folder = "";
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = await fileFolder();
 
 /** Opens `data` in a process of its own, as the given user, and says what it found. */
 const openAs = async (user: { uid: number; gid: number } | null, data: string, options: object): Promise<string> => {

@@ -1,25 +1,17 @@
 /** The embedded PostgreSQL: its data, its socket, the processes that share it, and crashes. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdir, readdir, readFile, readlink, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { openEmbedded } from "./embedded.ts";
 import { hostsOf } from "./server/hosts.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const hasProc = process.platform === "linux";
 const fast = { settings: { fsync: "off" } };
-let folder = "";
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = await fileFolder();
 
 const query = async (url: string, text: string): Promise<Record<string, unknown>[]> => {
   const client = clientOf(url);
@@ -93,6 +85,8 @@ describe("the embedded PostgreSQL", () => {
       logs: "panic",
     });
     expect(hostsOf(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
+    const other = await readFile(join(await preparedDataDirectory(join(folder, "another")), "password"), "utf8");
+    expect(new URL(embedded.url).password).not.toBe(other.trim());
     const pid = await serverPid(embedded.directory);
     const owner = (await stat(embedded.directory)).uid;
     expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
@@ -119,10 +113,6 @@ describe("the embedded PostgreSQL", () => {
     wrong.password = "password";
     await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
     await embedded.close();
-
-    const other = await openEmbedded(join(folder, "another"), fast);
-    expect(new URL(other.url).password).not.toBe(url.password);
-    await other.close();
   });
 
   test("the server, shared by processes: started by the first, stopped by the last", async () => {

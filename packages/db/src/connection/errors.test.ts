@@ -1,17 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { describe, expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import postgres from "postgres";
 import { databaseFailure, describeError } from "./errors.ts";
 import { failureOf } from "./pool/testing.ts";
 
-let database: TestDatabase;
-let client: postgres.Sql;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  client = database.db.client;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const client = database.db.client;
 
 test("databaseFailure, for any other error: null", () => {
   expect(databaseFailure(new Error("x"))).toBeNull();

@@ -2,25 +2,20 @@
  * Random histories of credits, each operation done to the database and to a model: both answer the same, and every counter
  * is the same after each operation. `LONG=1` runs many more, and more are run on functions with a fault (`MUTATION`).
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import fc from "fast-check";
 
 const isLong = process.env["LONG"] === "1";
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(isLong ? 3_600_000 : 300_000);
 const SEED = 20_261_122;
 const isMutated = process.env["MUTATION"] !== undefined;
-const [RUNS, LENGTH] = isLong ? [2000, 100] : [isMutated ? 60 : 30, 30];
+const [RUNS, LENGTH] = isLong ? [2000, 100] : [isMutated ? 60 : 15, 30];
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await mutate(database.db);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+setDefaultTimeout(isLong ? 3_600_000 : 300_000);
+await mutate(database.db);
 
 const PRICES = [1, 3, 1000] as const;
 /** In seconds at the middle price: caps that a few sessions reach. */

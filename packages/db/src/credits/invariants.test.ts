@@ -1,37 +1,18 @@
 /** What `find_credit_drift` finds: nothing after a history of every movement, and each counter that is changed by hand. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { ApiKeyId, SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { describe, expect, test } from "bun:test";
+import type { TenantId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift, listKeysAboveCap, listTenantIds } from "./invariants.ts";
 import { closeOverdueSessions, listOverdueTenants } from "./overdue-sessions.ts";
 import { releaseSession, reportUsage } from "./usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let tenantId: TenantId;
-let rootId: ApiKeyId;
-let childId: ApiKeyId;
-/** A session that was charged, and one that is open. */
-let charged: SessionId;
-let open: SessionId;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  const { db } = database;
-  // Another tenant with a history: its rows are none of the first one's.
-  await history(await seedTenant(db));
-  tenantId = await seedTenant(db);
-  ({ rootId, childId, charged, open } = await history(tenantId));
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
 
 /** Each kind of movement, in both environments, by keys of three generations. */
 const history = async (tenant: TenantId) => {
-  const { db } = database;
   const root = await seedCaller(db, tenant, { spendLimitCreditMicros: 90 * PRICE });
   const child = await seedCaller(db, tenant, {}, root.record);
   const inTest = await seedCaller(db, tenant, { environment: "test" }, child.record);
@@ -49,6 +30,12 @@ const history = async (tenant: TenantId) => {
   const left = await seedSession(db, root.caller);
   return { rootId: root.record.id, childId: child.record.id, charged: released, open: left };
 };
+
+// Another tenant with a history: its rows are none of the first one's.
+await history(await seedTenant(db));
+const tenantId = await seedTenant(db);
+/** `charged` is a session that was charged, and `open` one that is open. */
+const { rootId, childId, charged, open } = await history(tenantId);
 
 /** The findings while `change` is in place. It is rolled back, and so is what it does to the append-only trigger. */
 const findingsAfter = async (change: string): Promise<string[]> => {

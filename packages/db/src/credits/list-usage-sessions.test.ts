@@ -1,10 +1,10 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { presentSession, type SessionRecord } from "@realtime-avatar/domain/credits/session";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Caller, findCredential } from "../api-keys/callers.ts";
@@ -14,14 +14,7 @@ import type { Claim } from "../idempotency/idempotency-keys.ts";
 import { findUsageSession, listUsageSessions } from "./list-usage-sessions.ts";
 import { openUsageSession, releaseSession, reportUsage } from "./usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 /** A tenant with live credits, in credit micros, and a caller of it. */
 const newCaller = async (live = 1e12): Promise<Caller> => {

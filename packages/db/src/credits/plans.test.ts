@@ -1,70 +1,45 @@
 /** How the server executes the functions of credits: by indexes, in tables of many rows, with plans for any values. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type Wanted } from "@realtime-avatar/testing/credits/world";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { findCreditBalance, listCreditEntries } from "./credits.ts";
 import { countOpenSessions } from "./list-usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const ROWS = 3000;
-const id = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
-let database: TestDatabase;
-let world: CreditWorld;
-/** One connection, whose plans are printed. */
-let db: TestDb;
-const plans: string[] = [];
 
-beforeAll(async () => {
-  database = await testDatabase();
-  const onnotice = ({ message = "" }: { message?: string }): void => {
-    const [, text = "", plan] = /plan:\nQuery Text: (.*?)\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
-    // The checks of foreign keys are the server's own statements.
-    if (plan && !text.includes("FROM ONLY")) plans.push(`${text}\n${plan}`);
-  };
-  db = session(database.url, { onnotice });
-  const key = { environment: "live", cap: 1_000_000, isMetered: true } as const;
-  world = await CreditWorld.create({ ...database.db, ...db }, [
-    { ...key, parent: null },
-    { ...key, parent: 0 },
-    { ...key, parent: 1 },
-  ]);
-  const { tenantId } = world;
-  await world.move("grant", { environment: "live", amount: 1_000_000, sessionId: null, reference: null });
-  await database.db.client.unsafe(`
-    insert into tenants (tenant_id, name, created_at) select ${id("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
-    insert into api_keys (tenant_id, id, key_id, environment, name, scopes, lineage, version, created_at)
-      select '${tenantId}', ${id("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', '{}', 1, now() from generate_series(1, ${ROWS}) i;
-    insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
-      select lpad(i::text, 16, '0'), '${tenantId}', ${id("key")}, sha256('x'), false, now() from generate_series(1, ${ROWS}) i;
-    insert into api_key_meters select '${tenantId}', ${id("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
-    insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${id("ten")}, 'live', 0, now()
-      from generate_series(1, ${ROWS}) i;
-    insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at,
-        is_counted)
-      select '${tenantId}', ${id("ses")}, 'live', ${id("key")}, array[${id("key")}], 'reserved', 1, 1, '{}', now(),
-        now() + interval '1 hour', true from generate_series(1, ${ROWS}) i;
-    insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
-      select '${tenantId}', ${id("ent")}, 'live', 'hold', 1, ${id("ses")}, ${id("key")}, 'r', now() from generate_series(1, ${ROWS}) i;
-    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
-      select '${tenantId}', '${world.records[0]?.id}', 'POST /api/v1/usage/sessions', i::text, ${id("ent")}, sha256('x'), 201, '1', 'x', now()
-      from generate_series(1, ${ROWS}) i;
-    insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,
-      version, created_at, updated_at)
-      select '${tenantId}', ${id("ava")}, 'live', 'n', 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
-      from generate_series(1, ${ROWS}) i;
-    analyze`);
-  await db.client.unsafe(`
-    load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
-    set plan_cache_mode = force_generic_plan; set client_min_messages = log`);
-});
-afterAll(async () => {
-  await db.close();
-  await database.close();
-});
+const database = await fileDatabase();
+const { db, plans, explain } = await explainedSession(database.url);
+const key = { environment: "live", cap: 1_000_000, isMetered: true } as const;
+const world = await CreditWorld.create({ ...database.db, ...db }, [
+  { ...key, parent: null },
+  { ...key, parent: 0 },
+  { ...key, parent: 1 },
+]);
+const { tenantId } = world;
+await world.move("grant", { environment: "live", amount: 1_000_000, sessionId: null, reference: null });
+await database.db.client.unsafe(`
+  ${insertKeyRows(tenantId, ROWS)}
+  insert into api_key_meters select '${tenantId}', ${rowId("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
+  insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${rowId("ten")}, 'live', 0, now()
+    from generate_series(1, ${ROWS}) i;
+  insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, expires_at,
+      is_counted)
+    select '${tenantId}', ${rowId("ses")}, 'live', ${rowId("key")}, array[${rowId("key")}], 'reserved', 1, 1, '{}', now(),
+      now() + interval '1 hour', true from generate_series(1, ${ROWS}) i;
+  insert into credit_entries (tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at)
+    select '${tenantId}', ${rowId("ent")}, 'live', 'hold', 1, ${rowId("ses")}, ${rowId("key")}, 'r', now() from generate_series(1, ${ROWS}) i;
+  insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+    select '${tenantId}', '${world.records[0]?.id}', 'POST /api/v1/usage/sessions', i::text, ${rowId("ent")}, sha256('x'), 201, '1', 'x', now()
+    from generate_series(1, ${ROWS}) i;
+  insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,
+    version, created_at, updated_at)
+    select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
+  analyze`);
+await explain();
 
 const wanted = (changes: Partial<Wanted> = {}): Wanted => ({
   ...{ key: 2, isOld: false, avatar: "ready", maxSeconds: 6, minSeconds: 6, price: 1, claim: null },

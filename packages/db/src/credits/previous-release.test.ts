@@ -1,8 +1,8 @@
 /** Replicas of the previous release, which knows no limits of open sessions, run beside this one on the same tables, with their own functions. */
-import { afterAll, test as always, beforeAll, expect, setDefaultTimeout } from "bun:test";
-import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { test as always, expect } from "bun:test";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/previous-release";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -11,26 +11,16 @@ import { functionsSchema } from "../functions/schema.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const { name: OLD, create: CREATE_OLD } = functionsSchema(hasPreviousRelease ? await previousFunctions() : []);
 /** Skipped where the repository does not have the previous release. */
 const test = always.skipIf(!hasPreviousRelease);
-let database: TestDatabase;
-let tenantId: TenantId;
-let parent: Caller;
-let caller: Caller;
-beforeAll(async () => {
-  database = await testDatabase();
-  const { db } = database;
-  if (hasPreviousRelease) await db.client.unsafe(CREATE_OLD);
-  tenantId = await seedTenant(db, { live: 10_000_000_000 });
-  const root = await seedCaller(db, tenantId);
-  parent = root.caller;
-  caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
+if (hasPreviousRelease) await db.client.unsafe(CREATE_OLD);
+const tenantId = await seedTenant(db, { live: 10_000_000_000 });
+const root = await seedCaller(db, tenantId);
+const parent = root.caller;
+const caller = (await seedCaller(db, tenantId, {}, root.record)).caller;
 
 const CALLER = `row($1, $2, $3, $4, $5::text[], null, false)::${OLD}.caller`;
 const callerOf = ({ tenantId, id, version, credentialKeyId, lineage }: Caller) => [

@@ -3,31 +3,27 @@
  * replay of everything in its order finds nothing over a cap or a balance. `LONG=1` does a million operations, and more
  * rounds of each fault.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { type Load, LoadClient, newLoad, seedLoad } from "@realtime-avatar/testing/credits/load";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { installTrace, replayTrace } from "@realtime-avatar/testing/credits/trace";
-import { client, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { client } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
 import { connect } from "../connection/pool.ts";
 import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(isLong ? 7_200_000 : 60_000);
 const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 1500));
 /** Then the tenants are checked, and others take their place: a cap is reached only once. */
 const ROUND = 5000;
 const REPLICAS = 3;
 const CLIENTS = 16;
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await mutate(database.db);
-  await installTrace(database.db);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+setDefaultTimeout(isLong ? 7_200_000 : 60_000);
+await mutate(database.db);
+await installTrace(database.db);
 
 /** Fails unless all invariants hold; returns what was found. */
 const check = async (load: Load) => {
@@ -107,7 +103,7 @@ describe("credits after faults", () => {
           ended += rows.length;
         }
       };
-      const operations = isLong ? ROUND : 800;
+      const operations = isLong ? ROUND : 400;
       const { load, findings } = await runRound(500_000 + round * 1000, operations, disturb, () => ended > 0);
       expect([...load.failures.keys()].filter((code) => code === "40P01")).toEqual([]);
       print(
@@ -118,7 +114,7 @@ describe("credits after faults", () => {
 
   test("random operations, clients killed: no drift", async () => {
     const tenants = await seedLoad(database.db, 2);
-    for (let round = 0; round < (isLong ? 50 : 2); round++) {
+    for (let round = 0; round < (isLong ? 50 : 1); round++) {
       const program = "packages/testing/src/credits/load.ts";
       const killed = [0, 1, 2].map((replica) =>
         startProcess(source(program, database.url, JSON.stringify(tenants), `${round * 100 + replica * 20}`)),

@@ -1,18 +1,11 @@
 /** Limits of open sessions: a batch is decided as its requests would be one by one, and each counter changes once. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { CreditWorld, type NewKey, type Wanted } from "@realtime-avatar/testing/credits/world";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await mutate(database.db);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+await mutate(database.db);
 
 /** A line of keys, each the child of the one before, and credits for all that they open. */
 const worldOf = async (...keys: Partial<NewKey>[]): Promise<CreditWorld> => {

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCredential } from "../api-keys/callers.ts";
@@ -9,16 +9,9 @@ import { auditEvent } from "../audit/audit-events.ts";
 import { findCreditBalance, moveCredits } from "./credits.ts";
 import { openUsageSession, releaseSession, reportUsage, type SessionRequest, sweepSessions } from "./usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
 let tenantId: TenantId;
 
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 const callerOf = async (request: object, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) => {
   const { record, secret } = await seedKey(

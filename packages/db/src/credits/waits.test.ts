@@ -1,27 +1,17 @@
 /** What an operation on credits decides when it has waited for another one: by what that one has committed. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { CreditWorld, type NewKey, type Wanted } from "@realtime-avatar/testing/credits/world";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session, type TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let holder: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  await mutate(database.db);
-  holder = session(database.url);
-});
-afterAll(async () => {
-  await holder.close();
-  await database.close();
-});
+const database = await fileDatabase();
+await mutate(database.db);
+const holder = await fixture(session(database.url));
 
 const root: NewKey = { parent: null, environment: "live", cap: null, isMetered: true };
 /** A tenant with 100 credit micros. */

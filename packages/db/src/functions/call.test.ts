@@ -1,11 +1,8 @@
 /** Values that functions take, encoded here and read by PostgreSQL. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import fc from "fast-check";
 import { composite, list } from "./call.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
 
 type Values = {
   word: string | null;
@@ -18,13 +15,9 @@ type Values = {
 };
 const values = composite<Values>("word", "words", "bytes", "time", "object", "whole", "yes");
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-  await database.db.client.unsafe(`
-    create type encoded as (word text, words text[], bytes bytea, time timestamptz, object json, whole bigint, yes boolean)`);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+await database.db.client.unsafe(`
+  create type encoded as (word text, words text[], bytes bytea, time timestamptz, object json, whole bigint, yes boolean)`);
 
 /** Text that a careless encoder would read as its own syntax. PostgreSQL stores neither U+0000 nor lone surrogates. */
 const word = fc.oneof(

@@ -1,17 +1,10 @@
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { join } from "node:path";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { generate } from "./generate.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 test("generated/functions.ts is what `bun run functions` writes", async () => {
   const command = ["node_modules/.bin/biome", "format", "--stdin-file-path=packages/db/generated/functions.ts"];

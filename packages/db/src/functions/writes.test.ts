@@ -1,10 +1,11 @@
 /** What the functions do under waits, hostile input and hostile neighbours, called as the service calls them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
-import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import {
@@ -21,14 +22,7 @@ import { avatarRow } from "../avatars/record.ts";
 import type { Runner } from "../connection/batch.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 const callerOf = async (keyId: string): Promise<Caller> => {
   const found = await findCredential(database.db, keyId);

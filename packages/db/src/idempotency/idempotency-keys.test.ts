@@ -1,22 +1,12 @@
 /** Stored responses of requests with an Idempotency-Key. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { describe, expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { findStoredResponse, outcomeOf, sweepIdempotencyKeys } from "./idempotency-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 
 const write = (caller: Caller, idempotencyKey: string) =>
   insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf(idempotencyKey, idempotencyKey));

@@ -1,8 +1,8 @@
 /** Jobs: claims, leases, slots and turns, and what the end of a job does to its asset. */
-import { afterAll, beforeAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { JobRecord } from "@realtime-avatar/domain/job";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { assetOf, jobOf, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
@@ -18,16 +18,7 @@ import {
   startAsset,
 } from "./jobs.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

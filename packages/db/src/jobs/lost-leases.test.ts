@@ -1,21 +1,12 @@
 /** Jobs whose worker died: which of them the death counts for, and which run alone. */
-import { afterAll, beforeAll, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { beforeEach, expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { assetOf, jobOf, operatorOrigin, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAsset } from "../assets/assets.ts";
 import { type ClaimedJob, claimJob, claimJobBeside, renewJob, retryJob } from "./jobs.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

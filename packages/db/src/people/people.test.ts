@@ -1,7 +1,7 @@
 /** The statements of people, run by a role with the rights of the service alone; and the order of their locks. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { newId } from "@realtime-avatar/domain/id";
 import {
   newInvitation,
   newUserSession,
@@ -10,13 +10,13 @@ import {
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
-import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileRole } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
 import type { PersonCaller } from "../api-keys/callers.ts";
 import { auditEvent } from "../audit/audit-events.ts";
-import { connect, type Db } from "../connection/pool.ts";
 import { grantService } from "../grant.ts";
 import {
   acceptInvitation,
@@ -47,31 +47,11 @@ import {
 } from "./user-sessions.ts";
 import { deleteUser, findUser, findUserByEmail, hasUsers, listUsers, updateUser } from "./users.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-const ROLE = `service_${randomBytes(6).toString("hex")}`;
-const PASSWORD = randomBytes(12).toString("hex");
-let database: TestDatabase;
-/** Connections of the role. */
-let db: Db;
-let tenantId: TenantId;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  await database.db.client.unsafe(`create role ${ROLE} login password '${PASSWORD}'`);
-  await grantService(database.url, ROLE);
-  const url = new URL(database.url);
-  url.username = ROLE;
-  url.password = PASSWORD;
-  db = connect(url.href, { connections: 8 });
-  tenantId = await seedTenant(database.db);
-});
-afterAll(async () => {
-  await db.close();
-  await database.db.client.unsafe(`drop owned by ${ROLE}; drop role ${ROLE}`);
-  await database.close();
-});
+const database = await fileDatabase();
+/** Connections of a role with the rights of the service alone. */
+const db = await fileRole(database);
+await grantService(database.url, db.role);
+const tenantId = await seedTenant(database.db);
 
 const page = { before: null, limit: 10, filters: {} };
 const ANY = { versions: null };

@@ -1,7 +1,7 @@
 /** How the server executes the statements and functions of people: by indexes, in tables of many rows, with plans for any values. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { newId, type TenantId } from "@realtime-avatar/domain/id";
+import { newId } from "@realtime-avatar/domain/id";
 import {
   newInvitation,
   newUserSession,
@@ -9,7 +9,8 @@ import {
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { explainedSession, rowId } from "@realtime-avatar/testing/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../api-keys/callers.ts";
@@ -33,18 +34,9 @@ import {
 } from "./user-sessions.ts";
 import { deleteUser, findUser, findUserByEmail, listUsers, updateUser } from "./users.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 /** Tenants, each with a person; and people of the tenant of the caller. */
 const TENANTS = 5000;
 const PEOPLE = 100;
-const id = (prefix: string): string => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
-let database: TestDatabase;
-/** One connection, whose plans are printed. */
-let db: TestDb;
-const plans: string[] = [];
-let tenantId: TenantId;
 let caller: PersonCaller;
 let passkey: PasskeyRecord;
 let token: SessionToken;
@@ -85,43 +77,30 @@ const lookedUp = async (): Promise<PersonCaller> => {
   return inEnvironment(found.person, "live");
 };
 
-beforeAll(async () => {
-  database = await testDatabase();
-  const onnotice = ({ message = "" }: { message?: string }): void => {
-    const [, text = "", plan] = /plan:\nQuery Text: (.*?)\n(\w[^\n]*\(cost=.*)/s.exec(message) ?? [];
-    // The checks of foreign keys are the server's own statements.
-    if (plan && !text.includes("FROM ONLY")) plans.push(`${text}\n${plan}`);
-  };
-  db = session(database.url, { onnotice });
-  tenantId = await seedTenant(database.db);
-  const tenantOf = `case when i <= ${PEOPLE} then '${tenantId}' else ${id("ten")} end`;
-  const all = `from generate_series(1, ${TENANTS}) i`;
-  await database.db.client.unsafe(`
-    insert into tenants (tenant_id, name, created_at) select ${id("ten")}, 'n', now() ${all};
-    insert into users select ${tenantOf}, ${id("usr")}, i || '@example.com', 'n', 'owner', 1, now() ${all};
-    insert into passkeys select ${tenantOf}, ${id("psk")}, ${id("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null ${all};
-    insert into user_sessions select ${tenantOf}, ${id("uss")}, ${id("usr")}, ${id("psk")}, sha256('x'), null, 1, now(), now(),
-      now() + interval '1 hour' ${all};
-    insert into user_identities select ${tenantOf}, ${id("idn")}, ${id("usr")}, 'https://id.example.com', i::text, now(), null ${all};
-    insert into people_seen select ${tenantOf}, ${id("usr")}, now() ${all};
-    insert into people_seen select ${tenantOf}, ${id("uss")}, now() ${all};
-    insert into invitations select ${tenantOf}, ${id("inv")}, sha256('x'), i || '@example.org', 'owner', null, null, now(),
-      now() + interval '1 hour' ${all};
-    insert into spent_challenges select ${tenantOf}, substr(sha256(i::text::bytea), 1, 16), now() ${all};
-    insert into api_key_pending_changes select ${tenantOf}, ${id("usr")}, now() - interval '1 hour' ${all};
-    insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
-      select ${tenantOf}, ${id("usr")}, 'POST /api/v1/invitations live', i::text, ${id("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
-    analyze`);
-  await db.client.unsafe(`
-    load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
-    set plan_cache_mode = force_generic_plan; set client_min_messages = log`);
-  ({ passkey, token } = await register(null));
-  caller = await lookedUp();
-});
-afterAll(async () => {
-  await db.close();
-  await database.close();
-});
+const database = await fileDatabase();
+const { db, plans, explain } = await explainedSession(database.url);
+const tenantId = await seedTenant(database.db);
+const tenantOf = `case when i <= ${PEOPLE} then '${tenantId}' else ${rowId("ten")} end`;
+const all = `from generate_series(1, ${TENANTS}) i`;
+await database.db.client.unsafe(`
+  insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now() ${all};
+  insert into users select ${tenantOf}, ${rowId("usr")}, i || '@example.com', 'n', 'owner', 1, now() ${all};
+  insert into passkeys select ${tenantOf}, ${rowId("psk")}, ${rowId("usr")}, sha256(i::text::bytea), 'x', 0, '{}', true, 'n', 1, now(), null ${all};
+  insert into user_sessions select ${tenantOf}, ${rowId("uss")}, ${rowId("usr")}, ${rowId("psk")}, sha256('x'), null, 1, now(), now(),
+    now() + interval '1 hour' ${all};
+  insert into user_identities select ${tenantOf}, ${rowId("idn")}, ${rowId("usr")}, 'https://id.example.com', i::text, now(), null ${all};
+  insert into people_seen select ${tenantOf}, ${rowId("usr")}, now() ${all};
+  insert into people_seen select ${tenantOf}, ${rowId("uss")}, now() ${all};
+  insert into invitations select ${tenantOf}, ${rowId("inv")}, sha256('x'), i || '@example.org', 'owner', null, null, now(),
+    now() + interval '1 hour' ${all};
+  insert into spent_challenges select ${tenantOf}, substr(sha256(i::text::bytea), 1, 16), now() ${all};
+  insert into api_key_pending_changes select ${tenantOf}, ${rowId("usr")}, now() - interval '1 hour' ${all};
+  insert into idempotency_keys (tenant_id, api_key_id, request, idempotency_key, audit_event_id, body_hash, status, etag, answer, created_at)
+    select ${tenantOf}, ${rowId("usr")}, 'POST /api/v1/invitations live', i::text, ${rowId("aud")}, sha256('x'), 201, '1', 'x', now() ${all};
+  analyze`);
+await explain();
+({ passkey, token } = await register(null));
+caller = await lookedUp();
 
 const assertionOf = () => ({
   ...{ tenantId, passkeyId: passkey.id, userId: caller.id, counter: 0, isBackedUp: true, usedAt: new Date() },

@@ -2,13 +2,14 @@
  * What a write of a person reads again under its locks. `bun run test:mutations` runs this file on functions that leave one of
  * these out.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { newInvitation, newUserSession, type PasskeyRecord } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
 import { mutate } from "@realtime-avatar/testing/credits/mutations";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session, type TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
@@ -19,19 +20,11 @@ import { updatePasskey } from "./passkeys.ts";
 import { findUserSession, inEnvironment, insertUserSession, MAX_SESSIONS } from "./user-sessions.ts";
 import { updateUser } from "./users.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
 let tenantId: TenantId;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-  await mutate(db);
-  tenantId = await seedTenant(db);
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
+await mutate(db);
+tenantId = await seedTenant(db);
 
 const ANY = { versions: null };
 const challengeOf = () => ({ nonce: randomBytes(16), expiresAt: new Date(Date.now() + 60_000) });

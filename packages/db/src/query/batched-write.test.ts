@@ -1,7 +1,8 @@
 /** Batches of creates: each create has its own outcome. Claims: of several attempts, one writes. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
-import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { session } from "@realtime-avatar/testing/database";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
@@ -10,19 +11,9 @@ import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { connect, type Db } from "../connection/pool.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
 let db: Db;
-beforeAll(async () => {
-  database = await testDatabase();
-  db = connect(database.url, { connections: 4 });
-});
-afterAll(async () => {
-  await db.close();
-  await database.close();
-});
+const database = await fileDatabase();
+db = await fixture(connect(database.url, { connections: 4 }));
 
 const create = (caller: Caller, name: string, idempotencyKey: string | null = null, pool = db) => {
   const avatar = avatarOf(caller, { displayName: name, metadata: { name, quote: '"{\\,}' } });

@@ -1,5 +1,5 @@
 /** Lists: their JSON is what the API shows of each record, their pages end in time, and none reads a table row by row. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
 import { type ApiKey, ApiKeyPage } from "@realtime-avatar/domain/api-keys/schemas";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
@@ -10,7 +10,8 @@ import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import type { TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { TSchema } from "@sinclair/typebox";
@@ -26,17 +27,8 @@ import { listAvatars } from "../avatars/list.ts";
 import { connect } from "../connection/pool.ts";
 import { columnsOf, prepared } from "./statement.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
+const { db } = database;
 
 const callerOf = async (tenantId: TenantId): Promise<Caller> => {
   const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });

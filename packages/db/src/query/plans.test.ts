@@ -1,17 +1,18 @@
 /** How the server executes the statements of a request: by an index, for any content of the tables. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
+import { describe, expect, test } from "bun:test";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
 import type { AuditAction } from "@realtime-avatar/domain/audit";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
-import { type AvatarId, newId, type TenantId } from "@realtime-avatar/domain/id";
+import { type AvatarId, newId } from "@realtime-avatar/domain/id";
 import { inOneBatch } from "@realtime-avatar/testing/batching";
-import { session, type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { session, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { rowId } from "@realtime-avatar/testing/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey, insertApiKey, revokeApiKey, rotateApiKey, updateApiKey } from "../api-keys/api-keys.ts";
-import { type Caller, findCredential } from "../api-keys/callers.ts";
+import { findCredential } from "../api-keys/callers.ts";
 import { listApiKeys } from "../api-keys/list.ts";
 import { recordUses } from "../api-keys/usage.ts";
 import { listAuditEvents } from "../audit/audit-events.ts";
@@ -26,16 +27,9 @@ import {
 } from "../credits/list-usage-sessions.ts";
 import { findStoredResponse, sweepIdempotencyKeys } from "../idempotency/idempotency-keys.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const ROWS = 3000;
-let database: TestDatabase;
 /** One connection, so that its prepared statements can be looked at. */
 let db: TestDb;
-let tenantId: TenantId;
-let caller: Caller;
-let target: ApiKeyRecord;
 
 const claim = (idempotencyKey: string) => ({
   request: "POST /x",
@@ -48,50 +42,41 @@ const claim = (idempotencyKey: string) => ({
   sealedFor: null,
 });
 
-/** Ids in their order, as the application makes them. */
-const ids = (prefix: string) => `'${prefix}_01h455vb4p' || lpad(i::text, 16, '0')`;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = session(database.url);
-  tenantId = await seedTenant(db);
-  const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
-  const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
-  // All of one kind, as the server sees it, so that it is tempted to read the primary key and to filter.
-  target = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).record;
-  await db.client.unsafe(`
-    insert into tenants (tenant_id, name, created_at) select ${ids("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
-    insert into api_keys select '${tenantId}', ${ids("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', null, null, null,
-      '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
-    insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${ids("key")}, sha256('x'), null, now()
-      from generate_series(1, ${ROWS}) i;
-    insert into api_key_pending_changes select '${tenantId}', ${ids("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
-    insert into idempotency_keys select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1',
-      'x', null, now() from generate_series(1, ${ROWS}) i;
-    insert into api_key_usage select '${tenantId}', ${ids("key")}, now() from generate_series(1, ${ROWS}) i;
-    insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${ids("ten")}, 'live', 0, now()
-      from generate_series(1, ${ROWS}) i;
-    insert into api_key_meters select '${tenantId}', ${ids("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
-    insert into usage_sessions (
-      tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, ended_at, expires_at
-    )
-      select '${tenantId}', ${ids("ses")}, 'live', '${parent.record.id}', '{}',
-      case when i % 3 = 0 then 'reserved' else 'released' end, 1, 1, '{"user_id":"u"}', now(),
-      case when i % 3 > 0 then now() end, now() + interval '1 hour' * (i % 2) from generate_series(1, ${ROWS}) i;
-    insert into avatars select '${tenantId}', ${ids("ava")}, 'live', 'n', 'image', 'm', 'draft', null, null, null, 0, '{}', '{}', 1, now(), now()
-      from generate_series(1, ${ROWS}) i;
-    insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
-      select '${tenantId}', ${ids("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
-      case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
-    analyze`);
-  const found = await findCredential(db, secret.keyId);
-  if (!found) throw new Error("no caller");
-  caller = found.caller;
-});
-afterAll(async () => {
-  await db.close();
-  await database.close();
-});
+const database = await fileDatabase();
+db = await fixture(session(database.url));
+const tenantId = await seedTenant(db);
+const parent = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] });
+const { secret } = await seedKey(db, tenantId, { environment: "live", scopes: ["*"] }, parent.record);
+// All of one kind, as the server sees it, so that it is tempted to read the primary key and to filter.
+const target = (await seedKey(db, tenantId, { environment: "live", scopes: ["*"] })).record;
+await db.client.unsafe(`
+  insert into tenants (tenant_id, name, created_at) select ${rowId("ten")}, 'n', now() from generate_series(1, ${ROWS}) i;
+  insert into api_keys select '${tenantId}', ${rowId("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', null, null, null,
+    '{${parent.record.id}}', 1, now() from generate_series(1, ${ROWS}) i;
+  insert into api_key_credentials select lpad(i::text, 16, '0'), '${tenantId}', ${rowId("key")}, sha256('x'), null, now()
+    from generate_series(1, ${ROWS}) i;
+  insert into api_key_pending_changes select '${tenantId}', ${rowId("key")}, now() - interval '1 hour' from generate_series(1, ${ROWS}) i;
+  insert into idempotency_keys select '${tenantId}', '${parent.record.id}', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1',
+    'x', null, now() from generate_series(1, ${ROWS}) i;
+  insert into api_key_usage select '${tenantId}', ${rowId("key")}, now() from generate_series(1, ${ROWS}) i;
+  insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${rowId("ten")}, 'live', 0, now()
+    from generate_series(1, ${ROWS}) i;
+  insert into api_key_meters select '${tenantId}', ${rowId("key")}, 0, 0 from generate_series(1, ${ROWS}) i;
+  insert into usage_sessions (
+    tenant_id, id, environment, api_key_id, lineage, status, reserved, price, metadata, created_at, ended_at, expires_at
+  )
+    select '${tenantId}', ${rowId("ses")}, 'live', '${parent.record.id}', '{}',
+    case when i % 3 = 0 then 'reserved' else 'released' end, 1, 1, '{"user_id":"u"}', now(),
+    case when i % 3 > 0 then now() end, now() + interval '1 hour' * (i % 2) from generate_series(1, ${ROWS}) i;
+  insert into avatars select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'draft', null, null, null, 0, '{}', '{}', 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
+  insert into audit_events (tenant_id, id, environment, actor_id, actor_key_id, action, target_id, request_id, created_at)
+    select '${tenantId}', ${rowId("aud")}, 'live', '${parent.record.id}', '${parent.record.keyId}', 'avatar.created',
+    case when i % 2 = 0 then '${parent.record.id}' else '${target.id}' end, 'r', now() from generate_series(1, ${ROWS}) i;
+  analyze`);
+const found = await findCredential(db, secret.keyId);
+if (!found) throw new Error("no caller");
+const caller = found.caller;
 
 /** Plans as auto_explain logs them, one for each statement that is run, those inside functions included. */
 type Explained = { plans: string[]; statements: number };
@@ -411,7 +396,7 @@ test("a statement, executed for tables of any size: planned once", async () => {
 
 test("the sweep of claims, any share of them old: uses its indexes", async () => {
   await db.client.unsafe(`
-    insert into idempotency_keys select '${tenantId}', 'key_swept', 'POST /x', i::text, ${ids("aud")}, sha256('x'), 201, null, '1', 'x',
+    insert into idempotency_keys select '${tenantId}', 'key_swept', 'POST /x', i::text, ${rowId("aud")}, sha256('x'), 201, null, '1', 'x',
       null, now() - interval '2 days' * (i % 4 = 0)::integer from generate_series(1, 40000) i;
     analyze idempotency_keys`);
   const plans: string[] = [];

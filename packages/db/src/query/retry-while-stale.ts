@@ -9,16 +9,23 @@ const SPREAD_MS = 4;
 type Stale = { kind: "stale" };
 
 /**
- * Runs `attempt` until its outcome is not stale. A stale attempt has written nothing, because something was no longer
- * what it was when it was looked up. Throws the problem `unavailable` after 20 attempts.
+ * Waits before a write is tried again whose latest of `attempts` was stale. A stale attempt has written nothing, because
+ * something was no longer what it was when it was looked up. Throws the problem `unavailable` after 20 attempts.
  */
+export const pauseBeforeRetry = async (attempts: number): Promise<void> => {
+  if (attempts === MAX_ATTEMPTS) {
+    throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
+  }
+  if (attempts > 1) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
+};
+
+/** Runs `attempt` until its outcome is not stale, at most 20 times: see `pauseBeforeRetry`. */
 export const retryWhileStale = async <Outcome extends { kind: string }>(
   attempt: () => Promise<Outcome>,
 ): Promise<Exclude<Outcome, Stale>> => {
-  for (let attempts = 1; attempts <= MAX_ATTEMPTS; attempts++) {
+  for (let attempts = 1; ; attempts++) {
     const outcome = await attempt();
     if (outcome.kind !== "stale") return outcome as Exclude<Outcome, Stale>;
-    if (attempts > 1 && attempts < MAX_ATTEMPTS) await Bun.sleep(Math.random() * SPREAD_MS * attempts);
+    await pauseBeforeRetry(attempts);
   }
-  throw new Problem("unavailable", "The API key is being changed. Try again.", { retryable: true });
 };

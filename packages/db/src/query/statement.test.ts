@@ -1,27 +1,17 @@
 /** How values reach a statement, and how a sweep ends. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { afterAll, describe, expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
 import type { Runner } from "../connection/batch.ts";
 import { tenants } from "../tenants/tables.ts";
 import { batchStatement, columnsOf, inputColumn, newestOf, prepared, sweepOf, TEXTS } from "./statement.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
+const { db } = await fileDatabase();
 // The statements of these tests are not part of the listing.
 const { length } = TEXTS;
 afterAll(async () => {
   TEXTS.length = length;
-  await database.close();
 });
 
 /** A `Runner` that records each call, and returns no rows. */

@@ -1,21 +1,11 @@
 /** Tenants. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, type TestDb, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { insertTenant, listTenants } from "./tenants.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-let db: TestDb;
-
-beforeAll(async () => {
-  database = await testDatabase();
-  db = database.db;
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 
 const tenantOf = (createdAt: Date, name = "x") => ({ tenantId: newId("ten", createdAt, random), name, createdAt });
 

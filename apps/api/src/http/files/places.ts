@@ -5,8 +5,11 @@
  * gives its place up sooner. So many holders are needed to take all, and they have to read or send to keep them.
  */
 
-/** Who or what takes a place, and its share: how many it may have while places are not scarce. */
-export type Holder = { name: string; share: number };
+/**
+ * Who or what takes a place, and its share: how many it may have while places are not scarce. `firstShare`: how many it may have
+ * for a request whose other holders have no place, scarce or not.
+ */
+export type Holder = { name: string; share: number; firstShare?: number };
 
 /** Watches a client. `stop` suspends it, and `progress` begins it anew. */
 export type Watch = { progress(): void; stop(): void };
@@ -90,7 +93,11 @@ export const createPlaces = (max: number, scarceStallMs = SCARCE_STALL_MS): Plac
     take: (holders) => {
       if (isScarce()) endStalled();
       const divisor = isScarce() ? 4 : 1;
-      const holder = holders.find(({ name, share }) => (held.get(name) ?? 0) >= Math.ceil(share / divisor));
+      const isFirst = holders.every(({ name, firstShare }) => firstShare !== undefined || !held.has(name));
+      const holder = holders.find(({ name, share, firstShare = 0 }) => {
+        const allowed = Math.max(Math.ceil(share / divisor), isFirst ? firstShare : 0);
+        return (held.get(name) ?? 0) >= allowed;
+      });
       if (holder !== undefined) return { kind: "used_up", holder };
       if (taken >= max) return { kind: "full" };
       count(holders, 1);

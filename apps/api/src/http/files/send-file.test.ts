@@ -76,9 +76,16 @@ test("a client that reads nothing, on more connections than there are places: ot
 test("many clients that read nothing of one file: other files are served", async () => {
   const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
   for (let count = 0; count < 32; count++) idle(`/${count}/popular`);
-  await until(() => sender.count() === 8);
+  await until(() => sender.count() === 12);
   expect(await ask("/a/other")).toBe(200);
   expect(await ask("/a/popular")).toBe(503);
+});
+
+test("two clients that read nothing, with all places of one file: others get the file", async () => {
+  const { sender, idle, ask } = start({ maxOpen: 16, stalledMs: HOUR_MS });
+  for (const client of ["slow", "idle"]) for (let count = 0; count < 8; count++) idle(`/${client}/popular`);
+  await until(() => sender.count() === 8);
+  expect(await Promise.all(["/a", "/b", "/c"].map((client) => ask(`${client}/popular`)))).toEqual([200, 200, 200]);
 });
 
 test("clients that read nothing, in all places: they lose them soon, and others are served", async () => {

@@ -77,7 +77,10 @@ const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs
 
 const RETRY = { retryable: true, retryAfterSeconds: 5 };
 
-/** Counts the files that one process is sending. A client gets a quarter of the places at most, and a file half of them. */
+/**
+ * Counts the files that one process is sending. A client gets a quarter of the places at most, and a file half of them, or three
+ * quarters for clients to which nothing else is sent: otherwise two clients could keep a file from all others.
+ */
 export const createFileSender = (options: FileSenderOptions = {}): FileSender => {
   const { maxOpen = 256, stalledMs = 30_000, scarceStalledMs } = options;
   const places = createPlaces(maxOpen, scarceStalledMs);
@@ -85,7 +88,8 @@ export const createFileSender = (options: FileSenderOptions = {}): FileSender =>
     count: places.count,
     open: async ({ client, file }, openFile) => {
       const ofClient = { name: `client ${client}`, share: maxOpen / 4 };
-      const taken = places.take([ofClient, { name: `file ${file}`, share: maxOpen / 2 }]);
+      const ofFile = { name: `file ${file}`, share: maxOpen / 2, firstShare: (3 * maxOpen) / 4 };
+      const taken = places.take([ofClient, ofFile]);
       if (taken.kind === "used_up" && taken.holder === ofClient) {
         throw new Problem("rate_limited", "Too many files are being sent to this client. Read them first.", RETRY);
       }

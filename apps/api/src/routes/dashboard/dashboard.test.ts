@@ -1,21 +1,12 @@
 /** The pages of the dashboard, as the API serves them. What they show is tested in `apps/dashboard/test`. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { type Answer, startApi, type TestApi } from "../../../test/support/api.ts";
+import { expect, test } from "bun:test";
+import { startApi } from "../../../test/support/api.ts";
 import { PAGE_PATHS } from "./dashboard.ts";
 import { openDashboard } from "./files.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
-let api: TestApi;
-let page: Answer;
-let scripts: string[] = [];
-beforeAll(async () => {
-  api = await startApi();
-  page = await api.call("GET", "/dashboard");
-  scripts = [...page.text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
-});
-afterAll(() => api.close());
+const api = await startApi();
+const page = await api.call("GET", "/dashboard");
+const scripts = [...page.text.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(([, path = ""]) => path);
 
 /** A request whose body is not decompressed. */
 const raw = (path: string, headers: Record<string, string> = {}, method = "GET") =>

@@ -1,5 +1,5 @@
 /** The clock of the database decides about sessions, the last use of a passkey, and links. That of a replica may be wrong. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { session } from "@realtime-avatar/testing/database";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
@@ -22,16 +22,9 @@ import {
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const MINUTE = 60_000;
 const CURRENT = "/api/v1/user-sessions/current";
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const databaseTime = async (): Promise<number> =>
   (await api.database.db.client`select clock_timestamp() as now`)[0]?.["now"].getTime();
@@ -54,10 +47,9 @@ const timed = async <Result>(work: () => Promise<Result>): Promise<[Result, [num
 };
 
 describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minutes) => {
-  let replica: TestApi;
+  const replica = replicaAt(minutes * MINUTE);
   let person: Person;
   beforeAll(async () => {
-    replica = replicaAt(minutes * MINUTE);
     person = await seedPerson(replica, "owner");
   });
   const set = (column: string, value: string) =>

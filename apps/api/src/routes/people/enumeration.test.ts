@@ -2,9 +2,9 @@
  * What a stranger learns: the response to an unknown tenant, user, passkey or link has the same bytes as that to a known one whose
  * secret is wrong, and takes the same statements.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import { connect } from "@realtime-avatar/db/connection/pool";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { userHandle } from "@realtime-avatar/domain/people/people";
 import { random } from "@realtime-avatar/testing/random-bytes";
@@ -15,32 +15,19 @@ import {
   readAnswer,
   requestInit,
   startApi,
-  type TestApi,
 } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { inviteByOperator, type Person, seedPerson } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let db: Db;
-let app: ReturnType<typeof createTestApp>;
-let person: Person;
 /** The names of the statements that were sent. */
 const statements: string[] = [];
-beforeAll(async () => {
-  api = await startApi();
-  const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
-  db = connect(api.database.url, { connections: 2, watcher });
-  app = createTestApp(db);
-  person = await seedPerson(api, "owner");
-});
-afterAll(async () => {
-  await db.close();
-  await api.close();
-});
+const api = await startApi();
+const watcher = { statement: (name: string) => void statements.push(name), batch: () => {}, batchRetry: () => {} };
+const db = connect(api.database.url, { connections: 2, watcher });
+const app = createTestApp(db);
+const person = await seedPerson(api, "owner");
+afterAll(() => db.close());
 
 const post = async (path: string, body: unknown): Promise<{ answer: Answer; seen: unknown }> => {
   statements.length = 0;

@@ -1,18 +1,11 @@
 /** `Idempotency-Key` on the POSTs of people. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { type Answer, PUBLIC_URL, rowCounts, startApi, type TestApi } from "../../../test/support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { type Answer, PUBLIC_URL, rowCounts, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const VERIFICATION = "user-sessions/current/verification";
 const post = (person: Person, path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>

@@ -1,26 +1,15 @@
 /** Linking and unlinking ask for the passkey, or the provider, of the last five minutes, also when they wait. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
-import type { TestApi } from "../../../test/support/api.ts";
-import { type FakeProvider, startFakeProvider } from "../../../test/support/people/fake-provider.ts";
+import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import { beginIdentity, begunBy, endAs, failureOf, pageOf, startApiWith } from "../../../test/support/people/oidc.ts";
 import { type Person, seedIdentity, seedPerson } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let provider: FakeProvider;
-beforeAll(async () => {
-  provider = startFakeProvider();
-  api = await startApiWith(provider.issuer);
-});
-afterAll(async () => {
-  await api.close();
-  await provider.stop();
-});
+const provider = startFakeProvider();
+const api = await startApiWith(provider.issuer);
+afterAll(() => provider.stop());
 
 const expireVerification = ({ sessionId }: Person, { client } = api.database.db) =>
   client`update user_sessions set verified_until = now() - interval '1 second' where id = ${sessionId}`;

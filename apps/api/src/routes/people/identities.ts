@@ -8,10 +8,9 @@ import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
-import { readIfMatch } from "../../http/conditional.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
-import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
-import { sendResource } from "../../http/response.ts";
+import { readQuery } from "../../http/query.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -34,8 +33,32 @@ const IDENTITY = { schema: Identity, toText: JSON.stringify };
 /** The version of every identity: it never changes. */
 const VERSION = { version: 1 };
 
+const DELETE_IDENTITY = {
+  body: null,
+  representation: IDENTITY,
+  plan: ({ id, caller, origin, expectation: { matches }, dependencies: { oidc } }: Attempt<unknown>) => {
+    if (!isId("idn", id)) throw notFound();
+    const by = requirePasskey(personOf(caller));
+    checkVersion(VERSION, matches);
+    return { response: null, input: [id, oidc?.issuer ?? null, by, origin] as const };
+  },
+  write: deleteIdentity,
+  settle: (outcome: OutcomeOf<typeof deleteIdentity>): Settled<Identity> => {
+    switch (outcome.kind) {
+      case "not_found":
+        throw notFound();
+      case "last_passkey":
+        throw new Problem("last_passkey", "The person could not sign in without the identity.");
+      case "written":
+        return writtenResource(VERSION, presentIdentity(outcome.identity));
+      case "stale":
+        return outcome;
+    }
+  },
+};
+
 export const identityRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, oidc } = dependencies;
+  const { responseBytes } = dependencies;
   return new Elysia({ name: "identities", prefix: "/api/v1/identities" })
     .use(authentication(dependencies))
     .get(
@@ -47,28 +70,8 @@ export const identityRoutes = (dependencies: Dependencies) => {
       },
       { scope: "person", detail: OPERATIONS.listIdentities },
     )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const { matches, errors } = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, errors);
-        const { identity } = await writeAsCaller(async (caller, origin) => {
-          if (!isId("idn", id)) throw notFound();
-          const by = requirePasskey(personOf(caller));
-          checkVersion(VERSION, matches);
-          const outcome = await deleteIdentity(db, id, oidc?.issuer ?? null, by, origin);
-          switch (outcome.kind) {
-            case "not_found":
-              throw notFound();
-            case "last_passkey":
-              throw new Problem("last_passkey", "The person could not sign in without the identity.");
-            case "written":
-            case "stale":
-              return outcome;
-          }
-        });
-        return sendResource(IDENTITY, presentIdentity(identity), VERSION, set);
-      },
-      { scope: "person", detail: OPERATIONS.deleteIdentity },
-    );
+    .delete("/:id", ({ write }) => execute(write, DELETE_IDENTITY), {
+      scope: "person",
+      detail: OPERATIONS.deleteIdentity,
+    });
 };

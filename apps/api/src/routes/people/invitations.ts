@@ -35,14 +35,13 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import { readBody } from "../../http/body.ts";
-import { entityTag, readIfMatch } from "../../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../../http/idempotency.ts";
 import { invalidPasskey } from "../../http/people/passkeys.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
-import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
+import { runWrite } from "../../http/problem.ts";
+import { readQuery } from "../../http/query.ts";
 import { originOf, type RequestContext, withRequestContext } from "../../http/request-context.ts";
-import { sendJson, sendResource } from "../../http/response.ts";
-import { runWrite } from "../../http/run-write.ts";
+import { sendJson } from "../../http/response.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 import { createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
 
@@ -201,34 +200,48 @@ export const invitationAcceptanceRoutes = (dependencies: Dependencies) => {
     );
 };
 
-const planInvitation =
-  (db: Db, { publicUrl }: Dependencies, { email, role }: CreateInvitation): MakePlan<InvitationWithUrl> =>
-  (caller, origin) => {
+const CREATE_INVITATION = {
+  body: CreateInvitation,
+  representation: WITH_URL,
+  plan: ({ body: { email, role }, caller, origin, dependencies: { publicUrl } }: Attempt<CreateInvitation>) => {
     const person = requirePasskey(personOf(caller));
     const fields = { tenantId: person.tenantId, email, role, userId: null, createdBy: person.id };
     const created = newInvitation(fields, { now: person.checkedAt, random: origin.random });
     const { invitation, token } = created;
+    const body = { ...presentInvitation(invitation), url: invitationUrl(publicUrl(), token) };
     return {
-      response: {
-        status: 201,
-        location: `/api/v1/invitations/${invitation.id}`,
-        etag: entityTag(VERSION),
-        body: { ...presentInvitation(invitation), url: invitationUrl(publicUrl(), token) },
-      },
-      write: async (claim) => {
-        const outcome = await insertInvitation(db, created, person, origin, claim);
-        switch (outcome.kind) {
-          case "already_member":
-            throw new Problem("already_member", "A user of the tenant has this email address.");
-          // The caller is of the tenant.
-          case "not_found":
-            throw new Error("the tenant of the caller does not exist");
-          default:
-            return outcome;
-        }
-      },
+      response: { location: `/api/v1/invitations/${invitation.id}`, ...VERSION, body },
+      input: [created, person, origin] as const,
     };
-  };
+  },
+  write: insertInvitation,
+  settle: (outcome: OutcomeOf<typeof insertInvitation>) => {
+    switch (outcome.kind) {
+      case "already_member":
+        throw new Problem("already_member", "A user of the tenant has this email address.");
+      // The caller is of the tenant.
+      case "not_found":
+        throw new Error("the tenant of the caller does not exist");
+      default:
+        return outcome;
+    }
+  },
+};
+
+const DELETE_INVITATION = {
+  body: null,
+  representation: INVITATION,
+  plan: ({ id, caller, origin, expectation: { matches } }: Attempt<unknown>) => {
+    if (!isId("inv", id)) throw notFound();
+    checkVersion(VERSION, matches);
+    return { response: null, input: [id, personOf(caller), origin] as const };
+  },
+  write: deleteInvitation,
+  settle: (outcome: OutcomeOf<typeof deleteInvitation>): Settled<Invitation> => {
+    if (outcome.kind === "not_found") throw notFound();
+    return outcome.kind === "stale" ? outcome : writtenResource(VERSION, presentInvitation(outcome.invitation));
+  },
+};
 
 export const invitationRoutes = (dependencies: Dependencies) => {
   const { responseBytes } = dependencies;
@@ -243,30 +256,12 @@ export const invitationRoutes = (dependencies: Dependencies) => {
       },
       { scope: "person", detail: OPERATIONS.listInvitations },
     )
-    .post(
-      "",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, CreateInvitation);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, WITH_URL, body, planInvitation(db, dependencies, body));
-      },
-      { scope: "person", detail: OPERATIONS.createInvitation },
-    )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const { matches, errors } = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, errors);
-        const { invitation } = await writeAsCaller(async (caller, origin) => {
-          if (!isId("inv", id)) throw notFound();
-          checkVersion(VERSION, matches);
-          const outcome = await deleteInvitation(db, id, personOf(caller), origin);
-          if (outcome.kind === "not_found") throw notFound();
-          return outcome;
-        });
-        return sendResource(INVITATION, presentInvitation(invitation), VERSION, set);
-      },
-      { scope: "person", detail: OPERATIONS.deleteInvitation },
-    );
+    .post("", ({ write }) => execute(write, CREATE_INVITATION), {
+      scope: "person",
+      detail: OPERATIONS.createInvitation,
+    })
+    .delete("/:id", ({ write }) => execute(write, DELETE_INVITATION), {
+      scope: "person",
+      detail: OPERATIONS.deleteInvitation,
+    });
 };

@@ -1,26 +1,11 @@
 /** What people do with keys and other resources: no lineage, two worlds, replays, the audit trail. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import {
-  type Answer,
-  createTestApp,
-  readAnswer,
-  startApi,
-  TEST_CONFIG,
-  type TestApi,
-} from "../../../test/support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { type Answer, createTestApp, readAnswer, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
 import { type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let person: Person;
-beforeAll(async () => {
-  api = await startApi();
-  person = await seedPerson(api, "developer");
-});
-afterAll(() => api.close());
+const api = await startApi();
+let person = await seedPerson(api, "developer");
 
 const KEYS = "/api/v1/api-keys";
 const create = (body: object = {}, headers: Record<string, string> = {}, environment: "live" | "test" = "live") =>

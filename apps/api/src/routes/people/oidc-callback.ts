@@ -36,15 +36,14 @@ import type { Dependencies } from "../../dependencies.ts";
 import { clearedAttemptCookie, presentedAttempt, sessionCookie } from "../../http/people/cookie.ts";
 import { OidcError, type OidcPerson } from "../../http/people/oidc.ts";
 import { requirePasskey } from "../../http/people/person.ts";
-import { toProblem } from "../../http/problem.ts";
+import { runWrite, toProblem } from "../../http/problem.ts";
 import { originOf, type RequestContext, untimed } from "../../http/request-context.ts";
 import type { ResponseHead } from "../../http/response.ts";
-import { runWrite } from "../../http/run-write.ts";
 import { findValidInvitation, invitedUserId } from "./invitations.ts";
 import { userAgentOf } from "./sign-in.ts";
 
-/** What the end of an attempt needs. */
-type End<Purpose extends OidcPurpose = OidcPurpose> = {
+/** A request of the provider that ends the attempt of its browser. */
+type Callback<Purpose extends OidcPurpose = OidcPurpose> = {
   dependencies: Dependencies;
   db: Db;
   attempt: OidcAttempt & { purpose: Purpose };
@@ -52,7 +51,7 @@ type End<Purpose extends OidcPurpose = OidcPurpose> = {
   request: Request;
   context: RequestContext;
 };
-type EndOf<Kind extends OidcPurpose["kind"]> = End<Extract<OidcPurpose, { kind: Kind }>>;
+type CallbackOf<Kind extends OidcPurpose["kind"]> = Callback<Extract<OidcPurpose, { kind: Kind }>>;
 
 /** Where an attempt that succeeded leads, below `/dashboard`; and the new session, if there is one. */
 type Success = { page: string; session: SessionToken | null };
@@ -71,7 +70,7 @@ const endSignIn = async ({
   person,
   request,
   context,
-}: EndOf<"sign_in">): Promise<Success> => {
+}: CallbackOf<"sign_in">): Promise<Success> => {
   const { tenantId } = attempt;
   const identity = await findIdentity(db, tenantId, person);
   if (!identity) throw new OidcError("unknown_identity");
@@ -98,7 +97,7 @@ const endSignIn = async ({
 
 /** What the acceptance of an invitation writes. */
 const acceptanceOf = (
-  { dependencies, attempt, person, request, context }: EndOf<"acceptance">,
+  { dependencies, attempt, person, request, context }: CallbackOf<"acceptance">,
   invitation: Invited,
 ) => {
   const { tenantId, email, role } = invitation;
@@ -125,12 +124,12 @@ const acceptanceOf = (
 };
 type Invited = Awaited<ReturnType<typeof findValidInvitation>>;
 
-const endAcceptance = async (end: EndOf<"acceptance">): Promise<Success> => {
-  const { db, attempt, context } = end;
+const endAcceptance = async (callback: CallbackOf<"acceptance">): Promise<Success> => {
+  const { db, attempt, context } = callback;
   const invitation = await findValidInvitation(db, attempt.purpose.token);
   // The attempt is sealed, and the token carries its tenant. A difference is a defect.
   if (invitation.tenantId !== attempt.tenantId) throw new OidcError("invalid_invitation");
-  const { acceptance, origin } = acceptanceOf(end, invitation);
+  const { acceptance, origin } = acceptanceOf(callback, invitation);
   context.userId = invitedUserId(invitation);
   const { kind } = await runWrite(() => acceptInvitation(db, invitation, acceptance, origin));
   switch (kind) {
@@ -149,7 +148,7 @@ const endAcceptance = async (end: EndOf<"acceptance">): Promise<Success> => {
 };
 
 /** The end of an attempt that began in a session. */
-type OfSession = Pick<End, "db" | "context"> & { attempt: { tenantId: TenantId; purpose: OidcSession } };
+type OfSession = Pick<Callback, "db" | "context"> & { attempt: { tenantId: TenantId; purpose: OidcSession } };
 
 /**
  * The person of the session for which the attempt began. The cookie of the session is Strict, so it does not come with the
@@ -162,11 +161,11 @@ const callerOf = async ({ db, attempt, context }: OfSession): Promise<PersonCall
   return inEnvironment(stored.person, PEOPLE_ENVIRONMENT);
 };
 
-const endIdentity = async (end: EndOf<"identity">): Promise<Success> => {
-  const { dependencies, db, attempt, person, context } = end;
+const endIdentity = async (callback: CallbackOf<"identity">): Promise<Success> => {
+  const { dependencies, db, attempt, person, context } = callback;
   const { kind } = await retryWhileStale(async () => {
     // Again, as the attempt lasts longer than a verification.
-    const caller = requirePasskey(await callerOf(end));
+    const caller = requirePasskey(await callerOf(callback));
     const origin = originOf(dependencies, caller, context);
     const identity: IdentityRecord = {
       tenantId: caller.tenantId,
@@ -191,11 +190,11 @@ const endIdentity = async (end: EndOf<"identity">): Promise<Success> => {
   }
 };
 
-const endVerification = async (end: EndOf<"verification">): Promise<Success> => {
-  const { dependencies, db, attempt, person, context } = end;
+const endVerification = async (callback: CallbackOf<"verification">): Promise<Success> => {
+  const { dependencies, db, attempt, person, context } = callback;
   const { returnTo, environment } = attempt.purpose;
   const { kind } = await retryWhileStale(async () => {
-    const caller = await callerOf(end);
+    const caller = await callerOf(callback);
     const identity = await findIdentity(db, caller.tenantId, person);
     if (identity?.userId !== caller.id) throw new OidcError("unknown_identity");
     const origin = originOf(dependencies, caller, context);
@@ -209,17 +208,17 @@ const endVerification = async (end: EndOf<"verification">): Promise<Success> => 
   return { page: `${returnTo}${environment === "test" ? "?environment=test" : ""}`, session: null };
 };
 
-const endFor = (end: End): Promise<Success> => {
-  const { purpose } = end.attempt;
+const endAttempt = (callback: Callback): Promise<Success> => {
+  const { purpose } = callback.attempt;
   switch (purpose.kind) {
     case "sign_in":
-      return endSignIn({ ...end, attempt: { ...end.attempt, purpose } });
+      return endSignIn({ ...callback, attempt: { ...callback.attempt, purpose } });
     case "acceptance":
-      return endAcceptance({ ...end, attempt: { ...end.attempt, purpose } });
+      return endAcceptance({ ...callback, attempt: { ...callback.attempt, purpose } });
     case "identity":
-      return endIdentity({ ...end, attempt: { ...end.attempt, purpose } });
+      return endIdentity({ ...callback, attempt: { ...callback.attempt, purpose } });
     case "verification":
-      return endVerification({ ...end, attempt: { ...end.attempt, purpose } });
+      return endVerification({ ...callback, attempt: { ...callback.attempt, purpose } });
   }
 };
 
@@ -291,7 +290,7 @@ export const endOidcAttempt = async (
     if (parameters.get("error") === "access_denied") throw new OidcError("denied");
     const person = await untimed(context, () => oidc.exchange(begun, parameters));
     const db = dependencies.db.until(context);
-    const success = await endFor({ dependencies, db, attempt: begun, person, request, context });
+    const success = await endAttempt({ dependencies, db, attempt: begun, person, request, context });
     if (success.session) cookies.push(sessionCookie(publicUrl(), success.session));
     page = success.page;
   } catch (error) {

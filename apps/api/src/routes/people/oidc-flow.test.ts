@@ -1,8 +1,8 @@
 /** Sign-in by OpenID Connect against a real provider: from the page to the provider and back. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, expect, test } from "bun:test";
 import { OidcCallback } from "@realtime-avatar/domain/people/schemas";
-import { createOidcBrowser, type OidcServer, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
-import { type Answer, PUBLIC_URL, type TestApi } from "../../../test/support/api.ts";
+import { createOidcBrowser, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
+import { type Answer, PUBLIC_URL } from "../../../test/support/api.ts";
 import {
   ATTEMPT_COOKIE,
   type Begun,
@@ -21,20 +21,10 @@ import {
 import { inviteByOperator, seedPerson } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let provider: OidcServer;
-beforeAll(async () => {
-  provider = await startOidcServer();
-  provider.register(PUBLIC_URL + CALLBACK);
-  api = await startApiWith(provider.issuer);
-});
-afterAll(async () => {
-  await api.close();
-  await provider.close();
-});
+const provider = await startOidcServer();
+provider.register(PUBLIC_URL + CALLBACK);
+const api = await startApiWith(provider.issuer);
+afterAll(() => provider.close());
 
 /** Signs in at the provider, and comes back. */
 const go = async (begun: Begun, login: string, browser = createOidcBrowser()): Promise<Answer> => {

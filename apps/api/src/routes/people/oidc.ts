@@ -22,9 +22,9 @@ import { digestToken, PersonToken } from "@realtime-avatar/domain/people/tokens"
 import { Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
-import { authentication, type CallerSecret } from "../../http/authenticate.ts";
+import { authentication } from "../../http/authenticate.ts";
 import { readBody, readOptionalBody } from "../../http/body.ts";
-import { checkIdempotencyKey } from "../../http/idempotency.ts";
+import type { CallerSecret } from "../../http/idempotency.ts";
 import { attemptCookie } from "../../http/people/cookie.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { createNetworkLimit } from "../../http/rate-limit.ts";
@@ -160,7 +160,6 @@ export const oidcRoutesOfPeople = (dependencies: Dependencies) =>
     .post(
       "/identity",
       async ({ caller, secret, request, set, requestContext }) => {
-        checkIdempotencyKey(request);
         await readOptionalBody(request, requestContext, Nothing);
         requirePasskey(caller);
         const purpose = { kind: "identity", ...sessionOf(caller, secret) } as const;
@@ -171,7 +170,6 @@ export const oidcRoutesOfPeople = (dependencies: Dependencies) =>
     .post(
       "/verification",
       async ({ caller, secret, request, set, requestContext }) => {
-        checkIdempotencyKey(request);
         const { returnTo } = await readBody(request, requestContext, BeginOidcVerification);
         const { environment } = caller;
         const purpose = { kind: "verification", returnTo, environment, ...sessionOf(caller, secret) } as const;

@@ -1,7 +1,7 @@
 /** `/api/v1/passkeys`: the passkeys of the caller. */
 
 import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
-import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { insertInvitation } from "@realtime-avatar/db/people/invitations";
 import {
   deletePasskey,
@@ -34,13 +34,12 @@ import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
-import { readBody, readOptionalBody } from "../../http/body.ts";
-import { type Expectation, entityTag, readIfMatch } from "../../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../../http/idempotency.ts";
-import { invalidPasskey } from "../../http/people/passkeys.ts";
+import { readOptionalBody } from "../../http/body.ts";
+import { invalidPasskey, type NewPasskey } from "../../http/people/passkeys.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
-import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
-import { type ResponseHead, sendJson, sendResource } from "../../http/response.ts";
+import { readQuery } from "../../http/query.ts";
+import { sendJson } from "../../http/response.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -95,14 +94,9 @@ const OPTIONS = { schema: PublicKeyOptions, toText: JSON.stringify };
 const LINK = { schema: PasskeyInvitation, toText: JSON.stringify };
 
 const useOf = ({ sessionId }: PersonCaller) => ({ purpose: "new_passkey" as const, subject: sessionId });
-const sendPasskey = (passkey: PasskeyRecord, set: ResponseHead): string =>
-  sendResource(PASSKEY, presentPasskey(passkey), passkey, set);
 
-/** The passkey of a change that was written. Throws the problem that says why it was not. */
-const written = (
-  outcome: PasskeyOutcome,
-  { matches }: Expectation,
-): { kind: "written"; passkey: PasskeyRecord } | { kind: "stale" } => {
+/** The passkey after a change. Throws the problem that says why it was not changed. */
+const settleChange = (outcome: PasskeyOutcome, { expectation: { matches } }: Attempt<unknown>): Settled<Passkey> => {
   switch (outcome.kind) {
     case "not_found":
       throw notFound();
@@ -112,18 +106,23 @@ const written = (
     case "last_passkey":
       throw new Problem("last_passkey", "The person could not sign in without the passkey.");
     case "written":
-      return { kind: "written", passkey: outcome.passkey };
+      return writtenResource(outcome.passkey, presentPasskey(outcome.passkey));
     case "stale":
       return outcome;
   }
 };
 
 /** Registers the passkey that the browser of the caller has created. */
-const planPasskey =
-  (db: Db, { passkeys }: Dependencies, { credential, name }: CreatePasskey): MakePlan<Passkey> =>
-  async (caller, origin) => {
+const CREATE_PASSKEY = {
+  body: CreatePasskey,
+  representation: PASSKEY,
+  lookUp: ({ body, caller, dependencies: { passkeys } }: Attempt<CreatePasskey, NewPasskey>): Promise<NewPasskey> =>
+    passkeys.verifyRegistration(body.credential, useOf(requirePasskey(personOf(caller)))),
+  plan: (
+    { body: { name }, caller, origin }: Attempt<CreatePasskey, NewPasskey>,
+    { challenge, ...created }: NewPasskey,
+  ) => {
     const person = requirePasskey(personOf(caller));
-    const { challenge, ...created } = await passkeys.verifyRegistration(credential, useOf(person));
     const passkey: PasskeyRecord = {
       ...created,
       tenantId: person.tenantId,
@@ -136,65 +135,84 @@ const planPasskey =
     };
     const location = `/api/v1/passkeys/${passkey.id}`;
     return {
-      response: { status: 201, location, etag: entityTag(passkey), body: presentPasskey(passkey) },
-      write: async (claim) => {
-        const outcome = await insertPasskey(db, passkey, challenge, person, origin, claim);
-        switch (outcome.kind) {
-          case "refused":
-            throw invalidPasskey();
-          case "over_quota":
-            throw new Problem("quota_exceeded", `A person has at most ${MAX_PASSKEYS} passkeys.`);
-          default:
-            return outcome;
-        }
-      },
+      response: { location, version: passkey.version, body: presentPasskey(passkey) },
+      input: [passkey, challenge, person, origin] as const,
     };
-  };
+  },
+  write: insertPasskey,
+  settle: (outcome: OutcomeOf<typeof insertPasskey>) => {
+    switch (outcome.kind) {
+      case "refused":
+        throw invalidPasskey();
+      case "over_quota":
+        throw new Problem("quota_exceeded", `A person has at most ${MAX_PASSKEYS} passkeys.`);
+      default:
+        return outcome;
+    }
+  },
+};
 
 /** Creates the link with which the caller registers a passkey on another device. */
-const planLink =
-  (db: Db, { publicUrl }: Dependencies): MakePlan<PasskeyInvitation> =>
-  (caller, origin) => {
+const CREATE_LINK = {
+  body: Nothing,
+  isBodyOptional: true,
+  representation: LINK,
+  plan: ({ caller, origin, dependencies: { publicUrl } }: Attempt<unknown>) => {
     const person = requirePasskey(personOf(caller));
     const { tenantId, id, user, checkedAt } = person;
     const fields = { tenantId, email: user.email, role: user.role, userId: id, createdBy: id };
     const created = newInvitation(fields, { now: checkedAt, random: origin.random });
     const { invitation, token } = created;
+    const body = { url: invitationUrl(publicUrl(), token), expiresAt: invitation.expiresAt.toISOString() };
     return {
-      response: {
-        status: 201,
-        location: `/api/v1/invitations/${invitation.id}`,
-        etag: "",
-        body: { url: invitationUrl(publicUrl(), token), expiresAt: invitation.expiresAt.toISOString() },
-      },
-      write: async (claim) => {
-        const outcome = await insertInvitation(db, created, person, origin, claim);
-        switch (outcome.kind) {
-          // The user was removed after the look-up. The next attempt says so.
-          case "already_member":
-          case "not_found":
-            return { kind: "stale" };
-          default:
-            return outcome;
-        }
-      },
+      response: { location: `/api/v1/invitations/${invitation.id}`, version: null, body },
+      input: [created, person, origin] as const,
     };
-  };
+  },
+  write: insertInvitation,
+  settle: (outcome: OutcomeOf<typeof insertInvitation>): WriteOutcome => {
+    switch (outcome.kind) {
+      // The user was removed after the look-up. The next attempt says so.
+      case "already_member":
+      case "not_found":
+        return { kind: "stale" };
+      default:
+        return outcome;
+    }
+  },
+};
+
+const UPDATE_PASSKEY = {
+  body: UpdatePasskey,
+  representation: PASSKEY,
+  plan: ({ id, body: { name }, caller, origin, expectation }: Attempt<UpdatePasskey>) => {
+    if (!isId("psk", id)) throw notFound();
+    return { response: null, input: [id, name, expectation, personOf(caller), origin] as const };
+  },
+  write: updatePasskey,
+  settle: settleChange,
+};
+
+const DELETE_PASSKEY = {
+  body: null,
+  representation: PASSKEY,
+  plan: ({ id, caller, origin, expectation, dependencies: { oidc } }: Attempt<unknown>) => {
+    if (!isId("psk", id)) throw notFound();
+    const by = requirePasskey(personOf(caller));
+    return { response: null, input: [id, { ...expectation, issuer: oidc?.issuer ?? null }, by, origin] as const };
+  },
+  write: deletePasskey,
+  settle: settleChange,
+};
 
 export const passkeyRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, passkeys, oidc } = dependencies;
+  const { responseBytes, passkeys } = dependencies;
   return new Elysia({ name: "passkeys", prefix: "/api/v1/passkeys" })
     .use(authentication(dependencies))
-    .post(
-      "/invitations",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readOptionalBody(request, requestContext, Nothing);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, LINK, body, planLink(db, dependencies));
-      },
-      { scope: "person", detail: OPERATIONS.createPasskeyInvitation },
-    )
+    .post("/invitations", ({ write }) => execute(write, CREATE_LINK), {
+      scope: "person",
+      detail: OPERATIONS.createPasskeyInvitation,
+    })
     .get(
       "",
       async ({ caller, db, request, set }) => {
@@ -207,7 +225,6 @@ export const passkeyRoutes = (dependencies: Dependencies) => {
     .post(
       "/options",
       async ({ caller, db, request, set, requestContext }) => {
-        checkIdempotencyKey(request);
         await readOptionalBody(request, requestContext, Nothing);
         requirePasskey(caller);
         const person = personOf(caller);
@@ -217,42 +234,13 @@ export const passkeyRoutes = (dependencies: Dependencies) => {
       },
       { scope: "person", detail: OPERATIONS.beginPasskey },
     )
-    .post(
-      "",
-      async ({ writeAsCaller, db, path, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, CreatePasskey);
-        const context = { writeAsCaller, db, path, request, secret, set };
-        return executeIdempotently(dependencies, context, PASSKEY, body, planPasskey(db, dependencies, body));
-      },
-      { scope: "person", detail: OPERATIONS.createPasskey },
-    )
-    .patch(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set, requestContext }) => {
-        const expectation = readIfMatch(request);
-        const { name } = await readBody(request, requestContext, UpdatePasskey, expectation.errors);
-        const { passkey } = await writeAsCaller(async (caller, origin) => {
-          if (!isId("psk", id)) throw notFound();
-          return written(await updatePasskey(db, id, name, expectation, personOf(caller), origin), expectation);
-        });
-        return sendPasskey(passkey, set);
-      },
-      { scope: "person", detail: OPERATIONS.updatePasskey },
-    )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const { passkey } = await writeAsCaller(async (caller, origin) => {
-          if (!isId("psk", id)) throw notFound();
-          const by = requirePasskey(personOf(caller));
-          const accepted = { ...expectation, issuer: oidc?.issuer ?? null };
-          return written(await deletePasskey(db, id, accepted, by, origin), expectation);
-        });
-        return sendPasskey(passkey, set);
-      },
-      { scope: "person", detail: OPERATIONS.deletePasskey },
-    );
+    .post("", ({ write }) => execute(write, CREATE_PASSKEY), { scope: "person", detail: OPERATIONS.createPasskey })
+    .patch("/:id", ({ write }) => execute(write, UPDATE_PASSKEY), {
+      scope: "person",
+      detail: OPERATIONS.updatePasskey,
+    })
+    .delete("/:id", ({ write }) => execute(write, DELETE_PASSKEY), {
+      scope: "person",
+      detail: OPERATIONS.deletePasskey,
+    });
 };

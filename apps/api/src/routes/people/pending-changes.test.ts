@@ -1,6 +1,6 @@
 /** A person who writes without a pause, in commits that take their time, cannot put off a change of themselves. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import { afterAll, describe, expect, test } from "bun:test";
+import { connect } from "@realtime-avatar/db/connection/pool";
 import { session } from "@realtime-avatar/testing/database";
 import {
   createTestApp,
@@ -11,7 +11,7 @@ import {
   type TestApi,
 } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
-import { type FakeProvider, startFakeProvider } from "../../../test/support/people/fake-provider.ts";
+import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import {
   ATTEMPT_COOKIE,
   answerOf,
@@ -29,33 +29,23 @@ import {
   signIn,
 } from "../../../test/support/people/people.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 /** As a commit that waits for a replica far away. */
 const SLOW = `
   create function dawdle() returns trigger language plpgsql as $$ begin perform pg_sleep(0.02); return new; end $$;
   create trigger dawdle before update on avatars for each row when (new.display_name = 'slow') execute function dawdle()`;
 const LANES = 20;
 
-let api: TestApi;
+const api = await startApi();
+await api.database.db.client.unsafe(SLOW);
 /** Another replica, whose connections are free. */
-let db: Db;
-let replica: TestApi;
-let provider: FakeProvider;
-beforeAll(async () => {
-  api = await startApi();
-  await api.database.db.client.unsafe(SLOW);
-  db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
-  provider = startFakeProvider();
-  const app = createTestApp(db, { config: oidcConfig(provider.issuer) });
-  const call: TestApi["call"] = async (method, path, sent = {}) =>
-    readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, sent))));
-  replica = { ...api, call };
-});
+const db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
+const provider = startFakeProvider();
+const app = createTestApp(db, { config: oidcConfig(provider.issuer) });
+const call: TestApi["call"] = async (method, path, sent = {}) =>
+  readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, sent))));
+const replica = { ...api, call };
 afterAll(async () => {
   await db.close();
-  await api.close();
   await provider.stop();
 });
 

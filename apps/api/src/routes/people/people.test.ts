@@ -1,21 +1,14 @@
 /** Users and passkeys: roles, the last of each, and races. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { session } from "@realtime-avatar/testing/database";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { type Answer, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { type Authenticator, createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { accept, type Person, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const CURRENT = "/api/v1/user-sessions/current";
 const usersOf = (person: Person) => `/api/v1/users/${person.id}`;

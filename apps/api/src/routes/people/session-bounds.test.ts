@@ -1,6 +1,6 @@
 /** How many sessions a person has, and what their requests may use. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { PUBLIC_URL, startApi, TEST_CONFIG, type TestApi, testStorage } from "../../../test/support/api.ts";
+import { describe, expect, test } from "bun:test";
+import { PUBLIC_URL, startApi, TEST_CONFIG, testStorage } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import {
   accept,
@@ -12,18 +12,10 @@ import {
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const CURRENT = "/api/v1/user-sessions/current";
-let api: TestApi;
+const api = await startApi();
 /** With one request in a second. */
-let limited: TestApi;
-beforeAll(async () => {
-  const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
-  [api, limited] = await Promise.all([startApi(), startApi(testStorage, { config })]);
-});
-afterAll(() => Promise.all([api.close(), limited.close()]));
+const limited = await startApi(testStorage, { config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } } });
 
 const again = async (person: Person, to = api): Promise<Person> =>
   personOf(to, await signIn(to, person.authenticator), person.authenticator);

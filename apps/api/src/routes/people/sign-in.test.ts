@@ -1,9 +1,9 @@
 /** Registration and sign-in with passkeys, and what an attacker would try. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/waits";
-import { type Answer, callAnew, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { type Answer, callAnew, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { type Cbor, cbor, createAuthenticator, type Deviation } from "../../../test/support/people/authenticator.ts";
 import { attestationCertificate } from "../../../test/support/people/certificate.ts";
 import {
@@ -18,14 +18,7 @@ import {
 } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-beforeAll(async () => {
-  api = await startApi();
-});
-afterAll(() => api.close());
+const api = await startApi();
 
 const post = (path: string, body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
   api.call("POST", `/api/v1/${path}`, { body, headers });

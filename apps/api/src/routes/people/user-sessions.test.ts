@@ -1,31 +1,16 @@
 /** Sessions of people: when the cookie counts, how a session ends, and what an attacker would try. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
-import {
-  type Answer,
-  createTestApp,
-  PUBLIC_URL,
-  readAnswer,
-  startApi,
-  type TestApi,
-} from "../../../test/support/api.ts";
+import { type Answer, createTestApp, PUBLIC_URL, readAnswer, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { COOKIE, type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let api: TestApi;
-let owner: Person;
-beforeAll(async () => {
-  api = await startApi();
-  owner = await seedPerson(api, "owner");
-});
-afterAll(() => api.close());
+const api = await startApi();
+const owner = await seedPerson(api, "owner");
 
 const CURRENT = "/api/v1/user-sessions/current";
 const without = (headers: Record<string, string>, name: string): Record<string, string> =>

@@ -3,8 +3,9 @@
 import type { PersonCaller } from "@realtime-avatar/db/api-keys/callers";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findIdentitiesOf } from "@realtime-avatar/db/people/identities";
-import { findPasskey, findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
+import { type Assertion, findPasskey, findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
 import {
+  type EndOutcome,
   endUserSession,
   insertUserSession,
   listUserSessions,
@@ -12,12 +13,12 @@ import {
 } from "@realtime-avatar/db/people/user-sessions";
 import { isId, type TenantId, type UserId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
+import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import {
   newUserSession,
   type PasskeyRecord,
   presentCurrentSession,
   presentUserSession,
-  type UserSessionRecord,
   verifiedUntil,
 } from "@realtime-avatar/domain/people/people";
 import {
@@ -35,17 +36,16 @@ import { checkVersion, notFound } from "@realtime-avatar/domain/problem";
 import type { JsonObject } from "@realtime-avatar/domain/schema";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
-import { authentication, type WriteAsCaller } from "../../http/authenticate.ts";
+import { authentication } from "../../http/authenticate.ts";
 import { readBody, readOptionalBody } from "../../http/body.ts";
-import { type Expectation, entityTag, readIfMatch } from "../../http/conditional.ts";
-import { checkIdempotencyKey, executeIdempotently, type MakePlan } from "../../http/idempotency.ts";
 import { clearedCookie } from "../../http/people/cookie.ts";
 import { invalidPasskey } from "../../http/people/passkeys.ts";
 import { personOf } from "../../http/people/person.ts";
+import { runWrite } from "../../http/problem.ts";
 import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
 import { originOf, type RequestContext, withRequestContext } from "../../http/request-context.ts";
 import { sendJson, sendResource } from "../../http/response.ts";
-import { runWrite } from "../../http/run-write.ts";
+import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 import { CURRENT_SESSION, createStrangerCheck, sendNewSession, shownProvider, userAgentOf } from "./sign-in.ts";
 
@@ -176,31 +176,39 @@ export const signInRoutes = (dependencies: Dependencies) => {
     );
 };
 
-/** Ends a session as the caller. The response has the session as it was. */
-const end = async (
-  writeAsCaller: WriteAsCaller,
-  db: Db,
-  id: string | null,
-  { versions, matches }: Expectation,
-): Promise<{ session: UserSessionRecord; caller: PersonCaller }> =>
-  writeAsCaller(async (anyCaller, origin) => {
+/** Ends the session that the path names, or else that of the caller. The response has the session as it was. */
+const END_SESSION = {
+  body: null,
+  representation: SESSION,
+  plan: ({ id, caller: anyCaller, origin, expectation: { versions } }: Attempt<unknown>) => {
     const caller = personOf(anyCaller);
-    const target = id ?? caller.sessionId;
+    const target = id || caller.sessionId;
     if (!isId("uss", target)) throw notFound();
     const ofOthers = caller.role === "owner";
-    const outcome = await endUserSession(db, target, { ofOthers, versions }, caller, origin);
+    return { response: null, input: [target, { ofOthers, versions }, caller, origin] as const };
+  },
+  write: endUserSession,
+  settle: (outcome: EndOutcome, attempt: Attempt<unknown>): Settled<UserSession> => {
     switch (outcome.kind) {
       case "not_found":
         throw notFound();
       case "unchanged":
-        checkVersion(outcome.session, matches);
+        checkVersion(outcome.session, attempt.expectation.matches);
         throw notFound();
-      case "written":
-        return { ...outcome, caller };
+      case "written": {
+        const { session } = outcome;
+        const caller = personOf(attempt.caller);
+        const isCurrent = session.id === caller.sessionId;
+        if (isCurrent) attempt.set.headers["set-cookie"] = clearedCookie(attempt.dependencies.publicUrl());
+        // Of another session it is not read: the sign-in is the last time that is known.
+        const lastSeenAt = isCurrent ? caller.checkedAt : session.createdAt;
+        return writtenResource(session, presentUserSession(session, { lastSeenAt, isCurrent }));
+      }
       case "stale":
         return outcome;
     }
-  });
+  },
+};
 
 /** Whether the person has an identity of this issuer. */
 const isLinked = async (db: Db, { tenantId, id }: PersonCaller, issuer: string): Promise<boolean> =>
@@ -208,31 +216,42 @@ const isLinked = async (db: Db, { tenantId, id }: PersonCaller, issuer: string):
 
 const verificationOf = ({ sessionId }: PersonCaller) => ({ purpose: "verification" as const, subject: sessionId });
 
+type Verification = { assertion: Assertion; challenge: Challenge };
+type VerifyAttempt = Attempt<SignIn, Verification>;
+
 /** Verifies the session of the caller by a passkey. */
-const planVerification =
-  (db: Db, { passkeys }: Dependencies, { credential }: SignIn): MakePlan<CurrentSession> =>
-  async (anyCaller, origin) => {
-    const caller = personOf(anyCaller);
-    const { tenantId, id: userId, user, tenantName, checkedAt } = caller;
+const VERIFY_SESSION = {
+  body: SignIn,
+  representation: CURRENT_SESSION,
+  lookUp: async ({ body: { credential }, db, caller, dependencies: { passkeys } }: VerifyAttempt) => {
+    const person = personOf(caller);
     const { credentialId } = passkeys.readAssertion(credential);
-    const passkey = await findNamedPasskey(db, { tenantId, userId }, credentialId);
-    const { assertion, challenge } = await passkeys.verifyAssertion(credential, passkey, verificationOf(caller));
+    const passkey = await findNamedPasskey(db, { tenantId: person.tenantId, userId: person.id }, credentialId);
+    return passkeys.verifyAssertion(credential, passkey, verificationOf(person));
+  },
+  plan: ({ caller: anyCaller, origin }: VerifyAttempt, { assertion, challenge }: Verification) => {
+    const caller = personOf(anyCaller);
+    const { user, tenantName, checkedAt } = caller;
     // By the clock of the database, as the look-up has read it.
     const until = verifiedUntil(checkedAt);
     const session = { ...caller.session, verifiedUntil: until, version: caller.session.version + 1 };
-    const body = presentCurrentSession(session, user, tenantName, checkedAt);
     return {
-      response: { status: 200, location: null, etag: entityTag(session), body },
-      write: async (claim) => {
-        const outcome = await verifyUserSession(db, caller, assertion, challenge, until, origin, claim);
-        if (outcome.kind === "refused") throw invalidPasskey();
-        return outcome;
+      response: {
+        version: session.version,
+        body: presentCurrentSession(session, user, tenantName, checkedAt),
       },
+      input: [caller, assertion, challenge, until, origin] as const,
     };
-  };
+  },
+  write: verifyUserSession,
+  settle: (outcome: OutcomeOf<typeof verifyUserSession>) => {
+    if (outcome.kind === "refused") throw invalidPasskey();
+    return outcome;
+  },
+};
 
 export const userSessionRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, passkeys, publicUrl, oidc } = dependencies;
+  const { responseBytes, passkeys, oidc } = dependencies;
   return new Elysia({ name: "user-sessions", prefix: "/api/v1/user-sessions" })
     .use(authentication(dependencies))
     .get(
@@ -245,22 +264,13 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
       },
       { scope: "person", detail: OPERATIONS.getCurrentUserSession },
     )
-    .delete(
-      "/current",
-      async ({ writeAsCaller, db, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const { session, caller } = await end(writeAsCaller, db, null, expectation);
-        set.headers["set-cookie"] = clearedCookie(publicUrl());
-        const shown = presentUserSession(session, { lastSeenAt: caller.checkedAt, isCurrent: true });
-        return sendResource(SESSION, shown, session, set);
-      },
-      { scope: "person", detail: OPERATIONS.endCurrentUserSession },
-    )
+    .delete("/current", ({ write }) => execute(write, END_SESSION), {
+      scope: "person",
+      detail: OPERATIONS.endCurrentUserSession,
+    })
     .post(
       "/current/verification/options",
       async ({ caller, db, request, set, requestContext }) => {
-        checkIdempotencyKey(request);
         await readOptionalBody(request, requestContext, Nothing);
         const person = personOf(caller);
         const own = await findPasskeysOf(db, person.tenantId, person.id);
@@ -273,14 +283,10 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
     )
     .post(
       "/current/verification",
-      async ({ writeAsCaller, caller, db, request, secret, set, requestContext }) => {
-        checkIdempotencyKey(request);
-        const body = await readBody(request, requestContext, SignIn);
+      ({ write, caller }) => {
         // The response is about this session: another session of the person does not get it.
         const path = `/api/v1/user-sessions/${personOf(caller).sessionId}/verification`;
-        const context = { writeAsCaller, db, path, request, secret, set };
-        const plan = planVerification(db, dependencies, body);
-        return executeIdempotently(dependencies, context, CURRENT_SESSION, body, plan);
+        return execute({ ...write, path }, VERIFY_SESSION);
       },
       { scope: "person", detail: OPERATIONS.verifyUserSession },
     )
@@ -294,18 +300,8 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
       },
       { scope: "person", detail: OPERATIONS.listUserSessions },
     )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const { session, caller } = await end(writeAsCaller, db, id, expectation);
-        const isCurrent = session.id === caller.sessionId;
-        if (isCurrent) set.headers["set-cookie"] = clearedCookie(publicUrl());
-        // Of another session it is not read: the sign-in is the last time that is known.
-        const lastSeenAt = isCurrent ? caller.checkedAt : session.createdAt;
-        return sendResource(SESSION, presentUserSession(session, { lastSeenAt, isCurrent }), session, set);
-      },
-      { scope: "person", detail: OPERATIONS.endUserSession },
-    );
+    .delete("/:id", ({ write }) => execute(write, END_SESSION), {
+      scope: "person",
+      detail: OPERATIONS.endUserSession,
+    });
 };

@@ -1,8 +1,5 @@
 /** `/api/v1/users` */
 
-import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
-import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import type { Db } from "@realtime-avatar/db/connection/pool";
 import { deleteUser, findUser, listUsers, type UserOutcome, updateUser } from "@realtime-avatar/db/people/users";
 import { isId } from "@realtime-avatar/domain/id";
 import { pageText, readPage } from "@realtime-avatar/domain/page";
@@ -13,11 +10,11 @@ import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
-import { readBody } from "../../http/body.ts";
-import { type Expectation, readIfMatch } from "../../http/conditional.ts";
+import type { Expectation } from "../../http/conditional.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
-import { type ResponseHead, sendResource } from "../../http/response.ts";
+import { sendResource } from "../../http/response.ts";
+import { type Attempt, execute, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -50,13 +47,9 @@ const OPERATIONS = operations({
 });
 
 const USER = { schema: User, toText: JSON.stringify };
-const sendUser = (user: UserRecord, set: ResponseHead): string => sendResource(USER, presentUser(user), user, set);
 
-/** The user of a change that was written. Throws the problem that says why it was not. */
-const written = (
-  outcome: UserOutcome,
-  { matches }: Expectation,
-): { kind: "written"; user: UserRecord } | { kind: "stale" } => {
+/** The user of a change that was written; null when it is stale. Throws the problem that says why it was not. */
+const changedUser = (outcome: UserOutcome, { matches }: Expectation): UserRecord | null => {
   switch (outcome.kind) {
     case "not_found":
       throw notFound();
@@ -66,23 +59,44 @@ const written = (
     case "last_owner":
       throw new Problem("last_owner", "The user is the last owner of the tenant.");
     case "written":
-      return { kind: "written", user: outcome.user };
+      return outcome.user;
     case "stale":
-      return outcome;
+      return null;
   }
 };
 
-const update = async (
-  db: Db,
-  { id, body, expectation }: { id: string; body: UpdateUser; expectation: Expectation },
-  caller: AnyCaller,
-  origin: Origin,
-) => {
-  const person = personOf(caller);
-  if (id !== person.id || body.role !== undefined) checkRole(person.role, "owner");
-  const by = body.role === undefined ? person : requirePasskey(person);
-  if (!isId("usr", id)) throw notFound();
-  return written(await updateUser(db, id, body, expectation, by, origin), expectation);
+const UPDATE_USER = {
+  body: UpdateUser,
+  representation: USER,
+  plan: ({ id, body, caller, origin, expectation }: Attempt<UpdateUser>) => {
+    const person = personOf(caller);
+    if (id !== person.id || body.role !== undefined) checkRole(person.role, "owner");
+    const by = body.role === undefined ? person : requirePasskey(person);
+    if (!isId("usr", id)) throw notFound();
+    return { response: null, input: [id, body, expectation, by, origin] as const };
+  },
+  write: updateUser,
+  settle: async (outcome: UserOutcome, { db, expectation }: Attempt<UpdateUser>): Promise<Settled<User>> => {
+    const user = changedUser(outcome, expectation);
+    if (user === null) return { kind: "stale" };
+    const seen = await findUser(db, user.tenantId, user.id);
+    return writtenResource(user, presentUser({ ...user, lastSeenAt: seen?.lastSeenAt ?? null }));
+  },
+};
+
+const DELETE_USER = {
+  body: null,
+  representation: USER,
+  plan: ({ id, caller, origin, expectation }: Attempt<unknown>) => {
+    if (!isId("usr", id)) throw notFound();
+    const by = requirePasskey(personOf(caller));
+    return { response: null, input: [{ tenantId: by.tenantId, id }, expectation, by, origin] as const };
+  },
+  write: deleteUser,
+  settle: (outcome: UserOutcome, { expectation }: Attempt<unknown>): Settled<User> => {
+    const user = changedUser(outcome, expectation);
+    return user === null ? { kind: "stale" } : writtenResource(user, presentUser(user));
+  },
 };
 
 export const userRoutes = (dependencies: Dependencies) => {
@@ -104,34 +118,10 @@ export const userRoutes = (dependencies: Dependencies) => {
         readQuery(request, NO_PARAMETERS);
         const user = isId("usr", id) ? await findUser(db, caller.tenantId, id) : null;
         if (!user) throw notFound();
-        return sendUser(user, set);
+        return sendResource(USER, presentUser(user), user, set);
       },
       { scope: "person", detail: OPERATIONS.getUser },
     )
-    .patch(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set, requestContext }) => {
-        const expectation = readIfMatch(request);
-        const body = await readBody(request, requestContext, UpdateUser, expectation.errors);
-        const { user } = await writeAsCaller((caller, origin) => update(db, { id, body, expectation }, caller, origin));
-        const seen = await findUser(db, user.tenantId, user.id);
-        return sendUser({ ...user, lastSeenAt: seen?.lastSeenAt ?? null }, set);
-      },
-      { scope: "person", detail: OPERATIONS.updateUser },
-    )
-    .delete(
-      "/:id",
-      async ({ writeAsCaller, db, params: { id }, request, set }) => {
-        const expectation = readIfMatch(request);
-        readQuery(request, NO_PARAMETERS, expectation.errors);
-        const { user } = await writeAsCaller(async (caller, origin) => {
-          if (!isId("usr", id)) throw notFound();
-          const by = requirePasskey(personOf(caller));
-          const target = { tenantId: by.tenantId, id };
-          return written(await deleteUser(db, target, expectation, by, origin), expectation);
-        });
-        return sendUser(user, set);
-      },
-      { scope: "person", detail: OPERATIONS.deleteUser },
-    );
+    .patch("/:id", ({ write }) => execute(write, UPDATE_USER), { scope: "person", detail: OPERATIONS.updateUser })
+    .delete("/:id", ({ write }) => execute(write, DELETE_USER), { scope: "person", detail: OPERATIONS.deleteUser });
 };

@@ -96,6 +96,9 @@ export const textBomb = (bytes: number): Buffer =>
     height: 8,
     extra: [chunk("zTXt", compressed("k\0\0", bytes)), chunk("iTXt", compressed("k\0\x01\0\0\0", bytes))],
   });
+/** A PNG with texts, each of which is small and expands to `bytes`. The decoder keeps them all. */
+export const manyTexts = (count: number, bytes: number): Buffer =>
+  rawPng({ width: 8, height: 8, extra: new Array<Buffer>(count).fill(chunk("zTXt", compressed("k\0\0", bytes))) });
 export const manyChunks = (count: number): Buffer =>
   rawPng({ width: 8, height: 8, extra: new Array<Buffer>(count).fill(chunk("tEXt", Buffer.from("k\0v"))) });
 

@@ -1,9 +1,7 @@
 /** For tests of the pool: statements that sleep, a proxy before the database, and what failed. */
-import { afterAll, beforeAll } from "bun:test";
 import { createServer, connect as dial, type Socket } from "node:net";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { sql } from "drizzle-orm";
-import type postgres from "postgres";
 import { prepared } from "../../query/statement.ts";
 import { DatabaseError } from "../errors.ts";
 import { connect, type Db, type PoolOptions } from "../pool.ts";
@@ -32,21 +30,12 @@ export const now = (db: Pick<Db, "run">) => sleep(db, { seconds: 0 });
 export const forLong = (db: Pick<Db, "run">) => sleep(db, { seconds: 600 });
 
 /** Gives a test file a database of its own, and pools on it. */
-export const poolTests = () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await testDatabase();
-  });
-  afterAll(() => database.close());
-
+export const poolTests = async () => {
+  const database = await fileDatabase();
   return {
-    get url(): string {
-      return database.url;
-    },
+    url: database.url,
     /** Looks at the database from outside. */
-    get client(): postgres.Sql {
-      return database.db.client;
-    },
+    client: database.db.client,
 
     async withPool(options: PoolOptions & { url?: string }, use: (db: Db) => Promise<void>): Promise<void> {
       const db = connect(options.url ?? database.url, options);

@@ -1,22 +1,19 @@
 /** What a connection tells the server of its password, and which servers it accepts. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { appendFile, chown, copyFile, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { appendFile, chown, copyFile, readFile, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
-import { client } from "@realtime-avatar/testing/database";
+import { client, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { openByTcp } from "@realtime-avatar/testing/embedded";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { migrate } from "../../migrate.ts";
 import { openDatabase } from "../../open.ts";
 import type { EmbeddedDatabase } from "../embedded.ts";
 import { connect } from "../pool.ts";
 import { findPrimary } from "./primary.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const PASSWORD = "hunter2-of-a-test";
-let folder = "";
+const folder = await fileFolder();
 let server: EmbeddedDatabase & { port: number };
 /** TLS is tested where there is something to make certificates with. */
 const openssl = Bun.which("openssl");
@@ -43,8 +40,7 @@ const certify = async (directory: string): Promise<void> => {
 };
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  server = await openByTcp(join(folder, "data"), { settings: { fsync: "off" } });
+  server = await openByTcp(await preparedDataDirectory(join(folder, "data")), { settings: { fsync: "off" } });
   const admin = client(server.url);
   await admin.unsafe(`set password_encryption = 'md5'; create role of_md5 login password '${PASSWORD}'`);
   await admin.unsafe("set password_encryption = 'scram-sha-256'");
@@ -67,10 +63,7 @@ beforeAll(async () => {
   await admin`select pg_reload_conf()`;
   await admin.end();
 });
-afterAll(async () => {
-  await server.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => server.close());
 
 const byTcp = (role: string, host = "127.0.0.1", query = ""): string =>
   `postgres://${role}:${PASSWORD}@${host}:${server.port}/postgres${query}`;

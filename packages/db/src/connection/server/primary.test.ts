@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openByTcp } from "@realtime-avatar/testing/embedded";
@@ -7,10 +7,7 @@ import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import postgres from "postgres";
 import { failureOf, forLong, kindOf, now, poolTests } from "../pool/testing.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-const database = poolTests();
+const database = await poolTests();
 const { withPool, sleepers, startProxy } = database;
 
 describe("several hosts", () => {

@@ -1,0 +1,187 @@
+/**
+ * A write of a caller, from top to bottom: read the body, look up, plan, claim, write, settle, and send the response.
+ * `authenticate.ts` has authenticated the caller before. What a route writes is a `WriteOperation`: data, with one function
+ * for each of these steps.
+ *
+ * While the outcome is stale, the caller is authenticated again and another attempt is made. When a request is refused, an
+ * earlier one with the same `Idempotency-Key` may have succeeded, with another caller or target or at another time: its
+ * response is replayed then.
+ */
+
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import type { Claim } from "@realtime-avatar/db/idempotency/idempotency-keys";
+import { pauseBeforeRetry } from "@realtime-avatar/db/query/retry-while-stale";
+import { type FieldError, Problem } from "@realtime-avatar/domain/problem";
+import type { Static, TSchema } from "@sinclair/typebox";
+import type { WriteRequest } from "./authenticate.ts";
+import { readBody, readOptionalBody } from "./body.ts";
+import { ANY_VERSION, type Expectation, entityTag, readIfMatch } from "./conditional.ts";
+import { claimOf, findReplay, type StoredReplay, sendReplay } from "./idempotency.ts";
+import { throwWriteError } from "./problem.ts";
+import { NO_PARAMETERS, readQuery, refuseIfAny } from "./query.ts";
+import { originOf } from "./request-context.ts";
+import { type Representation, type ResourceHead, responseText, sendText, withMembers } from "./response.ts";
+
+/** One attempt at a write. Its caller is the one of the latest look-up. */
+export type Attempt<Body, Basis = unknown, Outcome = unknown> = WriteRequest & {
+  body: Body;
+  /** The condition of `If-Match`. */
+  expectation: Expectation;
+  origin: Origin;
+  /** The attempt before this one, which was stale; null for the first. */
+  previous: { basis: Basis; outcome: Outcome } | null;
+};
+
+/** A resource as a response shows it: with a `location`, as a new one (201). `version` is null when it has none. */
+export type ResourceResponse<Resource> = { location?: string; version: number | null; body: Resource };
+
+/**
+ * The arguments of a write, and its response. The response is null when only the write knows it: a claim then stores an empty
+ * object, and the write adds all members.
+ */
+export type Plan<Input extends readonly unknown[], Resource> = {
+  input: Input;
+  response: ResourceResponse<Resource> | null;
+};
+
+/** The outcome of a write that was not refused. `resource` is the response where the plan has none. */
+export type Settled<Resource> =
+  | { kind: "written"; figures?: object | null; resource?: ResourceResponse<Resource> }
+  | { kind: "stale" }
+  | StoredReplay;
+
+/** The outcome of the function of a write. */
+export type OutcomeOf<Write extends (...input: never[]) => unknown> = Awaited<ReturnType<Write>>;
+
+/** The steps of a kind of write, in their order. */
+export type WriteOperation<Body, Basis, Input extends readonly unknown[], Outcome, Resource> = {
+  representation: Representation<Resource>;
+  /** Finds what the plan is based on, beside the caller: rows, what a passkey has signed, a file in the store. */
+  lookUp?(attempt: Attempt<Body, Basis, Outcome>): Promise<Basis>;
+  /** Plans the write. Pure and synchronous. Throws the problem of a request that is refused. */
+  plan(attempt: Attempt<Body, Basis, Outcome>, basis: Basis): Plan<Input, Resource>;
+  /** Writes, and stores the response when there is a claim. */
+  write(db: Db, ...input: [...Input, Claim | null]): Promise<Outcome>;
+  /** Throws the problem of an outcome that refuses the write. Does what follows one that was done: files, metrics. */
+  settle(
+    outcome: Outcome,
+    attempt: Attempt<Body, Basis, Outcome>,
+    basis: Basis,
+  ): Settled<Resource> | Promise<Settled<Resource>>;
+};
+
+/** The body that an operation reads. */
+type BodyOf<Schema extends TSchema> = {
+  /** Null: the request has none. */
+  body: Schema | null;
+  /** Whether it may be omitted: then it counts as `{}`. */
+  isBodyOptional?: boolean;
+  /** The errors of a body that meets its schema. */
+  errorsOf?(body: Static<Schema>): readonly FieldError[];
+};
+
+/** The outcome of a write that was done, with the resource as it is now. */
+export const writtenResource = <Resource>({ version }: { version: number }, body: Resource): Settled<Resource> => ({
+  kind: "written",
+  resource: { version, body },
+});
+
+const readValidBody = async <Schema extends TSchema>(
+  { request, requestContext }: WriteRequest,
+  { body: schema, isBodyOptional, errorsOf }: BodyOf<Schema>,
+  { errors }: Expectation,
+): Promise<Static<Schema>> => {
+  if (schema === null) return readQuery(request, NO_PARAMETERS, errors);
+  if (isBodyOptional) return readOptionalBody(request, requestContext, schema);
+  const body = await readBody(request, requestContext, schema, errors);
+  if (errorsOf) refuseIfAny(errorsOf(body));
+  return body;
+};
+
+/** The head of a response that only the write knows, as a claim stores it. */
+const UNKNOWN_HEAD: ResourceHead = { status: 200, location: null, etag: '"0"' };
+
+const headOf = ({ location, version }: ResourceResponse<unknown>): ResourceHead => ({
+  status: location === undefined ? 200 : 201,
+  location: location ?? null,
+  etag: version === null ? "" : entityTag({ version }),
+});
+
+/** Makes one attempt. `claimedBody` is what a request with the same `Idempotency-Key` must have as well. */
+const makeAttempt = async <Body, Basis, Input extends readonly unknown[], Outcome, Resource>(
+  operation: WriteOperation<Body, Basis, Input, Outcome, Resource>,
+  attempt: Attempt<Body, Basis, Outcome>,
+  claimedBody: unknown,
+) => {
+  const { representation } = operation;
+  const { db, idempotencyKey, origin } = attempt;
+  const basis = (operation.lookUp && (await operation.lookUp(attempt))) as Basis;
+
+  const { input, response } = operation.plan(attempt, basis);
+  const head = response === null ? UNKNOWN_HEAD : headOf(response);
+  const text = response === null ? "{}" : responseText(representation, response.body);
+  const claim = claimOf(attempt, claimedBody, representation, head, text, origin.random);
+
+  let outcome: Outcome;
+  try {
+    outcome = await operation.write(db, ...input, claim);
+  } catch (error) {
+    return throwWriteError(error, idempotencyKey !== null);
+  }
+
+  const settled = await operation.settle(outcome, attempt, basis);
+  if (settled.kind === "stale") return { kind: "stale" as const, previous: { basis, outcome } };
+  if (settled.kind === "replayed") return settled;
+  const { resource, figures } = settled;
+  return response === null && resource
+    ? { kind: "written" as const, head: headOf(resource), text: responseText(representation, resource.body) }
+    : { kind: "written" as const, head, text: withMembers(text, figures) };
+};
+
+/** The response of an earlier request, if this one was refused with `error`; otherwise throws the error again. */
+const replayAfter = async (error: unknown, attempt: WriteRequest): Promise<StoredReplay> => {
+  const isRefused = error instanceof Problem && error.status < 500;
+  const replay = isRefused ? await findReplay(attempt.db, attempt) : null;
+  if (replay === null) throw error;
+  return replay;
+};
+
+/** Executes a write whose body has been read, at most once if it has an `Idempotency-Key`, and sends the response. */
+export const executeWithBody = async <Body, Basis, Input extends readonly unknown[], Outcome, Resource>(
+  write: WriteRequest,
+  operation: WriteOperation<Body, Basis, Input, Outcome, Resource>,
+  body: Body,
+  claimedBody: unknown = body,
+  expectation: Expectation = ANY_VERSION,
+): Promise<string> => {
+  const { dependencies, requestContext, set } = write;
+  let request = write;
+  let previous: Attempt<Body, Basis, Outcome>["previous"] = null;
+  for (let attempts = 1; ; attempts++) {
+    const origin = originOf(dependencies, request.caller, requestContext);
+    const attempt: Attempt<Body, Basis, Outcome> = { ...request, body, expectation, origin, previous };
+    const result = await makeAttempt(operation, attempt, claimedBody).catch((error) => replayAfter(error, attempt));
+    switch (result.kind) {
+      case "written":
+        return sendText(result.text, result.head, set);
+      case "replayed":
+        return sendReplay(result, attempt, claimedBody, operation.representation, set);
+      case "stale":
+        previous = result.previous;
+    }
+    await pauseBeforeRetry(attempts);
+    request = { ...write, ...(await write.authenticateAgain()) };
+  }
+};
+
+/** Reads the body of a write, executes it, and sends the response. */
+export const execute = async <Schema extends TSchema, Basis, Input extends readonly unknown[], Outcome, Resource>(
+  write: WriteRequest,
+  operation: BodyOf<Schema> & WriteOperation<Static<Schema>, Basis, Input, Outcome, Resource>,
+): Promise<string> => {
+  // A POST has no condition: its `If-Match` is ignored.
+  const expectation = write.request.method === "POST" ? ANY_VERSION : readIfMatch(write.request);
+  const body = await readValidBody(write, operation, expectation);
+  return executeWithBody(write, operation, body, body, expectation);
+};

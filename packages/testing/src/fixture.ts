@@ -1,0 +1,53 @@
+/** What the tests of a file share. Call these while the file loads: `const { db } = await fileDatabase();`. */
+import { afterAll, setDefaultTimeout } from "bun:test";
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import { type TestDatabase, testDatabase } from "./database.ts";
+import { temporaryFolder } from "./temporary-folder.ts";
+
+const opened: { close(): unknown }[] = [];
+
+/**
+ * Closes `resource` after the tests of this file, the latest first; and gives each of them a minute: no test asserts a time, and
+ * a slow disk must not fail one.
+ */
+export const fixture = async <Resource extends { close(): unknown }>(
+  resource: Resource | Promise<Resource>,
+): Promise<Resource> => {
+  setDefaultTimeout(60_000);
+  const ready = await resource;
+  opened.push(ready);
+  afterAll(async () => {
+    await opened.pop()?.close();
+  });
+  return ready;
+};
+
+/** A database for this file. */
+export const fileDatabase = (options?: Parameters<typeof testDatabase>[0]): Promise<TestDatabase> =>
+  fixture(testDatabase(options));
+
+/** A folder for this file. */
+export const fileFolder = async (): Promise<string> => {
+  const folder = await temporaryFolder();
+  await fixture({ close: () => rm(folder, { recursive: true, force: true }) });
+  return folder;
+};
+
+/** A role for this file, without rights, and the pool of its connections. */
+export const fileRole = async (
+  { url, db: { client } }: TestDatabase,
+  role = `service_${randomBytes(6).toString("hex")}`,
+): Promise<Db & { role: string; url: string }> => {
+  const name = `"${role.replaceAll('"', '""')}"`;
+  const password = randomBytes(12).toString("hex");
+  await client.unsafe(`create role ${name} login password '${password}'`);
+  const own = Object.assign(new URL(url), { username: encodeURIComponent(role), password }).href;
+  const db = connect(own, { connections: 8 });
+  const close = async (): Promise<void> => {
+    await db.close();
+    await client.unsafe(`drop owned by ${name}; drop role ${name}`);
+  };
+  return fixture({ ...db, close, role, url: own });
+};

@@ -34,7 +34,7 @@ const callersOf = (callers: readonly Caller[]): string =>
   `array[${callers
     .map(
       ({ tenantId, id, version, credentialKeyId, lineage }) =>
-        `row('${tenantId}', '${id}', ${version}, '${credentialKeyId}', ${text(lineage)})`,
+        `row('${tenantId}', '${id}', ${version}, '${credentialKeyId}', ${text(lineage)}, null, false)`,
     )
     .join(", ")}]::${FUNCTIONS_SCHEMA}.caller[]`;
 

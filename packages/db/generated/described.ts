@@ -198,27 +198,7 @@ export type Described = {
     sealedFor: string | null;
     responseFields: object | null;
   };
-  find_usage_session: {
-    position: number | null;
-    id: string | null;
-    environment: string | null;
-    apiKeyId: string | null;
-    avatarId: string | null;
-    status: string | null;
-    reserved: string | null;
-    used: string | null;
-    price: string | null;
-    metadata: object | null;
-    version: number | null;
-    createdAt: Date | null;
-    startedAt: Date | null;
-    endedAt: Date | null;
-    expiresAt: Date | null;
-    mustEnd: boolean | null;
-    reportedBy: string | null;
-    closedBy: string | null;
-    avatarName: string | null;
-  };
+  find_usage_session: { position: number | null; session: object | null; version: number | null };
   find_user: {
     tenantId: string | null;
     id: string | null;

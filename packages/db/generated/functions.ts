@@ -1126,27 +1126,9 @@ export type ReleaseSessionInput = {
 export type ReleaseSessionRow = {
   kind: string | null;
   hasEnded: boolean | null;
-  id: string | null;
-  environment: string | null;
-  apiKeyId: string | null;
-  avatarId: string | null;
-  avatarName: string | null;
-  status: string | null;
-  reserved: string | null;
-  used: string | null;
-  price: string | null;
-  metadata: object | null;
-  version: number | null;
-  createdAt: Date | null;
-  startedAt: Date | null;
-  endedAt: Date | null;
-  expiresAt: Date | null;
-  mustEnd: boolean | null;
-  reportedBy: string | null;
-  closedBy: string | null;
+  session: object | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
-  responseFields: object | null;
 };
 export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessionRow>(
   "release_session",
@@ -1162,7 +1144,7 @@ export const releaseSession = databaseFunction<ReleaseSessionInput, ReleaseSessi
     requestId: null,
     claim: claim,
   },
-  'kind as "kind", has_ended as "hasEnded", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", response_fields as "responseFields"',
+  'kind as "kind", has_ended as "hasEnded", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
 export type RenewJobInput = {
@@ -1189,32 +1171,14 @@ export type ReportUsageInput = {
 };
 export type ReportUsageRow = {
   kind: string | null;
-  id: string | null;
-  environment: string | null;
-  apiKeyId: string | null;
-  avatarId: string | null;
-  avatarName: string | null;
-  status: string | null;
-  reserved: string | null;
-  used: string | null;
-  price: string | null;
-  metadata: object | null;
-  version: number | null;
-  createdAt: Date | null;
-  startedAt: Date | null;
-  endedAt: Date | null;
-  expiresAt: Date | null;
-  mustEnd: boolean | null;
-  reportedBy: string | null;
-  closedBy: string | null;
+  session: object | null;
   bodyHash: Uint8Array | null;
   etag: string | null;
-  responseFields: object | null;
 };
 export const reportUsage = databaseFunction<ReportUsageInput, ReportUsageRow>(
   "report_usage",
   { caller: caller, environment: null, sessionId: null, used: null, leaseSeconds: null, claim: claim },
-  'kind as "kind", (session).id as "id", (session).environment as "environment", (session).api_key_id as "apiKeyId", (session).avatar_id as "avatarId", (session).avatar_name as "avatarName", (session).status as "status", (session).reserved as "reserved", (session).used as "used", (session).price as "price", (session).metadata as "metadata", (session).version as "version", (session).created_at as "createdAt", (session).started_at as "startedAt", (session).ended_at as "endedAt", (session).expires_at as "expiresAt", (session).must_end as "mustEnd", (session).reported_by as "reportedBy", (session).closed_by as "closedBy", body_hash as "bodyHash", etag as "etag", response_fields as "responseFields"',
+  'kind as "kind", session as "session", body_hash as "bodyHash", etag as "etag"',
 );
 
 export type RetryJobInput = {

@@ -101,7 +101,7 @@ export const sendReplay = (
   { response: stored, responseFields }: StoredReplay,
   claiming: ClaimingRequest,
   body: unknown,
-  { schema }: Pick<Representation<never>, "schema">,
+  { schema, present }: Pick<Representation<never>, "schema" | "present">,
   set: ResponseHead,
 ): string => {
   const { path, caller, secret, idempotencyKey } = claiming;
@@ -117,7 +117,11 @@ export const sendReplay = (
   if (text !== null) {
     if (isSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
     set.headers["idempotent-replayed"] = "true";
-    return sendText(withMembers(text, responseFields), stored, set);
+    return sendText(
+      withMembers(text, responseFields && present ? present(responseFields) : responseFields),
+      stored,
+      set,
+    );
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";

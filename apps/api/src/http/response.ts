@@ -13,7 +13,12 @@ export type ResponseHead = { status?: number | string; headers: Record<string, s
 export type ResourceHead = { status: number; location: string | null; etag: string };
 
 /** How a resource is represented: the schema of the representation, and its JSON. */
-export type Representation<Body> = { schema: TSchema; toText: (body: Body) => string };
+export type Representation<Body> = {
+  schema: TSchema;
+  toText: (body: Body) => string;
+  /** Presents the members that only the write knew, as they are stored. */
+  present?: (members: object) => object;
+};
 
 /**
  * Whether `body` matches `schema`. One of a list of values may be unknown: a newer version has written it, which runs beside

@@ -102,10 +102,10 @@ const OPERATIONS = operations({
   },
 });
 
-const SESSION = { schema: UsageSession, toText: JSON.stringify };
+const SESSION = { schema: UsageSession, toText: JSON.stringify, present: presentSession };
 /** The response of an opening before its write, which completes it. */
-const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify };
-const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify };
+const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
+const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
 
 /** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
 const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>

@@ -1,46 +1,75 @@
 /** Reads of usage sessions by their id. */
-import type { SessionRecord } from "@realtime-avatar/domain/credits/session";
+import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { avatars } from "../avatars/tables.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { batchStatement, columnsOf, inputColumn } from "../query/statement.ts";
+import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { batchStatement, inputColumn } from "../query/statement.ts";
 import { usageSessions } from "./tables.ts";
-import { type SessionRow, toSession } from "./usage-sessions.ts";
 
 /** The owner of sessions: one tenant, in one environment. */
-export type Owner = Pick<SessionRecord, "environment"> & { tenantId: TenantId };
+export type Owner = Pick<UsageSession, "environment"> & { tenantId: TenantId };
 
-/** The name of the avatar of a row of `usage_sessions`. */
-export const AVATAR_NAME = sql`(
+const AVATAR_NAME = sql`(
   select ${avatars.displayName} from ${avatars}
   where ${avatars.tenantId} = ${usageSessions.tenantId} and ${avatars.id} = ${usageSessions.avatarId}
 )`;
 
+/** A session as the API shows it: what `presentSession` returns of session_record.sql. A test compares them. */
+export const SESSION = objectJson<UsageSession>({
+  sessionId: plainJson(usageSessions.id),
+  environment: plainJson(usageSessions.environment),
+  apiKeyId: plainJson(usageSessions.apiKeyId),
+  avatarId: nullable(plainJson(usageSessions.avatarId)),
+  avatarName: nullable(textJson(AVATAR_NAME)),
+  status: plainJson(usageSessions.status),
+  startedAt: nullable(timeJson(usageSessions.startedAt)),
+  endedAt: nullable(timeJson(usageSessions.endedAt)),
+  activeSeconds: nullable(
+    rawJson(sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))::bigint`),
+  ),
+  billedCreditMicros: nullable(
+    rawJson(sql`(case when ${usageSessions.endedAt} is not null then ${usageSessions.used} end)`),
+  ),
+  usedCreditMicros: rawJson(usageSessions.used),
+  priceCreditMicrosPerSecond: rawJson(usageSessions.price),
+  metadata: rawJson(usageSessions.metadata),
+  createdAt: timeJson(usageSessions.createdAt),
+  reservedCreditMicros: rawJson(usageSessions.reserved),
+  expiresAt: timeJson(usageSessions.expiresAt),
+  mustEnd: rawJson(
+    sql`(${usageSessions.endedAt} is null and (${usageSessions.mustEnd} or ${usageSessions.used} = ${usageSessions.reserved}))`,
+  ),
+  reportedBy: nullable(plainJson(usageSessions.reportedBy)),
+  closedBy: nullable(plainJson(usageSessions.closedBy)),
+});
+
 type SessionLookUp = Owner & { id: SessionId };
-const { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version } = usageSessions;
-const { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy } = usageSessions;
-const RECORD = { id, environment, apiKeyId, avatarId, status, reserved, used, price, metadata, version };
-const LIFE = { createdAt, startedAt, endedAt, expiresAt, mustEnd, reportedBy, closedBy };
-const selectSessions = batchStatement<SessionRow, SessionLookUp>(
+const selectSessions = batchStatement<{ session: UsageSession; version: number }, SessionLookUp>(
   "find_usage_session",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ ...RECORD, ...LIFE })}, ${AVATAR_NAME} as "avatarName"
+    select position::integer as "position", (${SESSION})::json as "session", ${usageSessions.version} as "version"
     from ${inputs}
     join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
       and ${usageSessions.id} = ${inputColumn("id")} collate "C"
       and ${usageSessions.environment} = ${inputColumn("environment")}`,
 );
 
+/** A session in the form of the API, with its version. */
+type FoundSession = UsageSession & { version: number };
+
 /** Concurrent reads by id are batched. */
-const READS: BatchKind<SessionLookUp, SessionRecord | null> = {
+const READS: BatchKind<SessionLookUp, FoundSession | null> = {
   name: "find_usage_session",
   inFlight: 2,
   run: async (db, lookUps) => {
-    const found = lookUps.map((): SessionRecord | null => null);
-    for (const { position, ...row } of await selectSessions(db, lookUps)) found[position - 1] = toSession(row);
+    const found = lookUps.map((): FoundSession | null => null);
+    for (const { position, session, version } of await selectSessions(db, lookUps)) {
+      found[position - 1] = { ...session, version };
+    }
     return found;
   },
 };
@@ -50,4 +79,4 @@ export const findUsageSession = (
   db: Db,
   { tenantId, environment }: Owner,
   id: SessionId,
-): Promise<SessionRecord | null> => db.batch(READS, { tenantId, environment, id }, tenantId);
+): Promise<FoundSession | null> => db.batch(READS, { tenantId, environment, id }, tenantId);

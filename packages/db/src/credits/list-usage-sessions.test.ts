@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
-import { presentSession } from "@realtime-avatar/domain/credits/session";
+import { presentSession, type SessionRecord } from "@realtime-avatar/domain/credits/session";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -9,6 +9,7 @@ import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Caller, findCredential } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
+import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
 import { findUsageSession } from "./find-usage-session.ts";
 import { listUsageSessions } from "./list-usage-sessions.ts";
@@ -97,13 +98,23 @@ describe("the list of sessions", () => {
       if (outcome.kind !== "written") throw new Error(outcome.kind);
       const replayed = await work(ids[3], "x");
       if (replayed.kind !== "replayed") throw new Error(replayed.kind);
-      expect(JSON.stringify(replayed.responseFields)).toBe(JSON.stringify(presentSession(outcome.session)));
+      expect(JSON.stringify(replayed.responseFields)).toBe(JSON.stringify(outcome.session));
       expect(replayed.response.etag).toBe(`"${outcome.session.version}"`);
     }
-    const sessions = await Promise.all(ids.toReversed().map((id) => find(caller, id)));
+    const rows = await database.db.client<{ record: SessionRecord }[]>`
+      select ${database.db.client(FUNCTIONS_SCHEMA)}.session_record(session) as record from usage_sessions session
+      where id = any(${ids}) order by id desc`;
+    const sessions = rows.map(({ record }) => JSON.stringify(presentSession(record)));
     const page = await listUsageSessions(database.db, caller, { filters: window(), before: null, limit: 200 });
-    expect(page.items).toBe(sessions.map((session) => JSON.stringify(presentSession(session))).join());
-    expect(sessions[0]).toMatchObject({ status: "released", used: 7, avatarName: avatar.displayName, metadata: nasty });
+    expect(page.items).toBe(sessions.join());
+    const found = await Promise.all(ids.toReversed().map((id) => find(caller, id)));
+    expect(found.map((session) => JSON.stringify(presentSession(session)))).toEqual(sessions);
+    expect(found[0]).toMatchObject({
+      status: "released",
+      usedCreditMicros: 7,
+      avatarName: avatar.displayName,
+      metadata: nasty,
+    });
   });
 
   test("a filtered page, few rows matching: reads a bounded number, and goes on", async () => {

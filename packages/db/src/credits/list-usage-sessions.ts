@@ -1,46 +1,17 @@
 /** Lists and sums of usage sessions. */
 import type { OpenSessionCounts } from "@realtime-avatar/domain/credits/open";
-import { MAX_SESSIONS_OF_SUMMARY, type UsageSession, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
+import { MAX_SESSIONS_OF_SUMMARY, type UsageSum } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/domain/credits/session-list";
 import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
 import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
+import { nullable, objectJson, plainJson, rawJson } from "../query/json-text.ts";
 import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
 import { batchStatement, inputColumn, newestOf } from "../query/statement.ts";
-import { AVATAR_NAME, type Owner } from "./find-usage-session.ts";
+import { type Owner, SESSION } from "./find-usage-session.ts";
 import { usageSessions } from "./tables.ts";
-
-/** A session as the API shows it. */
-const ITEM = objectJson<UsageSession>({
-  sessionId: plainJson(usageSessions.id),
-  environment: plainJson(usageSessions.environment),
-  apiKeyId: plainJson(usageSessions.apiKeyId),
-  avatarId: nullable(plainJson(usageSessions.avatarId)),
-  avatarName: nullable(textJson(AVATAR_NAME)),
-  status: plainJson(usageSessions.status),
-  startedAt: nullable(timeJson(usageSessions.startedAt)),
-  endedAt: nullable(timeJson(usageSessions.endedAt)),
-  activeSeconds: nullable(
-    rawJson(sql`ceil(extract(epoch from ${usageSessions.endedAt} - ${usageSessions.startedAt}))::bigint`),
-  ),
-  billedCreditMicros: nullable(
-    rawJson(sql`(case when ${usageSessions.endedAt} is not null then ${usageSessions.used} end)`),
-  ),
-  usedCreditMicros: rawJson(usageSessions.used),
-  priceCreditMicrosPerSecond: rawJson(usageSessions.price),
-  metadata: rawJson(usageSessions.metadata),
-  createdAt: timeJson(usageSessions.createdAt),
-  reservedCreditMicros: rawJson(usageSessions.reserved),
-  expiresAt: timeJson(usageSessions.expiresAt),
-  mustEnd: rawJson(
-    sql`(${usageSessions.endedAt} is null and (${usageSessions.mustEnd} or ${usageSessions.used} = ${usageSessions.reserved}))`,
-  ),
-  reportedBy: nullable(plainJson(usageSessions.reportedBy)),
-  closedBy: nullable(plainJson(usageSessions.closedBy)),
-});
 
 /**
  * The ids of a window. An id begins with the time of creation, so a window of time is a range of ids, and a list of it is
@@ -70,6 +41,7 @@ type SessionsOf = Owner &
 /** How many sessions a page reads at most, when filters leave some out. */
 const MAX_ROWS_READ = 5000;
 
+/** The text for one of 16 choices of filters, each with its own conditions: so it is composed, and not a file for each. */
 const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
   const indexed = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
   // The index of end users has no sessions without one.
@@ -86,7 +58,7 @@ const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => 
       order by ${orderBy} limit ${LIMIT} + 1
     ) usage_sessions`,
     usageSessions.id,
-    ITEM,
+    SESSION,
     orderBy,
     sql`(select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
   );
@@ -141,7 +113,7 @@ const selectOpen = (): SQL => {
       order by ${orderBy} limit ${LIMIT} + 1
     ) usage_sessions`,
     usageSessions.id,
-    ITEM,
+    SESSION,
     orderBy,
   );
 };

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "bun:test";
-import { presentSession } from "@realtime-avatar/domain/credits/session";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
@@ -89,14 +88,18 @@ describe("a usage session", () => {
     });
     expect(await reportUsage(database.db, first.id, { used: 3_000_000, leaseSeconds: 60 }, root)).toMatchObject({
       kind: "written",
-      session: { status: "started", used: 3_000_000, mustEnd: false },
+      session: { status: "started", usedCreditMicros: 3_000_000, mustEnd: false },
     });
     expect(await reportUsage(database.db, first.id, { used: 1, leaseSeconds: 60 }, root)).toMatchObject({
-      session: { used: 3_000_000 },
+      session: { usedCreditMicros: 3_000_000 },
     });
     const release = { isEngine: true, used: 4_000_000, reason: "done" };
     const ended = await releaseSession(database.db, first.id, release, root, operatorOrigin());
-    expect(ended).toMatchObject({ kind: "written", hasEnded: true, session: { status: "released", used: 4_000_000 } });
+    expect(ended).toMatchObject({
+      kind: "written",
+      hasEnded: true,
+      session: { status: "released", usedCreditMicros: 4_000_000 },
+    });
     const again = await releaseSession(database.db, first.id, release, root, operatorOrigin());
     expect(again).toEqual({ ...ended, hasEnded: false } as never);
     expect(await releaseSession(database.db, first.id, { ...release, used: 1 }, root, operatorOrigin())).toMatchObject({
@@ -125,7 +128,7 @@ describe("a usage session", () => {
     const release = { isEngine: true, used: null, reason: null };
     const outcome = await releaseSession(db, released, release, caller, operatorOrigin());
     if (outcome.kind !== "written") throw new Error(outcome.kind);
-    expect(presentSession(outcome.session)).toMatchObject({ activeSeconds: 0, billedCreditMicros: 2 });
+    expect(outcome.session).toMatchObject({ activeSeconds: 0, billedCreditMicros: 2 });
     await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
     expect(await sweepSessions(db, tenant, operatorOrigin())).toBe(1);
     const rows = await db.client`select from usage_sessions where tenant_id = ${tenant} and ended_at = started_at`;

@@ -98,23 +98,10 @@ export const openUsageSession = (
   claim: Claim | null = null,
 ): Promise<OpenOutcome> => open(db, { request, caller, claim });
 
-/** The driver gives a bigint as text. */
-export type SessionRow = Omit<SessionRecord, "reserved" | "used" | "price"> & {
-  reserved: string;
-  used: string;
-  price: string;
-};
-export const toSession = ({ reserved, used, price, ...row }: SessionRow): SessionRecord => ({
-  ...row,
-  reserved: Number(reserved),
-  used: Number(used),
-  price: Number(price),
-});
-
 /** What became of a report or a release. `Details`: what only one of them says. */
 export type SessionOutcome<Details> =
   /** Nothing was written: an earlier request with the same claim was, and this was its response. */
-  | { kind: "replayed"; response: StoredResponse; responseFields: object }
+  | { kind: "replayed"; response: StoredResponse; responseFields: SessionRecord }
   | ({ kind: "written"; session: SessionRecord } & Details)
   /** The session has ended: for a release, with another charge. */
   | ({ kind: "session_closed"; session: SessionRecord } & Details)
@@ -131,18 +118,19 @@ const sessionOutcomeOf = <Details>(
   claim: Claim | null,
   details: Details,
 ): SessionOutcome<Details> => {
-  const { kind, bodyHash, etag, responseFields, ...session } = row;
+  const { kind, bodyHash, etag } = row;
+  const session = row.session as SessionRecord;
   switch (kind) {
     case "replayed":
       return {
         kind,
         // The other columns of the claim are the same for every request like this one.
         response: { ...(claim as Claim), bodyHash: bodyHash as Uint8Array, etag: etag as string },
-        responseFields: responseFields as object,
+        responseFields: session,
       };
     case "written":
     case "session_closed":
-      return { kind, session: toSession(session as SessionRow), ...details };
+      return { kind, session, ...details };
     case "not_found":
     case "stale":
       return { kind };

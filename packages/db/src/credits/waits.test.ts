@@ -304,7 +304,7 @@ describe("the end of a session", () => {
       (client) => client`update usage_sessions set status = 'released', ended_at = now() where id = ${id}`,
       () => reportUsage(database.db, id, { used: 1, leaseSeconds: 60 }, world.caller(0)),
     );
-    expect(outcome).toMatchObject({ kind: "session_closed", session: { status: "released", used: 0 } });
+    expect(outcome).toMatchObject({ kind: "session_closed", session: { status: "released", usedCreditMicros: 0 } });
   });
 
   test("an end, by a sweep while a report is written: not written", async () => {
@@ -345,7 +345,7 @@ test("a release, naming a usage: counts only with usage:write", async () => {
     if (reported) await reportUsage(database.db, id, { used: reported, leaseSeconds: 60 }, world.caller(0));
     const release = { isEngine, used: 1, reason: null };
     const outcome = await releaseSession(database.db, id, release, world.caller(0), operatorOrigin());
-    expect(outcome).toMatchObject({ kind: "written", hasEnded: true, session: { used: charged } });
+    expect(outcome).toMatchObject({ kind: "written", hasEnded: true, session: { usedCreditMicros: charged } });
   }
 });
 
@@ -360,9 +360,9 @@ test("a started session that a caller without usage:write releases stays open, a
   const first = await release(false);
   expect(first).toMatchObject({ hasEnded: false, session: { status: "started", mustEnd: true, version: 3 } });
   expect(await release(false)).toEqual(first);
-  expect(await report(6)).toMatchObject({ kind: "written", session: { mustEnd: true, used: 6 } });
+  expect(await report(6)).toMatchObject({ kind: "written", session: { mustEnd: true, usedCreditMicros: 6 } });
   const { id: keyId } = world.caller(0);
-  const ended = { status: "released", used: 6, reportedBy: keyId, closedBy: keyId };
+  const ended = { status: "released", usedCreditMicros: 6, reportedBy: keyId, closedBy: keyId };
   expect(await release(true)).toMatchObject({ hasEnded: true, session: ended });
   const [row] = await database.db.client`select reason from usage_sessions where id = ${id}`;
   expect(row?.["reason"]).toBe("r");

@@ -1,7 +1,8 @@
 /**
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
  * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
- * statement.
+ * statement. The texts are composed: filters give a list up to 16 forms, and all share `pageOf`. `generated/statements.sql`
+ * has each text whole.
  */
 import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";

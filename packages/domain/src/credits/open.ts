@@ -1,8 +1,7 @@
 /** Opening a usage session. Amounts are in credit micros. */
-import { type AvatarId, isId, newId, type RandomBytes, type SessionId } from "../id.ts";
+import { type ApiKeyId, type AvatarId, isId, newId, type RandomBytes, type SessionId } from "../id.ts";
 import { notFound, Problem, type SESSION_LIMITED_BY, validationFailed } from "../problem.ts";
-import type { CreateUsageSession, OpenedSession } from "./schemas.ts";
-import { presentSession, type SessionRecord } from "./session.ts";
+import type { CreateUsageSession, OpenedSession, UsageSession } from "./schemas.ts";
 
 /** The price of a second, and the time within which a session must be started. */
 export type SessionTerms = { priceCreditMicrosPerSecond: number; startSeconds: number };
@@ -10,7 +9,7 @@ export type SessionTerms = { priceCreditMicrosPerSecond: number; startSeconds: n
 /** What a request asks to hold: as many seconds as fit, at most `maxSeconds`, at least `minSeconds`. */
 export type PlannedSession = {
   id: SessionId;
-  environment: SessionRecord["environment"];
+  environment: UsageSession["environment"];
   avatarId: AvatarId | null;
   maxSeconds: number;
   minSeconds: number;
@@ -28,7 +27,7 @@ export type PlannedSession = {
 export const plannedSession = (
   request: CreateUsageSession,
   { priceCreditMicrosPerSecond, startSeconds }: SessionTerms,
-  { environment, now, random }: Pick<SessionRecord, "environment"> & { now: Date; random: RandomBytes },
+  { environment, now, random }: Pick<UsageSession, "environment"> & { now: Date; random: RandomBytes },
 ): PlannedSession => {
   const { maxSessionSeconds, minSessionSeconds = maxSessionSeconds, avatarId = null, metadata = {} } = request;
   if (minSessionSeconds > maxSessionSeconds) {
@@ -55,32 +54,26 @@ export const requiredCreditMicros = ({ minSeconds, price }: Pick<PlannedSession,
 
 /** The API representation of a session that is about to be opened, without what only the write knows. */
 export const presentOpened = (
-  planned: PlannedSession,
-  { id: apiKeyId }: { id: SessionRecord["apiKeyId"] },
-): OpenedSession => {
-  const {
-    reservedCreditMicros: _,
-    expiresAt: __,
-    avatarName: ___,
-    ...known
-  } = presentSession({
-    ...planned,
-    apiKeyId,
-    avatarName: null,
-    status: "reserved",
-    // Not 0: what is open and has used all that it holds must end.
-    reserved: planned.price,
-    used: 0,
-    version: 1,
-    startedAt: null,
-    endedAt: null,
-    expiresAt: planned.createdAt,
-    mustEnd: false,
-    reportedBy: null,
-    closedBy: null,
-  });
-  return known;
-};
+  { id, avatarId, environment, price, metadata, createdAt }: PlannedSession,
+  { id: apiKeyId }: { id: ApiKeyId },
+): OpenedSession => ({
+  sessionId: id,
+  environment,
+  apiKeyId,
+  avatarId,
+  status: "reserved",
+  startedAt: null,
+  endedAt: null,
+  activeSeconds: null,
+  billedCreditMicros: null,
+  usedCreditMicros: 0,
+  priceCreditMicrosPerSecond: price,
+  metadata,
+  createdAt: createdAt.toISOString(),
+  mustEnd: false,
+  reportedBy: null,
+  closedBy: null,
+});
 
 /**
  * What the caller and its tenant can still hold. `own`: under the spend cap of the key; `ancestors`: under the tightest of
@@ -109,7 +102,10 @@ export const reachedLimitOf = ({ reachedLimits }: Headroom): ReachedLimit | null
   return null;
 };
 
-/** The problem of a session that credits refuse; null when it fits. A spend cap is checked before the balance. */
+/**
+ * The problem of a session that cannot fit by the look-up of its caller; null when it may. It keeps refusals cheap, and admits
+ * nothing: `admit_sessions.sql` decides, under the locks. A spend cap is checked before the balance.
+ */
 export const refusalOf = (planned: PlannedSession, { own, ancestors, account }: Headroom): Problem | null => {
   const required = requiredCreditMicros(planned);
   // Ancestors first, as the write does: the keys of a lineage are checked in the order of their ids.

@@ -147,6 +147,12 @@ export class CreditModel {
     return "written";
   }
 
+  /** Whether an open session has to end by what it has used, or by its release. */
+  isMarked(id: string): boolean {
+    const session = this.sessions.get(id);
+    return session !== undefined && isOpen(session) && (session.mustEnd || session.used === session.reserved);
+  }
+
   /** Whether the call of a session must end, as a report says. */
   mustEnd(id: string): boolean {
     const session = this.sessions.get(id);

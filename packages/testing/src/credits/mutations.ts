@@ -95,20 +95,20 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
     ],
   ],
   "a release that trusts the caller's figure": [
-    ["elsif p_is_engine then", "elsif p_used is not null or p_is_engine then"],
+    ["    if p_is_engine then", "    if p_used is not null or p_is_engine then"],
   ],
   "a report that may lower the figure": [["least(reserved, greatest(used, p_used))", "least(reserved, p_used)"]],
   "a report above the hold": [["least(reserved, greatest(used, p_used))", "greatest(used, p_used)"]],
   "a release above the hold": [
     [
-      "charged := least(v_session.reserved, greatest(v_session.used, p_used))",
-      "charged := greatest(v_session.used, p_used)",
+      "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
+      "charged := greatest(p_session.used, p_used)",
     ],
   ],
   "a release below the report": [
     [
-      "charged := least(v_session.reserved, greatest(v_session.used, p_used))",
-      "charged := least(v_session.reserved, coalesce(p_used, v_session.used))",
+      "charged := least(p_session.reserved, greatest(p_session.used, p_used))",
+      "charged := least(p_session.reserved, coalesce(p_used, p_session.used))",
     ],
   ],
   "a release without usage:write ends a started session": [
@@ -117,7 +117,7 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   "a mark that ignores the lease": [["    and v_session.expires_at > clock_timestamp();", ";"]],
   "a second mark raises the version": [["v_marks and not v_session.must_end then", "v_marks then"]],
   "a session that may go on when its hold is used up": [
-    ["p_session.must_end or p_session.used = p_session.reserved or not", "p_session.must_end or not"],
+    ["(p_session.must_end or p_session.used = p_session.reserved) as", "p_session.must_end as"],
   ],
   "a session that may go on after its release": [["return p_session.must_end or", "return"]],
   "one more open session than a key may have": [
@@ -147,11 +147,13 @@ export const CREDIT_MUTATIONS: Readonly<Record<string, readonly Replacement[]>> 
   "only the key's own cap": [["key.id = any (own.lineage || own.id)", "key.id = own.id"]],
   "a refused request takes its credits": [
     [
-      "outcomes[v_request.at].kind := 'insufficient_credits';",
-      "outcomes[v_request.at].kind := 'insufficient_credits';\n      accounts_held[v_request.account_at] := accounts_held[v_request.account_at] + 1;",
+      "v_outcome.kind := 'insufficient_credits';",
+      "v_outcome.kind := 'insufficient_credits';\n      accounts_held[v_account] := accounts_held[v_account] + 1;",
     ],
   ],
-  "validity before the last lock": [["when (valid_until > p_now and", "when (valid_until is not null and"]],
+  "validity before the last lock": [
+    ["when (p_valid_until[request.ordinality] > p_now and", "when (p_valid_until[request.ordinality] is not null and"],
+  ],
   "claims without a look at those that exist": [
     ["and claim.created_at > now() - interval '24 hours'\n    limit 1", "and false\n    limit 1"],
   ],

@@ -157,7 +157,7 @@ export class CreditWorld {
     if (outcome.kind !== "written") return { stored: outcome.kind, expected };
     const session = this.model.sessions.get(id);
     return {
-      stored: `${outcome.kind} ${outcome.session.mustEnd} ${outcome.session.used} ${outcome.session.status}`,
+      stored: `${outcome.kind} ${outcome.session.mustEnd} ${outcome.session.usedCreditMicros} ${outcome.session.status}`,
       expected: `${expected} ${this.model.mustEnd(id)} ${session?.used} ${session?.status}`,
     };
   }
@@ -170,8 +170,8 @@ export class CreditWorld {
     if (!stored) return { stored: outcome.kind, expected };
     const session = this.model.sessions.get(id);
     return {
-      stored: `${outcome.kind} ${stored.used} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
-      expected: `${expected} ${session?.used} ${session?.status} ${session?.mustEnd} ${session?.closedBy}`,
+      stored: `${outcome.kind} ${stored.usedCreditMicros} ${stored.status} ${stored.mustEnd} ${stored.closedBy}`,
+      expected: `${expected} ${session?.used} ${session?.status} ${this.model.isMarked(id)} ${session?.closedBy}`,
     };
   }
 

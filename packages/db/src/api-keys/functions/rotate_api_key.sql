@@ -38,74 +38,44 @@ declare
   v_older public.api_key_credentials;
   v_replaces boolean;
   v_now timestamptz;
-  v_claims rta.write_outcome[];
+  v_outcome rta.write_outcome;
 begin
   kind := 'stale';
-  if not rta.lock_target(p_caller, p_target) then
-    return next;
-    return;
+  if rta.lock_target(p_caller, p_target) then
+    select * into v_key from public.api_keys where tenant_id = p_target.tenant_id and id = p_target.id;
+    perform from public.api_key_credentials
+    where tenant_id = v_key.tenant_id and api_key_id = v_key.id and (retired_at is null or retired_at > now())
+    order by key_id for no key update;
+    v_now := date_trunc('milliseconds', clock_timestamp());
+    select * into v_newest from public.api_key_credentials where key_id = v_key.key_id;
+    select * into v_older from public.api_key_credentials
+    where tenant_id = v_key.tenant_id and api_key_id = v_key.id and key_id <> v_key.key_id and retired_at > v_now;
+    v_replaces := v_is_own and v_newest.is_unused and p_caller.credential_key_id is not distinct from v_older.key_id;
+    kind := case
+      -- During the wait for the credentials, the target or the caller may have expired, and the older credential ended.
+      -- `p_caller is not null` would be true only if every field were set.
+      when v_key.expires_at <= v_now or (not (p_caller is null) and rta.lock_caller(p_caller, false) is null) then 'stale'
+      when v_is_own and p_caller.credential_key_id not in (v_newest.key_id, coalesce(v_older.key_id, '')) then 'stale'
+      when v_is_own and v_older.key_id is not null and not v_replaces then 'in_progress'
+      else 'written'
+    end;
   end if;
-  select * into v_key from public.api_keys where tenant_id = p_target.tenant_id and id = p_target.id;
 
-  perform from public.api_key_credentials
-  where tenant_id = v_key.tenant_id and api_key_id = v_key.id and (retired_at is null or retired_at > now())
-  order by key_id for no key update;
-  v_now := date_trunc('milliseconds', clock_timestamp());
-  select * into v_newest from public.api_key_credentials where key_id = v_key.key_id;
-  select * into v_older from public.api_key_credentials
-  where tenant_id = v_key.tenant_id and api_key_id = v_key.id and key_id <> v_key.key_id and retired_at > v_now;
-
-  -- During the wait for the credentials, the target or the caller may have expired, and the older credential ended.
-  -- `p_caller is not null` would be true only if every field were set.
-  if v_key.expires_at <= v_now or (not (p_caller is null) and rta.lock_caller(p_caller, false) is null) then
-    return next;
-    return;
-  end if;
-  if v_is_own and p_caller.credential_key_id not in (v_newest.key_id, coalesce(v_older.key_id, '')) then
-    return next;
-    return;
-  end if;
-  v_replaces := v_is_own and v_newest.is_unused and p_caller.credential_key_id is not distinct from v_older.key_id;
-  if v_is_own and v_older.key_id is not null and not v_replaces then
-    kind := 'in_progress';
+  if kind = 'in_progress' then
     wait_seconds := greatest(1, ceil(extract(epoch from v_older.retired_at - clock_timestamp())));
-    return next;
-    return;
-  end if;
-
-  if p_claim.request is not null then
-    v_claims := rta.claim_idempotency_keys(
-      -- The lock on the key is enough: a request with the same claim has waited for that lock, and nothing waits here.
-      array[p_caller], '{1}', '{infinity}', array[p_claim], array[p_audit_event], rta.all_written()
-    );
-    if v_claims[1].kind = 'replayed' then
-      return query select replay.kind, null::integer, replay.body_hash, replay.status, replay.location, replay.etag, replay.response_body,
-        replay.sealed_for
-      from unnest(v_claims) replay;
-      return;
+  elsif kind = 'written' then
+    -- The lock on the key is enough: a request with the same claim has waited for that lock, and nothing waits here.
+    v_outcome := rta.claim_write(p_caller, 'infinity', p_claim, p_audit_event);
+    if v_outcome.kind = 'replayed' then
+      select v_outcome.* into kind, body_hash, status, location, etag, response_body, sealed_for;
+    else
+      perform rta.replace_credential(
+        v_key, v_newest, v_older, p_caller.id, p_key_id, p_digest,
+        case when v_replaces then null else v_now + make_interval(secs => p_overlap_seconds) end, v_now,
+        p_audit_event.created_at
+      );
+      perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
     end if;
   end if;
-
-  update public.api_keys set key_id = p_key_id, version = version + 1
-  where tenant_id = v_key.tenant_id and id = v_key.id;
-  update public.api_key_credentials set
-    retired_by = p_caller.id,
-    -- `least` skips null.
-    retired_at = least(retired_at, v_key.expires_at, case
-      when v_replaces or key_id = v_older.key_id then v_now
-      else v_now + make_interval(secs => p_overlap_seconds)
-    end)
-  where key_id = v_newest.key_id or (not v_replaces and key_id = v_older.key_id);
-  if not v_is_own then
-    -- An ancestor or the operator takes the key back: its older secrets no longer report it. See may_report.
-    update public.api_key_credentials set retired_by = p_caller.id
-    where tenant_id = v_key.tenant_id and api_key_id = v_key.id and retired_by = v_key.id
-      and key_id not in (v_newest.key_id, coalesce(v_older.key_id, ''));
-  end if;
-  insert into public.api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
-  values (p_key_id, v_key.tenant_id, v_key.id, p_digest, true, p_audit_event.created_at);
-
-  perform rta.insert_audit_events(array[p_audit_event], rta.all_written());
-  kind := 'written';
   return next;
 end $$;

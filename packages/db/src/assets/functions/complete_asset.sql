@@ -30,41 +30,31 @@ create function rta.complete_asset(
 language plpgsql as $$
 declare
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
-  v_outcomes rta.write_outcome[] := rta.all_written();
-  v_outcome rta.write_outcome;
+  v_outcome rta.write_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, p_audit_event);
+  v_refusal text;
   v_asset rta.asset;
   v_new rta.asset;
 begin
-  if v_valid_until is null then
-    v_outcomes[1].kind := 'stale';
-  elsif p_claim.request is not null then
-    v_outcomes := rta.claim_idempotency_keys(
-      array[p_caller], array[1], array[v_valid_until], array[p_claim], array[p_audit_event], v_outcomes
-    );
-  end if;
-
-  if v_outcomes[1].kind = 'written' then
+  if v_outcome.kind = 'written' then
     v_asset := rta.lock_asset(p_caller.tenant_id, p_environment, p_id);
-    v_outcomes[1].kind := case
+    v_refusal := case
       when v_valid_until <= clock_timestamp() then 'stale'
       when v_asset.id is null then 'not_found'
       when v_asset.status <> 'pending_upload' or v_asset.remote_url is not null then 'unchanged'
-      else 'written'
     end;
-    if v_outcomes[1].kind = 'written' then
+    if v_refusal is null then
       v_new := v_asset;
       v_new.status := 'uploaded';
       v_new.content_type := p_content_type;
       v_new.size_bytes := p_size_bytes;
       v_new.reserved_bytes := p_size_bytes;
       v_new.updated_at := p_audit_event.created_at;
-      perform rta.insert_jobs(array[p_job], v_outcomes);
+      perform rta.insert_jobs(array[p_job], array[v_outcome]);
       v_asset := rta.change_asset(v_asset, v_new, p_audit_event);
-    elsif p_claim.request is not null then
-      perform rta.delete_refused_claims(array[p_caller], array[1], array[p_claim], array[p_audit_event], v_outcomes);
+    else
+      v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);
     end if;
   end if;
-  v_outcome := v_outcomes[1];
   return query select v_outcome.kind, v_asset, v_outcome.body_hash, v_outcome.status, v_outcome.location, v_outcome.etag,
     v_outcome.response_body, v_outcome.sealed_for;
 end $$;

@@ -15,29 +15,22 @@ create function rta.create_asset(
 language plpgsql as $$
 declare
   v_valid_until timestamptz := rta.lock_caller(p_caller, true);
-  v_outcomes rta.write_outcome[] := rta.all_written();
+  v_outcome rta.write_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, p_audit_event);
+  v_refusal text;
   v_meter public.asset_meters;
 begin
-  if v_valid_until is null then
-    v_outcomes[1].kind := 'stale';
-  elsif p_claim.request is not null then
-    v_outcomes := rta.claim_idempotency_keys(
-      array[p_caller], array[1], array[v_valid_until], array[p_claim], array[p_audit_event], v_outcomes
-    );
-  end if;
-  if v_outcomes[1].kind <> 'written' then
-    return query select * from unnest(v_outcomes);
+  if v_outcome.kind <> 'written' then
+    return next v_outcome;
     return;
   end if;
 
   v_meter := rta.lock_asset_meter(p_asset.tenant_id, p_asset.environment);
-  v_outcomes[1].kind := case
+  v_refusal := case
     -- The caller has expired during the wait for the meter.
     when v_valid_until <= clock_timestamp() then 'stale'
     when v_meter.assets + 1 > p_max_assets or v_meter.bytes + p_asset.reserved_bytes > p_max_bytes then 'over_quota'
-    else 'written'
   end;
-  if v_outcomes[1].kind = 'written' then
+  if v_refusal is null then
     update public.asset_meters set assets = assets + 1, bytes = bytes + p_asset.reserved_bytes
     where tenant_id = p_asset.tenant_id and environment = p_asset.environment;
     insert into public.assets (
@@ -45,10 +38,10 @@ begin
       reserved_bytes, error_code, error_detail, original_filename, metadata, version, created_at, updated_at
     )
     select p_asset.*;
-    perform rta.insert_jobs(array[p_job], v_outcomes);
-    perform rta.insert_audit_events(array[p_audit_event], v_outcomes);
-  elsif p_claim.request is not null then
-    perform rta.delete_refused_claims(array[p_caller], array[1], array[p_claim], array[p_audit_event], v_outcomes);
+    perform rta.insert_jobs(array[p_job], array[v_outcome]);
+    perform rta.insert_audit_events(array[p_audit_event], array[v_outcome]);
+  else
+    v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);
   end if;
-  return query select * from unnest(v_outcomes);
+  return next v_outcome;
 end $$;

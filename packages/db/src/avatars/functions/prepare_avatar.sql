@@ -34,38 +34,28 @@ language plpgsql as $$
 declare
   -- `p_caller is not null` would be true only if every field were set.
   v_valid_until timestamptz := case when p_caller is null then 'infinity' else rta.lock_caller(p_caller, true) end;
-  v_outcomes rta.write_outcome[] := rta.all_written();
-  v_outcome rta.write_outcome;
+  v_outcome rta.write_outcome := rta.claim_write(p_caller, v_valid_until, p_claim, p_audit_event);
+  v_refusal text;
   v_old rta.avatar;
   v_avatar rta.avatar;
 begin
-  if v_valid_until is null then
-    v_outcomes[1].kind := 'stale';
-  elsif p_claim.request is not null then
-    v_outcomes := rta.claim_idempotency_keys(
-      array[p_caller], array[1], array[v_valid_until], array[p_claim], array[p_audit_event], v_outcomes
-    );
-  end if;
-
-  if v_outcomes[1].kind = 'written' then
+  if v_outcome.kind = 'written' then
     v_old := rta.lock_avatar(p_tenant_id, p_environment, p_id);
     v_avatar := v_old;
-    v_outcomes[1].kind := case
+    v_refusal := case
       when v_valid_until <= clock_timestamp() then 'stale'
       when v_old.id is null then 'not_found'
       when v_old.version <> p_version or v_old.status <> all (p_statuses) then 'unchanged'
       when coalesce(v_old.pending_source_asset_id, v_old.source_asset_id) is null then 'no_source'
-      else 'written'
     end;
-    if v_outcomes[1].kind = 'written' then
+    if v_refusal is null then
       v_avatar := rta.start_generation(v_old, v_old.status = any (p_in_background), p_job_id);
       p_audit_event.changed_fields := rta.changed_fields(v_old, v_avatar);
       v_avatar := rta.change_avatar(v_old, v_avatar, p_audit_event);
-    elsif p_claim.request is not null then
-      perform rta.delete_refused_claims(array[p_caller], array[1], array[p_claim], array[p_audit_event], v_outcomes);
+    else
+      v_outcome := rta.refuse_write(v_refusal, p_caller, p_claim, p_audit_event);
     end if;
   end if;
-  v_outcome := v_outcomes[1];
   return query select v_outcome.kind, v_avatar, v_outcome.body_hash, v_outcome.status, v_outcome.location, v_outcome.etag,
     v_outcome.response_body, v_outcome.sealed_for;
 end $$;

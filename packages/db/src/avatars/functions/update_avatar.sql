@@ -71,8 +71,7 @@ begin
   end if;
 
   v_new := rta.change_source(
-    v_old,
-    rta.changed_avatar(v_old, p_change),
+    v_old, rta.changed_avatar(v_old, p_change),
     case when 'sourceAssetId' = any (p_change.fields) then p_change.source_asset_id
       else coalesce(v_old.pending_source_asset_id, v_old.source_asset_id) end,
     p_rules,

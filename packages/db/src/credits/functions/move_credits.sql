@@ -26,9 +26,7 @@ begin
     if not found then
       return 'not_found';
     end if;
-    perform rta.lock_meters(
-      array_fill(v_session.tenant_id, array[cardinality(v_session.lineage)]), v_session.lineage
-    );
+    perform rta.lock_meters(array_fill(v_session.tenant_id, array[cardinality(v_session.lineage)]), v_session.lineage);
   end if;
   insert into public.credit_accounts (tenant_id, environment, granted, updated_at)
   values (p_entry.tenant_id, p_entry.environment, 0, p_entry.created_at)

@@ -29,10 +29,9 @@ create function rta.release_session(
 ) returns table (
   kind text,
   has_ended boolean,
-  session rta.usage_session,
+  session json, -- see session_record; of a replayed release, what was stored
   body_hash bytea,
-  etag text,
-  response_fields json
+  etag text
 )
 language plpgsql as $$
 declare
@@ -47,11 +46,7 @@ begin
   where v_valid_until is not null and tenant_id = p_caller.tenant_id and environment = p_environment and id = p_session_id
     and (p_is_engine or p_caller.id = any (lineage))
   for no key update;
-  v_closing := row(
-    v_session.tenant_id, v_session.environment, v_session.id, v_session.api_key_id, v_session.lineage, v_session.reserved,
-    v_session.is_counted, v_session.reported_by, p_caller.id, v_session.used, 'released', 'release', p_reason,
-    p_settle_entry_id, p_rest_entry_id, p_request_id
-  );
+  v_closing := rta.closing_of(v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id);
   -- The lock on the session keeps its lease as it is. A lease that expires during this call is left to the next one.
   v_marks := not p_is_engine and v_session.started_at is not null and v_session.ended_at is null
     and v_session.expires_at > clock_timestamp();
@@ -67,32 +62,25 @@ begin
     else 'written'
   end;
   has_ended := kind = 'written' and v_session.ended_at is null and not v_marks;
-  if has_ended then
-    if v_session.expires_at <= v_now then
-      v_closing.status := case when v_session.started_at is null then 'failed' else 'released' end;
-      v_closing.rest := 'expire';
-    elsif p_is_engine then
-      v_closing.charged := least(v_session.reserved, greatest(v_session.used, p_used));
-    end if;
-    perform rta.close_sessions(array[v_closing], v_now);
-  elsif kind = 'written' and v_marks and not v_session.must_end then
-    update public.usage_sessions set must_end = true, reason = p_reason, version = version + 1
-    where tenant_id = v_session.tenant_id and id = v_session.id;
-  end if;
-
   if kind = 'replayed' then
-    body_hash := v_stored.body_hash;
-    etag := v_stored.etag;
-    response_fields := v_stored.response_fields;
+    select v_stored.body_hash, v_stored.etag, v_stored.response_fields into body_hash, etag, session;
   elsif kind = 'written' then
-    session := rta.present_session(v_session.tenant_id, v_session.id);
+    if has_ended then
+      v_closing := rta.close_session(v_session, v_closing, p_is_engine, p_used, v_now);
+    elsif v_marks and not v_session.must_end then
+      update public.usage_sessions set must_end = true, reason = p_reason, version = version + 1
+      where tenant_id = v_session.tenant_id and id = v_session.id;
+    end if;
     -- What was reported counts here too: a figure below it is charged as much, now and when it is sent again.
     if p_is_engine and p_used is not null and v_closing.charged
-      <> least(v_session.reserved, greatest(case when has_ended then v_session.used else v_session.reported end, p_used))
+      <> least(v_session.reserved, greatest(coalesce(v_session.reported, v_session.used), p_used))
     then
       kind := 'session_closed';
-    elsif p_claim.request is not null then
-      perform rta.store_session_change(p_caller, p_claim, session, rta.session_figures(session));
+    end if;
+    select * into v_session from public.usage_sessions where tenant_id = v_session.tenant_id and id = v_session.id;
+    session := rta.session_record(v_session);
+    if kind = 'written' and p_claim.request is not null then
+      perform rta.store_session_change(p_caller, p_claim, v_session, session);
     end if;
   end if;
   return next;

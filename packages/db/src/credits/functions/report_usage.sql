@@ -18,10 +18,9 @@ create function rta.report_usage(
   p_claim rta.claim        -- null: no Idempotency-Key
 ) returns table (
   kind text,
-  session rta.usage_session,
+  session json, -- see session_record; of a replayed report, what was stored
   body_hash bytea,
-  etag text,
-  response_fields json
+  etag text
 )
 language plpgsql as $$
 declare
@@ -45,19 +44,20 @@ begin
   if kind = 'replayed' then
     body_hash := v_stored.body_hash;
     etag := v_stored.etag;
-    response_fields := v_stored.response_fields;
+    session := v_stored.response_fields;
   elsif kind = 'session_closed' then
-    session := rta.present_session(v_session.tenant_id, v_session.id);
+    session := rta.session_record(v_session);
   elsif kind = 'written' then
     update public.usage_sessions set
       status = 'started', started_at = coalesce(started_at, v_now),
       used = least(reserved, greatest(used, p_used)), reported_by = p_caller.id,
       expires_at = v_now + make_interval(secs => p_lease_seconds), version = version + 1
-    where tenant_id = v_session.tenant_id and id = v_session.id;
-    session := rta.present_session(v_session.tenant_id, v_session.id);
-    session.must_end := rta.must_end(session, v_session.tenant_id);
+    where tenant_id = v_session.tenant_id and id = v_session.id
+    returning * into v_session;
+    v_session.must_end := rta.must_end(v_session);
+    session := rta.session_record(v_session);
     if p_claim.request is not null then
-      perform rta.store_session_change(p_caller, p_claim, session, rta.session_figures(session));
+      perform rta.store_session_change(p_caller, p_claim, v_session, session);
     end if;
   end if;
   return next;

@@ -32,12 +32,10 @@ begin
   end if;
 
   v_closings := array(
-    select row(
-      tenant_id, environment, id, api_key_id, lineage, reserved, is_counted, reported_by, 'sweep', used,
-      case when started_at is null then 'failed' else 'released' end, 'expire', null,
-      p_entry_ids[2 * ordinality - 1], p_entry_ids[2 * ordinality], p_request_id
-    )::rta.closing
-    from unnest(v_sessions) with ordinality
+    select rta.closing_of(
+      overdue, 'sweep', null, p_entry_ids[2 * at - 1], p_entry_ids[2 * at], p_request_id
+    )
+    from (select v_sessions[at] as overdue, at from generate_subscripts(v_sessions, 1) at) overdue
   );
   perform rta.lock_counters(v_closings);
   perform rta.close_sessions(v_closings, clock_timestamp());

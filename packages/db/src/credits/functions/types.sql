@@ -61,26 +61,8 @@ create type rta.counters as (
 create type rta.locked_meter as (used bigint, open_sessions bigint);
 create type rta.locked_account as (available bigint, open_sessions bigint, session_limit bigint);
 
-create type rta.usage_session as (
-  id text,
-  environment text,
-  api_key_id text,
-  avatar_id text,
-  avatar_name text,
-  status text,
-  reserved bigint,
-  used bigint,
-  price bigint,
-  metadata json,
-  version integer,
-  created_at timestamptz,
-  started_at timestamptz,
-  ended_at timestamptz,
-  expires_at timestamptz,
-  must_end boolean,
-  reported_by text,
-  closed_by text
-);
+-- What only the write of a new session knows, under the names of the API: `presentSession` presents it.
+create type rta.opened_session as ("avatarName" text, "reservedCreditMicros" bigint, "expiresAt" timestamptz);
 
 -- A session that ends: what it held, what it is charged, and how it ends. `rest`: the kind of the entry that frees what it
 -- did not use, 'release' or 'expire'. `closed_by`: the key that ends it, or 'sweep'.

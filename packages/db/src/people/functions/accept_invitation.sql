@@ -28,6 +28,7 @@ create function rta.accept_invitation(
 language plpgsql as $$
 declare
   v_constraint text;
+  v_refusal text;
 begin
   if p_invitation.user_id is null then
     perform from public.users where tenant_id = p_invitation.tenant_id and id = p_invitation.created_by for share;
@@ -41,28 +42,11 @@ begin
   perform from public.invitations
   where tenant_id = p_invitation.tenant_id and id = p_invitation.id
   for update;
-  if not exists (
-    select from public.invitations stored
-    where stored.tenant_id = p_invitation.tenant_id and stored.id = p_invitation.id
-      and stored.digest = p_invitation.digest and stored.email = p_invitation.email and stored.role = p_invitation.role
-      and stored.user_id is not distinct from p_invitation.user_id
-      and stored.created_by is not distinct from p_invitation.created_by
-      and stored.expires_at > clock_timestamp()
-      and rta.may_accept(stored.tenant_id, stored.user_id, stored.created_by)
-  ) then
-    return 'invalid_invitation';
-  end if;
-  if p_passkey.id is not null and (
-    select count(*) from public.passkeys
-    where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id
-  ) >= p_max_passkeys then
-    return 'over_quota';
-  end if;
-  if p_identity.id is not null and (
-    select count(*) from public.user_identities
-    where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id
-  ) >= p_max_identities then
-    return 'over_quota';
+  v_refusal := rta.invitation_refusal(
+    p_invitation, p_passkey.id is not null, p_identity.id is not null, p_max_passkeys, p_max_identities
+  );
+  if v_refusal is not null then
+    return v_refusal;
   end if;
 
   -- An error in this block undoes the whole block.

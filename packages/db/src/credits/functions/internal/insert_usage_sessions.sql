@@ -15,22 +15,15 @@ begin
       tenant_id, caller_id, request, idempotency_key, attempt_id,
       body_hash, status, location, etag, response_body, sealed_for, response_fields, created_at
     )
-    select caller.tenant_id, caller.api_key_id, claim.request, claim.idempotency_key, claim.entry_id, claim.body_hash,
-      claim.status, claim.location, claim.etag, claim.response_body, claim.sealed_for,
-      json_build_object(
-        'avatarName', claim.avatar_name, 'reservedCreditMicros', claim.reserved,
-        'expiresAt', to_char(claim.expires_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
-      ),
+    select caller.tenant_id, caller.api_key_id, claim.request, claim.idempotency_key, p_requests[ordinality].entry_id,
+      body_hash, status, location, etag, response_body, sealed_for,
+      row_to_json(row(
+        p_outcomes[ordinality].avatar_name, p_outcomes[ordinality].reserved, p_outcomes[ordinality].expires_at
+      )::rta.opened_session),
       now()
-    from rows from (unnest(p_claims), unnest(p_requests), unnest(p_caller_at), unnest(p_outcomes))
-      claim (
-        request, idempotency_key, body_hash, status, location, etag, response_body, sealed_for,
-        session_id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,
-        created_at, caller_at, kind, limited_by, session_limit, reserved, expires_at, avatar_name,
-        replayed_body_hash, replayed_status, replayed_location, replayed_etag, replayed_answer, replayed_sealed_for
-      )
-    join unnest(p_callers) caller on caller.caller_at = claim.caller_at
-    where claim.request is not null and claim.kind = 'written'
+    from unnest(p_claims) with ordinality claim
+    join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
+    where claim.request is not null and p_outcomes[ordinality].kind = 'written'
     order by 1, 2, 3, 4
     on conflict (tenant_id, caller_id, request, idempotency_key) do update
       set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,
@@ -43,25 +36,17 @@ begin
     is_counted
   )
   select caller.tenant_id, request.id, caller.environment, caller.api_key_id, caller.lineage, avatar_id, 'reserved',
-    reserved, price, metadata, created_at, expires_at, true
-  from rows from (unnest(p_requests), unnest(p_caller_at), unnest(p_outcomes))
-    request (
-      id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,
-      created_at, caller_at
-    )
-  join unnest(p_callers) caller on caller.caller_at = request.caller_at
-  where kind = 'written';
+    p_outcomes[ordinality].reserved, price, metadata, created_at, p_outcomes[ordinality].expires_at, true
+  from unnest(p_requests) with ordinality request
+  join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
+  where p_outcomes[ordinality].kind = 'written';
 
   insert into public.credit_entries (
     tenant_id, id, environment, kind, amount, session_id, api_key_id, request_id, created_at
   )
-  select caller.tenant_id, entry_id, caller.environment, 'hold', reserved, request.id, caller.api_key_id, request_id,
-    created_at
-  from rows from (unnest(p_requests), unnest(p_caller_at), unnest(p_outcomes))
-    request (
-      id, environment, avatar_id, max_seconds, min_seconds, price, start_seconds, metadata, entry_id, request_id,
-      created_at, caller_at
-    )
-  join unnest(p_callers) caller on caller.caller_at = request.caller_at
-  where kind = 'written';
+  select caller.tenant_id, entry_id, caller.environment, 'hold', p_outcomes[ordinality].reserved, request.id,
+    caller.api_key_id, request_id, created_at
+  from unnest(p_requests) with ordinality request
+  join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]
+  where p_outcomes[ordinality].kind = 'written';
 end $$;

@@ -1,11 +1,12 @@
--- Whether the call of a session must end: a release has asked for it, it has used all that it holds, or its key, or an
--- ancestor, is revoked or expired, or has spent and holds more than its cap, which was lowered. Read without locks: the cap is hard for what is admitted, and nothing is taken back.
-create function rta.must_end(p_session rta.usage_session, p_tenant_id text) returns boolean
+-- Whether the call of a session must end for another reason than what it has used: a release has asked for it, or its key, or
+-- an ancestor, is revoked or expired, or has spent and holds more than its cap, which was lowered. Read without locks: the cap
+-- is hard for what is admitted, and nothing is taken back.
+create function rta.must_end(p_session public.usage_sessions) returns boolean
 language plpgsql stable as $$
 begin
-  return p_session.must_end or p_session.used = p_session.reserved or not exists (
+  return p_session.must_end or not exists (
     select from public.api_keys own
-    where own.tenant_id = p_tenant_id and own.id = p_session.api_key_id
+    where own.tenant_id = p_session.tenant_id and own.id = p_session.api_key_id
       and not exists (
         select from public.api_keys key
         left join public.api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id

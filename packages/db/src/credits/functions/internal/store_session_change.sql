@@ -1,10 +1,10 @@
--- Stores the response of a report or a release under its Idempotency-Key: `p_figures`, its body, and the version of the
--- session. Lock order: the claim. The caller of this function holds the lock of the session: see stored_session_change.
+-- Stores the response of a report or a release under its Idempotency-Key: `p_record` (session_record) and the version of
+-- the session. Lock order: the claim. The caller of this function holds the lock of the session: see stored_session_change.
 create function rta.store_session_change(
   p_caller rta.caller,
   p_claim rta.claim,
-  p_session rta.usage_session,
-  p_figures json
+  p_session public.usage_sessions,
+  p_record json
 ) returns void
 language sql as $$
   insert into public.idempotency_claims (
@@ -14,7 +14,7 @@ language sql as $$
   values (
     p_caller.tenant_id, p_caller.id, p_claim.request, p_claim.idempotency_key, p_session.id,
     p_claim.body_hash, p_claim.status, p_claim.location, '"' || p_session.version || '"', p_claim.response_body,
-    p_claim.sealed_for, p_figures, now()
+    p_claim.sealed_for, p_record, now()
   )
   on conflict (tenant_id, caller_id, request, idempotency_key) do update
     set attempt_id = excluded.attempt_id, body_hash = excluded.body_hash, status = excluded.status,

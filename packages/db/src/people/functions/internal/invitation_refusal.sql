@@ -1,0 +1,31 @@
+-- Why an invitation cannot be accepted, as accept_invitation returns it; null: it can be. The calling function has locked the
+-- invitation, and its user or its creator.
+create function rta.invitation_refusal(
+  p_invitation rta.invitation, -- as its look-up found it
+  p_has_passkey boolean,       -- whether it is accepted with a passkey
+  p_has_identity boolean,      -- or with an identity
+  p_max_passkeys bigint,
+  p_max_identities bigint
+) returns text
+language plpgsql as $$
+begin
+  return case
+    when not exists (
+      select from public.invitations stored
+      where stored.tenant_id = p_invitation.tenant_id and stored.id = p_invitation.id
+        and stored.digest = p_invitation.digest and stored.email = p_invitation.email and stored.role = p_invitation.role
+        and stored.user_id is not distinct from p_invitation.user_id
+        and stored.created_by is not distinct from p_invitation.created_by
+        and stored.expires_at > clock_timestamp()
+        and rta.may_accept(stored.tenant_id, stored.user_id, stored.created_by)
+    ) then 'invalid_invitation'
+    when p_has_passkey and (
+      select count(*) from public.passkeys
+      where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id
+    ) >= p_max_passkeys then 'over_quota'
+    when p_has_identity and (
+      select count(*) from public.user_identities
+      where tenant_id = p_invitation.tenant_id and user_id = p_invitation.user_id
+    ) >= p_max_identities then 'over_quota'
+  end;
+end $$;

@@ -5,7 +5,7 @@ import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { migrate } from "@realtime-avatar/db/migrate";
 import { secureRandom } from "@realtime-avatar/runtime/random";
-import { openByTcp } from "@realtime-avatar/testing/embedded";
+import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { createFirstKey } from "../apps/api/src/first-run.ts";
 
 export type Database = {

@@ -13,7 +13,7 @@ import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
 import { migrate } from "@realtime-avatar/db/migrate";
-import { openByTcp } from "@realtime-avatar/testing/embedded";
+import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { CONNECT_SECONDS } from "../machine.ts";
 import { number, table } from "../report.ts";
 import { type Goal, goalTable, rangeOf, ratiosOf } from "./goals.ts";

@@ -6,9 +6,9 @@ import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { createFirstKey } from "./first-run.ts";
 
 // No test asserts a time: a slow disk must not fail one.

@@ -3,8 +3,8 @@ import { describe, expect, test } from "bun:test";
 import { recordUses } from "@realtime-avatar/db/api-keys/usage";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { session } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { startApi } from "../test/support/api.ts";
 import { createUses } from "./key-usage.ts";
 

@@ -5,10 +5,10 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { openDatabase } from "@realtime-avatar/db/open";
 import { preparedDataDirectory, testDatabase } from "@realtime-avatar/testing/database";
+import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { watchLookUps } from "@realtime-avatar/testing/waits";
 import { API, call, start, stop } from "../test/support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.

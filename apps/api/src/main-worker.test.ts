@@ -7,10 +7,10 @@ import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import type { Avatar } from "@realtime-avatar/domain/avatars/schemas";
 import { preparedDataDirectory, testDatabase } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
+import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { type RunningProcess, release, runToEnd } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { watchLookUps } from "@realtime-avatar/testing/waits";
 import { call, start, stop } from "../test/support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.

@@ -1,7 +1,7 @@
 /** Migrations beside transactions that hold what they need. The load of a whole service: upgrade.test.ts of the API. */
 import { afterEach, beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { applyMigrations, type Migration, NO_TRANSACTION } from "./apply-migrations.ts";
 import { migrate, withLock } from "./migrate.ts";
 

@@ -15,7 +15,7 @@ import { type Host, hostsOf } from "@realtime-avatar/db/connection/server/hosts"
 import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
 import { cacheFolder } from "./bundles.ts";
-import { openByTcp } from "./embedded.ts";
+import { openByTcp } from "./postgres/embedded.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
 type Server = { url: string; admin: postgres.Sql; template: string; close(): Promise<void> };

@@ -5,9 +5,9 @@ import { generateApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { serve } from "@realtime-avatar/runtime/serve";
 import { session } from "@realtime-avatar/testing/database";
+import { cutBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import { cutBlocked, watchLookUps } from "@realtime-avatar/testing/waits";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import { failureHandler } from "../app.ts";
 

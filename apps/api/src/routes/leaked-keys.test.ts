@@ -5,9 +5,9 @@ import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { checksum, generateApiKey, parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
+import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey } from "@realtime-avatar/testing/seeds";
-import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, callAnew, rowCounts, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/leaked-keys";

@@ -5,8 +5,8 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { openResponse } from "@realtime-avatar/domain/idempotency";
 import { session } from "@realtime-avatar/testing/database";
+import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { cutBlocked, untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, rowCounts, startApi } from "../support/api.ts";
 
 const api = await startApi();

@@ -4,8 +4,8 @@ import { connect } from "@realtime-avatar/db/connection/pool";
 import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { session } from "@realtime-avatar/testing/database";
+import { untilBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import { untilBlocked, watchLookUps } from "@realtime-avatar/testing/waits";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi } from "../support/api.ts";
 
 const api = await startApi();

@@ -7,9 +7,9 @@ import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import type { ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, rowCounts, startApi } from "../support/api.ts";
 
 const PATH = "/api/v1/api-keys";

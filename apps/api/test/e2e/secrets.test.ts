@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
-import { cutBlocked } from "@realtime-avatar/testing/waits";
+import { cutBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { type Answer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
 
 const secrets: string[] = [];

@@ -1,9 +1,9 @@
 /** Clocks that jump and a disk that is slow, by the library of `support/preload.c` in the service or in PostgreSQL. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
-import { type Cluster, startCluster } from "@realtime-avatar/testing/cluster";
 import { client } from "@realtime-avatar/testing/database";
-import { freePort } from "@realtime-avatar/testing/embedded";
+import { type Cluster, startCluster } from "@realtime-avatar/testing/postgres/cluster";
+import { freePort } from "@realtime-avatar/testing/postgres/embedded";
 import { startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";

@@ -2,8 +2,8 @@
 import { describe, expect, test } from "bun:test";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { startCluster } from "@realtime-avatar/testing/cluster";
 import { client } from "@realtime-avatar/testing/database";
+import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { readAnswer, requestInit } from "../support/api.ts";
 import { seedRoot, startService, under } from "./support/scene.ts";

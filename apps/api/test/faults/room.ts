@@ -2,8 +2,8 @@
 import { describe, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { startCluster } from "@realtime-avatar/testing/cluster";
 import { client } from "@realtime-avatar/testing/database";
+import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { canMountDisk, mountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { possible, under } from "./support/scene.ts";

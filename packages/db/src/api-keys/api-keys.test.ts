@@ -8,6 +8,7 @@ import { generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/s
 import { newId } from "@realtime-avatar/domain/id";
 import { session, testDatabase } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   callerOf,
@@ -18,7 +19,6 @@ import {
   seedKey,
   seedTenant,
 } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import type { Claim } from "../idempotency/idempotency-keys.ts";
 import { listTenants } from "../tenants/tenants.ts";
 import {

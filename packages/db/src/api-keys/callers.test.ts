@@ -5,9 +5,9 @@ import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/sec
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
 import { insertApiKey } from "./api-keys.ts";
 import { type Caller, confirmFirstUse, findCredential, sweepCredentials } from "./callers.ts";

@@ -2,9 +2,9 @@
 import { expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { newId } from "@realtime-avatar/domain/id";
-import { inOneBatch } from "@realtime-avatar/testing/batching";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/plans";
+import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {

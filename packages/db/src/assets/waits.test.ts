@@ -1,9 +1,10 @@
 /** What a write of assets, avatars or jobs decides when it has waited for another one, and what does not wait at all. */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
-import { inOneBatch } from "@realtime-avatar/testing/batching";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import {
   assetOf,
   avatarOf,
@@ -17,7 +18,6 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar, updateAvatar } from "../avatars/avatars.ts";
 import { type ClaimedJob, claimJob, finishAsset, startAsset } from "../jobs/jobs.ts";

@@ -5,6 +5,7 @@ import { newId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   avatarOf,
@@ -15,7 +16,6 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import type { Caller } from "../api-keys/callers.ts";
 import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
 import { listAvatars } from "./list.ts";

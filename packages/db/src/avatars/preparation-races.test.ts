@@ -3,6 +3,7 @@ import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -15,7 +16,6 @@ import {
   seedAvatar,
   seedCaller,
 } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset } from "../assets/assets.ts";
 import { claimJob, renewJob, retryJob } from "../jobs/jobs.ts";

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { type ApiKeyId, newId } from "@realtime-avatar/domain/id";
 import { CreditWorld, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/plans";
+import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { findCreditBalance, listCreditEntries } from "./credits.ts";
 import { countOpenSessions } from "./list-usage-sessions.ts";

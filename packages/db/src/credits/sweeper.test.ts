@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import type { TenantId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { findCreditBalance } from "./credits.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { type SweeperOptions, startSweeper } from "./sweeper.ts";

@@ -10,7 +10,7 @@ import {
 import type { SessionToken } from "@realtime-avatar/domain/people/tokens";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { challengeOf, passkeyOf, seedPerson } from "@realtime-avatar/testing/people/seeds";
-import { explainedSession, rowId } from "@realtime-avatar/testing/plans";
+import { explainedSession, rowId } from "@realtime-avatar/testing/postgres/plans";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, originOf, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { PersonCaller } from "../api-keys/callers.ts";

@@ -1,7 +1,7 @@
 /** Linking and unlinking ask for the passkey, or the provider, of the last five minutes, also when they wait. */
 import { afterAll, expect, test } from "bun:test";
 import { session } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import { beginIdentity, begunBy, endAs, failureOf, pageOf, startApiWith } from "../../../test/support/people/oidc.ts";
 import { type Person, seedIdentity, seedPerson } from "../../../test/support/people/people.ts";

@@ -1,8 +1,8 @@
 /** Users and passkeys: roles, the last of each, and races. */
 import { describe, expect, test } from "bun:test";
 import { session } from "@realtime-avatar/testing/database";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
 import { type Answer, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { type Authenticator, createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { accept, type Person, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { session } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/waits";
+import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { type Answer, callAnew, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { type Cbor, cbor, createAuthenticator, type Deviation } from "../../../test/support/people/authenticator.ts";
 import { attestationCertificate } from "../../../test/support/people/certificate.ts";

@@ -3,8 +3,8 @@
  * printed when all faults are over.
  */
 import { afterAll, afterEach, beforeAll, expect, setDefaultTimeout } from "bun:test";
-import { type Cluster, closeClusters, startCluster } from "@realtime-avatar/testing/cluster";
 import { client, session } from "@realtime-avatar/testing/database";
+import { type Cluster, closeClusters, startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { CREDIT_VARIABLES, seedCredits } from "./credits.ts";

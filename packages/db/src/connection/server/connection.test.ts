@@ -4,8 +4,8 @@ import { appendFile, chown, copyFile, readFile, stat, writeFile } from "node:fs/
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { client, preparedDataDirectory } from "@realtime-avatar/testing/database";
-import { openByTcp } from "@realtime-avatar/testing/embedded";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { migrate } from "../../migrate.ts";
 import { openDatabase } from "../../open.ts";
 import type { EmbeddedDatabase } from "../embedded.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openByTcp } from "@realtime-avatar/testing/embedded";
+import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import postgres from "postgres";

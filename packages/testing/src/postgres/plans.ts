@@ -1,6 +1,6 @@
 /** How the server executes what a test does: the plans that auto_explain logs, those inside functions included. */
-import { session, type TestDb } from "./database.ts";
-import { fixture } from "./fixture.ts";
+import { session, type TestDb } from "../database.ts";
+import { fixture } from "../fixture.ts";
 
 /** Logs the generic plan of each statement: the one that the server comes to use, whatever the values. */
 const EXPLAIN = `

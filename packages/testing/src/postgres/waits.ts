@@ -1,5 +1,5 @@
 /** Waits for what other connections do on a database of the tests. */
-import type { TestDb } from "./database.ts";
+import type { TestDb } from "../database.ts";
 
 /** Repeats `query` until it finds a row. Throws after 20,000 times. */
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {

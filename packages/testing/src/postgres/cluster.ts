@@ -3,9 +3,9 @@ import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { EmbeddedDatabase } from "@realtime-avatar/db/connection/embedded";
 import { migrate } from "@realtime-avatar/db/migrate";
-import { client } from "./database.ts";
+import { client } from "../database.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
 import { freePort, openByTcp } from "./embedded.ts";
-import { temporaryFolder } from "./temporary-folder.ts";
 
 const isRunning = (pid: number): boolean => {
   try {

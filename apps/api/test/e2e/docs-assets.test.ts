@@ -24,7 +24,7 @@ describe("docs/assets.md", () => {
 
   test("docs/assets.md, its checks of files: those of the code", () => {
     const { image, video, audio } = ASSET_LIMITS;
-    expect(rowOf("image")).toContain(`at most ${image.maxPixels / 1e6} megapixels, one frame |`);
+    expect(rowOf("image")).toContain(`at most ${image.maxPixels / 1e6} megapixels, one frame`);
     expect(image.maxFrames).toBe(1);
     expect(rowOf("video")).toContain(
       `${video.minSeconds} to ${video.maxSeconds} s, at most ${video.maxLongSide} × ${video.maxShortSide} pixels in either orientation, at most ${video.maxFramesPerSecond} frames per second, H.264 or VP9 |`,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
-import { Avatar } from "@realtime-avatar/domain/avatars/schemas";
+import { Avatar, type CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { rowCounts, startApi } from "../../test/support/api.ts";
@@ -32,7 +32,7 @@ describe("the creation of an avatar", () => {
       defaultVoiceId: "voice-12",
       settings: { speed: 1.5, nested: { deep: [1, null, true, "x"] } },
       metadata: { "": "", order: "ä" },
-    };
+    } satisfies Required<CreateAvatar>;
     const { status, headers, body } = await create(fields);
     expect(status).toBe(201);
     expect(headers.get("content-type")).toStartWith("application/json");

@@ -1,6 +1,8 @@
 /** Changes and deletions of avatars. */
+
 import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
+import type { UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_STATUSES, writableStatuses } from "@realtime-avatar/domain/avatars/status";
 import { createTestApp, readAnswer, requestInit, startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
@@ -61,7 +63,7 @@ describe("the change of an avatar", () => {
       defaultVoiceId: "voice-12",
       settings: { x: 1 },
       metadata: JSON.parse('{"__proto__":{"x":1},"y":[]}'),
-    };
+    } satisfies Required<Omit<UpdateAvatar, "status">>;
     for (const [field, value] of Object.entries(changes)) {
       const made = await make();
       // The first source starts the preparation.

@@ -88,7 +88,8 @@ type LookUp = { keyId: string; targetId: ApiKeyId | null; isKnown: boolean; with
 
 /**
  * What the key of a row of `api_keys` can still hold: under its own cap, under the tightest cap of its ancestors of the
- * same environment, and of the balance; and which limits of open sessions are reached. Read without locks: `open_usage_sessions.sql` decides what is admitted.
+ * same environment, and of the balance; and which limits of open sessions are reached. Read without locks:
+ * `admit_sessions.sql` decides what is admitted.
  *
  * `offset 0`: otherwise the server reads each meter once for each aggregate. The first overdue session is found by
  * comparisons of rows, in the order of the tenant's own index: otherwise the server may read the sessions of all tenants.

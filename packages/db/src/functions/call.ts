@@ -1,4 +1,4 @@
-/** Calls database functions. `generated.ts` has one function for each, with the types of its catalog entry. */
+/** Calls database functions. `generated/functions.ts` has one function for each, with the types of its catalog entry. */
 import type { Runner } from "../connection/batch.ts";
 import { type Encode, encodeList, encodeValue, quoted } from "../connection/server/encode.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";

@@ -1,7 +1,7 @@
 -- Creates API keys with their credentials, audit events and claims, for one request or for a batch of concurrent ones.
 -- Returns the outcome of each create, in the order of `p_api_keys`.
 --
--- Lock order: callers (lock_caller), claims, then the new rows, which no other request can name.
+-- Lock order: callers (lock_callers), claims, then the new rows, which no other request can name.
 --
 -- A tenant with `p_max_active_keys` keys that are not marked as ended is over its quota. At most that many index entries
 -- are read, once for each tenant. Keys that other transactions are writing do not count.

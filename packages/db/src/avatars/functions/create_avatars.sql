@@ -1,7 +1,7 @@
 -- Creates avatars with their jobs, audit events and claims, for one request or for a batch of concurrent ones. Returns the
 -- outcome of each create, in the order of `p_avatars`.
 --
--- Lock order: callers (lock_caller), claims, source assets (check_sources), then the new rows, which no other request can
+-- Lock order: callers (lock_callers), claims, source assets (check_sources), then the new rows, which no other request can
 -- name.
 -- One form serves one create and many: with a second branch of scalar statements a single create was not faster.
 create function rta.create_avatars(

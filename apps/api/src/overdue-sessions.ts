@@ -1,4 +1,4 @@
-/** Overdue sessions still hold credits: they are closed before a request of their tenant is refused for lack of credits. */
+/** Overdue sessions still hold credits: they are closed before a request of their tenant is refused for lack of credits or by a limit of open sessions. */
 
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";

@@ -2248,7 +2248,7 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
-    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held. */
+    /** @description As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held. */
     ConcurrencyLimitReachedProblem: {
       /** @constant */
       type: "/problems/concurrency_limit_reached";
@@ -3580,7 +3580,7 @@ export interface components {
     /**
      * @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.
      *
-     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Nothing was held.
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
      */
     RateLimitedOrConcurrencyLimitReached: {
       headers: {

@@ -17,7 +17,7 @@ ALTER TABLE "credit_entries" ADD COLUMN "reported_by" text COLLATE "C",
 	ADD COLUMN "closed_by" text COLLATE "C";--> statement-breakpoint
 -- Counts a session that a function of an earlier version opens, reports or ends: that version does not know the counters, and
 -- runs beside this one during an upgrade. A function of this version changes the counters itself, and sets `is_counted` with
--- them, so the trigger is not called. A session that was open before this migration is counted at its next report; if it ends
+-- them, so the trigger is called only for a session from before this migration. Such a session is counted at its next report; if it ends
 -- before, it was never counted. So a counter is exact for the sessions with `is_counted` at each moment, needs no backfill, and
 -- counts every open session one lease after the migration.
 --
@@ -39,6 +39,8 @@ BEGIN
   RETURN NEW;
 END
 $$;--> statement-breakpoint
+-- Nobody else attaches it to a table of his own. The trigger needs no such right.
+REVOKE EXECUTE ON FUNCTION count_usage_session() FROM PUBLIC;--> statement-breakpoint
 CREATE TRIGGER usage_sessions_count BEFORE INSERT OR UPDATE ON usage_sessions
   FOR EACH ROW WHEN (NEW.is_counted <> (NEW.ended_at IS NULL)) EXECUTE FUNCTION count_usage_session();--> statement-breakpoint
 -- The role of the service opens and ends sessions. Grants, voids and refunds are the operator's, who owns the tables: row

@@ -41,7 +41,7 @@ const RIGHTS = [
   "select, insert, update (expires_at), delete on public.spent_challenges",
   "select (tenant_id, name) on public.tenants",
   `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,
-  // \`isMigrated\` asks for this right alone.
+  // `isMigrated` asks for this right alone.
   `usage on schema ${FUNCTIONS_SCHEMA}`,
 ];
 

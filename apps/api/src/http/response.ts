@@ -60,14 +60,9 @@ export const sendResource = <Body>(
   sendText(responseText(representation, body), { status: 200, location: null, etag: entityTag(record) }, set);
 
 /** Sends a response that is not a resource with a version. */
-export const sendJson = <Body>(
-  representation: Representation<Body>,
-  body: Body,
-  set: ResponseHead,
-  status: 200 | 201 = 200,
-): string => {
+export const sendJson = <Body>(representation: Representation<Body>, body: Body, set: ResponseHead): string => {
   const text = responseText(representation, body);
-  set.status = status;
+  set.status = 200;
   set.headers["content-type"] = "application/json";
   return text;
 };

@@ -102,7 +102,7 @@ export const apiKeyCredentials = pgTable(
 
 /**
  * Changes that wait for writes under way. Look-ups of such a key, or of a descendant, are delayed, and those of such a user or
- * session. For now a view of the table `pending_changes`: see `0021_column_names.sql`.
+ * session. For now a view of the table `api_key_pending_changes`: see `0021_column_names.sql`.
  */
 export const pendingChanges = pgTable(
   "pending_changes",

@@ -97,6 +97,15 @@ test("a session, opened by the previous release: counted, whichever version ends
   expect(await counters()).toEqual([0, 0, 0]);
 });
 
+test("a session, ended by the previous release, released again with another figure: closed", async () => {
+  const id = await old.open();
+  await old.report(id);
+  await old.release(id);
+  const again = { isEngine: true, used: 1, reason: null };
+  expect((await releaseSession(database.db, id, again, caller, operatorOrigin())).kind).toBe("session_closed");
+  expect((await release(id)).kind).toBe("written");
+});
+
 test("a session of this version, released or swept by the previous release: no longer counted", async () => {
   const { db } = database;
   const [released, swept] = [await seedSession(db, caller), await seedSession(db, caller)];

@@ -193,7 +193,7 @@ export const releaseSession = async (
 /** Sessions that one statement closes at most. */
 const SWEPT = 1000;
 
-/** Closes at most a thousand overdue sessions of a tenant, and returns their number. One statement. */
+/** Closes at most a thousand overdue sessions, of one tenant or, with null, of all, and returns their number. One statement. */
 export const sweepSomeSessions = async (db: Runner, tenantId: TenantId | null, origin: Origin): Promise<number> => {
   const { now, random, requestId } = origin;
   const entryIds = Array.from({ length: 2 * SWEPT }, () => newId("ent", now, random));

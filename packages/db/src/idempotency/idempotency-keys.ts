@@ -1,6 +1,7 @@
 /**
  * Requests with an `Idempotency-Key`. The database function that does the work of such a request claims its
- * `Idempotency-Key` first, by inserting it with the response (`claim_idempotency_keys.sql`). A later request with the same
+ * `Idempotency-Key`, by inserting it with the response: before the work (`claim_idempotency_keys.sql`) or, for sessions, under
+ * the locks of the work. A later request with the same
  * `Idempotency-Key`, or one at the same time, finds the claim, writes nothing and gets the stored response. A claim lasts 24 hours by the database's clock.
  */
 import type { ApiKeyId, TenantId, UserId } from "@realtime-avatar/domain/id";

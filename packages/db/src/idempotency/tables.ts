@@ -6,7 +6,7 @@ import { bytes, bytewise, time } from "../query/columns.ts";
 
 /**
  * Requests with an `Idempotency-Key`, each with its response for a replay, written in the statement of its effect. For now a
- * view of the table `idempotency_claims`, whose columns the release before names: see `0021_column_names.sql`.
+ * view of the table `idempotency_keys`, whose columns the release before names: see `0021_column_names.sql`.
  */
 export const idempotencyClaims = pgTable(
   "idempotency_claims",

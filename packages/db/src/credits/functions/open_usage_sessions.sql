@@ -1,4 +1,5 @@
--- Opens usage sessions: holds credits for each, under the cap of every key of its lineage and the balance of the account, while
+-- Opens usage sessions: holds credits for each, under the cap of every key of its lineage and the balance of the
+-- account, while
 -- fewer sessions are open than each of these keys and the account allow.
 -- Serves one request and a batch of concurrent ones, and answers each as if they came one by one, in their order: a refused
 -- request takes nothing. Returns the outcome of each, in the order of `p_requests`.
@@ -34,14 +35,14 @@ begin
   from unnest(
     v_counters.meter_tenant_ids, v_counters.meter_api_key_ids, v_admitted.meters_held, v_admitted.meters_opened
   ) held (tenant_id, api_key_id, amount, sessions)
-  where meter.tenant_id = held.tenant_id and meter.api_key_id = held.api_key_id and held.amount > 0;
+  where meter.tenant_id = held.tenant_id and meter.api_key_id = held.api_key_id and held.sessions > 0;
   update public.credit_accounts account
   set reserved = account.reserved + held.amount, open_sessions = account.open_sessions + held.sessions,
     version = account.version + 1, updated_at = now()
   from unnest(
     v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held, v_admitted.accounts_opened
   ) held (tenant_id, environment, amount, sessions)
-  where account.tenant_id = held.tenant_id and account.environment = held.environment and held.amount > 0;
+  where account.tenant_id = held.tenant_id and account.environment = held.environment and held.sessions > 0;
   perform rta.insert_usage_sessions(v_counters.callers, p_caller_at, p_requests, p_claims, v_admitted.outcomes);
   return query select * from unnest(v_admitted.outcomes);
 end $$;

@@ -1,19 +1,22 @@
 -- Ends a session, and charges it once. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
 --   'written'         it has ended now, or had ended before with the same charge; or it is to end (see below)
 --   'replayed'        nothing is written: the stored response follows
---   'not_found'       there is no such session of the caller's lineage, tenant and environment
+--   'not_found'       there is no such session of the caller's tenant and environment and, unless it is the engine, lineage
 --   'session_closed'  it has ended with another charge than `p_used`, before or now because its lease has expired
 --   'stale'           nothing is written: the caller has changed since its look-up
 -- `has_ended` is true when it has ended now.
 --
 -- The charge is never less than what was reported, and never more than what is held. A caller that may write usage
--- (`p_is_engine`) is charged what it says (`p_used`) or, if that is more, what was reported. Any other ends only a session that
--- was never started, which is charged nothing. A started session is marked (`must_end`): it stays open, and holds its credits,
+-- (`p_is_engine`) is charged what it says (`p_used`) or, if that is more, what was reported. Any other ends only a
+-- session that
+-- was never started, which is charged nothing. A started session is marked (`must_end`): it stays open, and holds its
+-- credits,
 -- until a release by its engine, or until the end of its lease, when it is charged what was reported. Otherwise who ends his
 -- call right after a report is served and not charged. A session whose lease has expired is charged what was reported.
 --
 -- Lock order: the caller (lock_caller), the session, then, if it is to be ended, its counters (lock_counters), the claim. The
--- clock that decides whether the caller is still valid, and whether the lease has expired, is read after the last lock that can
+-- clock that decides whether the caller is still valid, and whether the lease has expired, is read after the last lock
+-- that can
 -- be waited for.
 create function rta.release_session(
   p_caller rta.caller,
@@ -71,9 +74,10 @@ begin
       update public.usage_sessions set must_end = true, reason = p_reason, version = version + 1
       where tenant_id = v_session.tenant_id and id = v_session.id;
     end if;
-    -- What was reported counts here too: a figure below it is charged as much, now and when it is sent again.
+    -- What was reported counts here too: a figure below it is charged as much, now and when it is sent again. `reported` is
+    -- null for a session that an earlier version has ended: then only the same figure is the same charge.
     if p_is_engine and p_used is not null and v_closing.charged
-      <> least(v_session.reserved, greatest(coalesce(v_session.reported, v_session.used), p_used))
+      <> least(v_session.reserved, greatest(case when has_ended then v_session.used else v_session.reported end, p_used))
     then
       kind := 'session_closed';
     end if;

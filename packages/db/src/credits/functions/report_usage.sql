@@ -1,14 +1,14 @@
--- Records the usage of an open session so far, and extends its lease. Usage is cumulative: a report that is lost, repeated
--- or late changes nothing. The first report starts the session. `must_end` of the session it returns says whether the call
--- must end: see must_end. With an Idempotency-Key, at most once. Returns one row, whose
--- `kind` is:
+-- Records the usage of an open session so far, and extends its lease. Usage is cumulative: a report that is lost,
+-- repeated or late changes nothing. The first report starts the session. `must_end` of the session it returns says
+-- whether the call must end: see must_end. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
 --   'written'
 --   'replayed'        nothing is written: the stored response follows
 --   'not_found'       there is no such session in the caller's tenant and environment
 --   'session_closed'  nothing is written: the session has ended, or its lease has expired
 --   'stale'           nothing is written: the caller has changed since its look-up
 --
--- Lock order: the caller (lock_caller), the session, the claim. No meter and no account: what is reported is held already.
+-- Lock order: the caller (lock_caller), the session, the claim. No meter and no account: what is reported is held
+-- already. (The trigger of the migration 0018 locks them at the first report of a session from before it.)
 create function rta.report_usage(
   p_caller rta.caller,
   p_environment text,

@@ -15,7 +15,8 @@ create type rta.session_request as (
 
 -- What became of a request to open a session. `kind`: 'written', 'stale' (the caller has changed since its look-up),
 -- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
--- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or 'replayed' (the stored response and its response_fields follow). Only 'written' writes anything.
+-- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or
+-- 'replayed' (the stored response and its response_fields follow). Only 'written' writes anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
@@ -44,7 +45,8 @@ create type rta.charged_caller as (
   meters_at integer[]
 );
 
--- The counters of a batch, each once, in lock order. `caps` and `session_limits`: of the key of each meter; an element is null
+-- The counters of a batch, each once, in lock order. `caps` and `session_limits`: of the key of each meter; an element is
+-- null
 -- without a limit.
 create type rta.counters as (
   callers rta.charged_caller[], -- those that are valid

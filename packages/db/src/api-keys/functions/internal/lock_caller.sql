@@ -1,7 +1,7 @@
--- Locks the caller of a write, if it is valid and unchanged since its look-up: neither its key nor an ancestor is revoked
--- or expired, its key has the same version, and its credential is not retired. For a person, see lock_person. Returns the time until which the caller is
--- valid ('infinity' without an expiry), or null. A function that waits for something else afterwards compares that time
--- with the clock again.
+-- Locks the caller of a write, if it is valid and unchanged since its look-up: neither its key nor an ancestor is
+-- revoked or expired, its key has the same version, and its credential is not retired. For a person, see lock_person.
+-- Returns the time until which the caller is valid ('infinity' without an expiry), or null. A function that waits for
+-- something else afterwards compares that time with the clock again.
 --
 -- A revocation waits for these locks, so either it waits for the write, or the write finds it and writes nothing.
 -- Lock order: keys by primary key, then the credential, so that no two writes deadlock.

@@ -1,9 +1,9 @@
--- Decides which requests to open a session are admitted, as if they came one by one, in their order: the one place that decides
--- it. (The look-up of the caller only refuses early what cannot fit: see `refusalOf` and `reachedLimitOf` of the domain's credits/open.ts.) A request is admitted
--- if one more session may be open of every key of its lineage and of the account, and its least seconds fit under the cap of
--- every key of its lineage and under the available balance; it gets as many seconds as fit. A refused request takes nothing.
--- Returns the outcome of each request, and what each meter and each account has to hold in addition: credit micros, and
--- sessions. Writes nothing.
+-- Decides which requests to open a session are admitted, as if they came one by one, in their order: the one place that
+-- decides it. (The look-up of the caller only refuses early what cannot fit: see `refusalOf` and `reachedLimitOf` of
+-- the domain's credits/open.ts.) A request is admitted if one more session may be open of every key of its lineage and
+-- of the account, and its least seconds fit under the cap of every key of its lineage and under the available balance;
+-- it gets as many seconds as fit. A refused request takes nothing. Returns the outcome of each request, and what each
+-- meter and each account has to hold in addition: credit micros, and sessions. Writes nothing.
 --
 -- The calling function has locked the meters and the accounts. So the claims that exist are all that can: two requests
 -- with the same claim have the same key, and queue at its meter.

@@ -1,5 +1,5 @@
 -- What is known of each request to open a session when the locks are held: its caller, the status of its avatar, and a claim
--- that an earlier request has stored. `outcome` is so far: 'written' when only credits can refuse it.
+-- that an earlier request has stored. `outcome` is so far: 'written' when only limits and credits can refuse it.
 --
 -- Subqueries with a limit, so that each claim and each avatar is found by its whole primary key. As plain joins, the server
 -- read all claims of a key: 6 ms instead of 0.4 for 64 requests.

@@ -1,5 +1,6 @@
 -- Begins a single write whose caller is locked: claims its Idempotency-Key, if it has one. Returns the outcome so far:
--- 'written', 'stale' (`p_valid_until` is null or has passed), or 'replayed', with the stored response.
+-- 'written', 'stale' (`p_valid_until` is null or, with an Idempotency-Key, has passed), or 'replayed', with the stored
+-- response.
 -- Lock order: the claim.
 create function rta.claim_write(
   p_caller rta.caller,

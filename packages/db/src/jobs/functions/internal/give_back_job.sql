@@ -1,5 +1,5 @@
--- Gives back a job whose lease is still held, to be claimed again after `p_delay`, and frees its slot. Returns false when the lease
--- is lost: see end_job.
+-- Gives back a job whose lease is still held, to be claimed again after `p_delay`, and frees its slot. Returns false
+-- when the lease is lost: see end_job.
 -- Lock order: the calling function has locked the target, if it changes it; then the job, and the slot.
 create function rta.give_back_job(
   p_job rta.job,

@@ -205,15 +205,17 @@ export class CreditLane {
   }
 
   /**
-   * Releases a session with `figure`, with what was reported, or by the clock (by a key that may not write usage). Then again:
-   * with the same request, which has the same response, and with another figure, which is declined.
+   * Releases a session with `figure`, with what was reported, or by its key, which may not write usage: a started session
+   * then goes on until the engine releases it. Then again: with the same request, which has the same response, and with a
+   * higher figure, which is declined.
    */
   async #release(session: TriedSession, key: CreditKey, figure: number): Promise<void> {
     const { engine, sender } = this.#load;
     const path = `${PATH}/${session.id}/release`;
     const way = this.#below(4);
     const hasFigure = way < 2 || figure > session.reserved;
-    const request = this.#post(path, way === 3 && !hasFigure ? key : engine, {
+    const by = way === 3 && !hasFigure ? key : engine;
+    const request = this.#post(path, by, {
       body: hasFigure ? { usedCreditMicros: figure } : {},
       idempotencyKey: this.#number() < 0.5 ? `${session.name}-release` : undefined,
       declined: hasFigure ? [409] : [],
@@ -222,16 +224,23 @@ export class CreditLane {
     if (status === 409) this.#expectClosed(session, body);
     session.isReleaseDeclined = status === 409;
     if (status !== 200) return;
+    if (body.endedAt === null) {
+      const isMarked = by !== engine && body.status === "started" && body.mustEnd;
+      this.#load.expect(isMarked, `${session.name} was released, and is ${body.status}`);
+      return this.#release(session, engine, figure);
+    }
     session.released = body;
     const billed: number = body.billedCreditMicros;
-    const isRight = hasFigure ? billed === Math.min(figure, session.reserved) : billed >= session.reported;
-    this.#load.expect(isRight && billed <= session.reserved, `${session.name} is charged ${billed}`);
+    // Never less than was reported, never more than it holds.
+    const said = hasFigure ? Math.min(figure, session.reserved) : 0;
+    const isRight = billed >= Math.max(said, session.reported) && billed <= Math.max(said, session.reportable);
+    this.#load.expect(isRight, `${session.name} is charged ${billed}`);
     if (this.#number() < 0.3) {
       const again = await sender.sendUntilDone(request);
       this.#load.expect(Bun.deepEquals(again.body, body), `${session.name} has two responses to one release`);
     }
-    if (this.#number() < 0.3) {
-      const other = this.#post(path, engine, { body: { usedCreditMicros: billed > 0 ? billed - 1 : 1 } });
+    if (billed < session.reserved && this.#number() < 0.3) {
+      const other = this.#post(path, engine, { body: { usedCreditMicros: billed + 1 } });
       await sender.sendUntilDone({ ...other, expected: [], declined: [409] });
     }
   }

@@ -79,7 +79,7 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     const call = await control.start();
     const person = await joinAsPerson(livekit.url, call.personToken);
     await control.untilReported(call.session, "started");
-    // What is sent before the data channel of the person is open is lost.
+    // A message is lost when it is sent before the person's data channel is open.
     await person.until(() => person.messages.length > 0);
     control.end(call.session, "user_ended");
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "user_ended" });

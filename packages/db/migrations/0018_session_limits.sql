@@ -39,7 +39,7 @@ BEGIN
   RETURN NEW;
 END
 $$;--> statement-breakpoint
--- Nobody else attaches it to a table of his own. The trigger needs no such right.
+-- So that no other role can attach it to its own table. The trigger needs no such right.
 REVOKE EXECUTE ON FUNCTION count_usage_session() FROM PUBLIC;--> statement-breakpoint
 CREATE TRIGGER usage_sessions_count BEFORE INSERT OR UPDATE ON usage_sessions
   FOR EACH ROW WHEN (NEW.is_counted <> (NEW.ended_at IS NULL)) EXECUTE FUNCTION count_usage_session();--> statement-breakpoint

@@ -71,7 +71,7 @@ describe.each(TENANTS)("%s", (_, start) => {
     for (const scopes of [["usage:write"], ["*", "usage:write"]]) {
       expectProblem(await change(plain.id, { scopes }), "grant_exceeds_caller");
     }
-    // Whoever reaches the engine's key may narrow it, and cannot undo that.
+    // A caller that may narrow the engine's key cannot widen it again.
     expect((await change(engine.id, { spendLimitCreditMicros: 5 })).status).toBe(200);
     expectProblem(await change(engine.id, { spendLimitCreditMicros: null }), "grant_exceeds_caller");
     expectProblem(await change(engine.id, { scopes: ["*", "usage:write"] }), "grant_exceeds_caller");

@@ -94,7 +94,7 @@ await drive("PATCH", `/api/v1/avatars/${avatar.body.id}`, {
   body: { displayName: "y" },
   headers: { "if-match": '"7"' },
 });
-// What is kept for who asks again.
+// The responses that are stored for replays.
 const headers = { "idempotency-key": "the-same" };
 const kept = await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
 await drive("POST", path, { key: one, body: { name: "kept", scopes: ["*"] }, headers });
@@ -123,7 +123,7 @@ const { client } = api.database.db;
 const id = (secret: string) => parseApiKey(secret)?.keyId ?? "";
 await client`update api_keys set scopes = '{api_keys:write}' where key_id = ${id(three)}`;
 await drive("POST", path, { key: three, body: { name: "x", scopes: ["*"] } });
-// A defect of ours, in the statement that holds a digest and in the one that does not.
+// A defect of the service: in a statement with a digest, and in one without.
 await client`alter table api_keys add constraint tripwire check (name <> 'tripwire')`;
 await client`alter table audit_events add constraint tripwire check (action <> 'avatar.created') not valid`;
 await drive("POST", path, { key: one, body: { name: "tripwire" } });

@@ -34,7 +34,7 @@ export const joinRoom = async (room: Room, url: string, token: string): Promise<
   try {
     await within(JOIN_MS, connecting);
   } catch {
-    // It may still succeed: nobody would leave the room then.
+    // It may still succeed: then the room must be left.
     connecting.then(
       () => leaveRoom(room),
       () => {},

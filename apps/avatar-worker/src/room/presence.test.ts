@@ -33,13 +33,13 @@ const presence = (change: Partial<AssignedCall> = {}) => {
 };
 
 describe("the seconds of a call", () => {
-  test("before the person comes: none, however long it takes", () => {
+  test("the seconds, before the person comes: none", () => {
     const call = presence();
     expect(call.used(1000)).toBe(0);
     expect(call.end(1000)).toBeNull();
   });
 
-  test("from the first moment of both sides: rounded up, while the person is away as well, and never more than the most", () => {
+  test("the seconds, from when both sides are present: rounded up, also while the person is away, at most the hold", () => {
     const call = presence();
     call.arrives(10);
     expect([10.001, 11, 11.001].map(call.used)).toEqual([1, 1, 2]);
@@ -50,7 +50,7 @@ describe("the seconds of a call", () => {
     expect(call.used(500)).toBe(60);
   });
 
-  test("while the connection is lost: not counted, unless it comes back", () => {
+  test("the seconds, while the connection is lost: counted only if it comes back", () => {
     const call = presence();
     call.arrives(0);
     call.isLost(5, true);
@@ -60,7 +60,7 @@ describe("the seconds of a call", () => {
     expect(call.used(13)).toBe(13);
   });
 
-  test("of a second worker: go on where those of the first ended, when it sees the person", () => {
+  test("the seconds, of a second worker: go on from those of the first when it sees the person", () => {
     const call = presence({ used_seconds: 20 });
     expect(call.used(5)).toBe(20);
     call.arrives(5);
@@ -69,14 +69,14 @@ describe("the seconds of a call", () => {
 });
 
 describe("the end of a call", () => {
-  test("when its seconds are over: a moment before, with the reason that the service gave", () => {
+  test("a call, its seconds used up: ends a moment before, with the service's reason", () => {
     const call = presence({ limit: "out_of_credits", idle_seconds: 1000 });
     call.arrives(0);
     expect(call.end(59.7)).toBeNull();
     expect(call.end(59.8)).toBe("out_of_credits");
   });
 
-  test("is told twelve seconds before, or at the half of a short call", () => {
+  test("a call, near its end: announced twelve seconds before, or at the half of a short call", () => {
     const long = presence();
     expect(long.soon(59)).toBe(false);
     long.arrives(0);
@@ -86,7 +86,7 @@ describe("the end of a call", () => {
     expect([4.9, 5].map(short.soon)).toEqual([false, true]);
   });
 
-  test("when the person was away for ten seconds, but not when the person came back", () => {
+  test("a call, its person away for ten seconds: ends, unless the person came back", () => {
     const call = presence();
     call.arrives(0);
     call.leaves(1);
@@ -98,20 +98,20 @@ describe("the end of a call", () => {
     expect(call.end(22)).toBe("disconnected");
   });
 
-  test("when the person was away for so long that nobody waits: at once", () => {
+  test("a call, its person gone for good: ends at once", () => {
     const call = presence();
     call.arrives(0);
     call.leaves(5, true);
     expect(call.end(5)).toBe("disconnected");
   });
 
-  test("of a second worker that does not find the person: after ten seconds", () => {
+  test("a call, a second worker without its person: ends after ten seconds", () => {
     const call = presence({ used_seconds: 20 });
     expect(call.end(9.9)).toBeNull();
     expect(call.end(10)).toBe("disconnected");
   });
 
-  test("when nobody was active for long enough; what the person says or sends counts", () => {
+  test("a call, idle for its limit: ends; speech and messages of the person count as activity", () => {
     const call = presence({ max_seconds: 600 });
     call.arrives(0);
     call.active(20);

@@ -15,7 +15,7 @@ export type Presence = {
   /** In whole seconds, rounded up, at most `max_seconds`. */
   usedSeconds(now: number): number;
   personArrived(now: number): void;
-  /** `isForGood`: nobody waits for the person. */
+  /** `isForGood`: the person does not come back. */
   personLeft(now: number, isForGood?: boolean): void;
   /** The connection to the room is lost, or is back. What ends while it is lost does not count the time since. */
   connectionChanged(now: number, isLost: boolean): void;

@@ -85,7 +85,7 @@ const settleOnEvents = (
     settle(refused("unexpected_status", "The host responded with status 101 instead of 200."));
   });
   outgoing.on("response", (response) => {
-    // Without a listener, an error while nobody reads would end the process.
+    // Without a listener, an error between two reads would end the process.
     response.on("error", () => {});
     settle({ kind: "response", response, isCut: () => hasFailed || signal.aborted });
   });

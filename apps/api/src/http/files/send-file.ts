@@ -35,7 +35,7 @@ export type FileSender = {
 const pacedStream = (source: ReadableStream<Uint8Array>, place: Place, stalledMs: number) => {
   const reader = source.getReader();
   const stalled = Promise.withResolvers<never>();
-  // Nobody may be waiting for it.
+  // The promise may have no listener.
   stalled.promise.catch(() => {});
   let isDone = false;
   const end = (): void => {

@@ -54,13 +54,6 @@ describe("the quota of active keys", () => {
     expect((await create()).status).toBe(201);
   });
 
-  test("creates at once, in two tenants: each tenant has its own quota", async () => {
-    const [one, other] = [await tenantOf(6), await tenantOf(6)];
-    for (let round = 0; round < 5; round++) await one.create();
-    const answers = await Promise.all([...Array(4).fill(one), ...Array(4).fill(other)].map(({ create }) => create()));
-    expect(answers.map(({ status }) => status)).toEqual([409, 409, 409, 409, 201, 201, 201, 201]);
-  });
-
   test("a replay, at the quota: replayed; a refusal: not stored", async () => {
     const { call, own, create } = await tenantOf(2);
     const headers = { "idempotency-key": "one-key" };

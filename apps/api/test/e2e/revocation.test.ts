@@ -1,7 +1,6 @@
 /** A caller that changes between its look-up and its write: nothing is written by a key that may no longer write it. */
 import { describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
-import { retryWhileStale } from "@realtime-avatar/db/query/retry-while-stale";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
@@ -180,16 +179,6 @@ describe("a write that waits for a rename of its target", () => {
     expect((await api.call("GET", path, { key })).body).toMatchObject({ name: "renamed", status: "active" });
     await other.close();
   });
-});
-
-test("a write, its caller changed at each of 20 attempts: 503, retryable", async () => {
-  let attempts = 0;
-  const write = retryWhileStale(async () => {
-    attempts++;
-    return { kind: "stale" };
-  });
-  await expect(write).rejects.toMatchObject({ code: "unavailable", status: 503, extras: { retryable: true } });
-  expect(attempts).toBe(20);
 });
 
 describe("a key that writes without a pause", () => {

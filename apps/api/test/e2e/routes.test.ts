@@ -342,24 +342,4 @@ describe("the path last", () => {
     const [sessions] = await db.client`select count(*) as number from usage_sessions where status <> 'reserved'`;
     expect(sessions).toEqual({ number: "0" });
   });
-
-  test("a HEAD request, on every GET route: its headers without the body", async () => {
-    const key = await api.key();
-    const avatar = (await api.call("POST", "/api/v1/avatars", { key, body: ROUTES["POST /api/v1/avatars"]?.body })).body
-      .id;
-    const self = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
-    const opened = await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } });
-    const asset = await api.call("POST", "/api/v1/assets", { key, ...FORM });
-    const ids = { usr: owner.id, ast: asset.body.id, ava: avatar, key: self, ses: opened.body.sessionId };
-    for (const { path, scope } of routes().filter(({ method }) => method === "GET")) {
-      const url = withId(path, ids[kindOf(path) as keyof typeof ids]);
-      const send = (method: string) => (scope === "person" ? owner.call(method, url) : api.call(method, url, { key }));
-      const [get, head] = await Promise.all([send("GET"), send("HEAD")]);
-      expect([get.status, head.status, head.text]).toEqual([200, 200, ""]);
-      for (const name of ["etag", "content-type", "cache-control", "x-content-type-options"]) {
-        expect(head.headers.get(name)).toBe(get.headers.get(name));
-      }
-      expect((await api.call("HEAD", url)).status).toBe(401);
-    }
-  });
 });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { generateKeyPairSync, sign, X509Certificate } from "node:crypto";
 import { session } from "@realtime-avatar/testing/database";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
-import { type Answer, callAnew, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
+import { type Answer, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { type Cbor, cbor, createAuthenticator, type Deviation } from "../../../test/support/people/authenticator.ts";
 import { attestationCertificate } from "../../../test/support/people/certificate.ts";
 import {
@@ -331,14 +331,5 @@ describe("a sign-in", () => {
     const answer = await post("user-sessions", { credential }, pageHeaders(fixed));
     expect(answer.status).toBe(201);
     expect(cookieOf(answer)).not.toBe(fixed);
-  });
-
-  test("sign-ins, 70 from one address: 10 limited", async () => {
-    const headers = { "x-forwarded-for": "192.0.2.77" };
-    const call = callAnew(api);
-    const path = "/api/v1/user-sessions/options";
-    const answers = await Promise.all(Array.from({ length: 70 }, () => call("POST", path, { body: {}, headers })));
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(60);
-    for (const answer of answers.filter(({ status }) => status !== 200)) expectProblem(answer, "rate_limited");
   });
 });

@@ -4,7 +4,7 @@ import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
-import { createTestApp, requestInit, startApi } from "../../test/support/api.ts";
+import { callAnew, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/api-keys";
 
@@ -125,10 +125,9 @@ describe("an expiry in the future", () => {
     const { db } = api.database;
     const day = 24 * 60 * 60 * 1000;
     const expiring = async (clockOff: number, expiresIn: number): Promise<number> => {
-      const app = createTestApp(db, { clock: () => new Date(Date.now() + clockOff) });
+      const call = callAnew(db, { clock: () => new Date(Date.now() + clockOff) });
       const body = { name: "x", expiresAt: new Date(Date.now() + expiresIn).toISOString() };
-      const request = new Request(`http://localhost${PATH}`, requestInit("POST", { key: root, body }));
-      return (await app.handle(request)).status;
+      return (await call("POST", PATH, { key: root, body })).status;
     };
     expect(await expiring(day, day / 2)).toBe(201);
     expect(await expiring(-day, -day / 2)).toBe(422);

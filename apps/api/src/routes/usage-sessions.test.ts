@@ -4,7 +4,7 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import { isId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { createTestApp, readAnswer, requestInit, rowCounts, startApi } from "../../test/support/api.ts";
+import { callAnew, rowCounts, startApi } from "../../test/support/api.ts";
 
 const PATH = "/api/v1/usage/sessions";
 const SECOND = 1_000_000;
@@ -298,12 +298,8 @@ describe("overdue sessions", () => {
     await overdue();
     expect((await open({ maxSessionSeconds: 20 }, caller)).status).toBe(402);
     // Another replica sweeps for itself.
-    const other = createTestApp(api.database.db);
-    const request = new Request(
-      `http://localhost${PATH}`,
-      requestInit("POST", { key: caller, body: { maxSessionSeconds: 20 } }),
-    );
-    expect((await readAnswer(await other.handle(request))).status).toBe(201);
+    const other = await callAnew(api.database.db)("POST", PATH, { key: caller, body: { maxSessionSeconds: 20 } });
+    expect(other.status).toBe(201);
   });
 });
 

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "bun:test";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
-import { createTestApp, readAnswer, requestInit, startApi } from "../support/api.ts";
+import { callAnew, startApi } from "../support/api.ts";
 import { assetCalls } from "../support/assets.ts";
 import { avatarCalls, outcome, PATH } from "../support/avatars.ts";
 
@@ -44,13 +44,12 @@ describe("the change of an avatar", () => {
   test("an avatar, changed or deleted: dated by the service's clock", async () => {
     const made = await make();
     const later = new Date(Date.parse(made.createdAt) + 3_600_000);
-    const app = createTestApp(api.database.db, { clock: () => later });
+    const call = callAnew(api.database.db, { clock: () => later });
     for (const [method, body] of [
       ["PATCH", { displayName: "later" }],
       ["DELETE", undefined],
     ] as const) {
-      const request = new Request(`http://api${PATH}/${made.id}`, requestInit(method, { key, body }));
-      expect((await readAnswer(await app.handle(request))).body.updatedAt).toBe(later.toISOString());
+      expect((await call(method, `${PATH}/${made.id}`, { key, body })).body.updatedAt).toBe(later.toISOString());
     }
   });
 

@@ -2,15 +2,16 @@
 import { describe, expect, test } from "bun:test";
 import { rotateApiKey } from "@realtime-avatar/db/api-keys/api-keys";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
+import type { Db } from "@realtime-avatar/db/connection/pool";
 import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import type { ApiKeyWithSecret, CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { type Answer, startApi } from "../support/api.ts";
+import { whileHeld } from "../support/locks.ts";
 
 const PATH = "/api/v1/api-keys";
 
@@ -87,18 +88,11 @@ describe("a running overlap", () => {
   test("a first use, waiting for the replacement to commit: 401", async () => {
     const made = await make();
     const { body: second } = await rotate(made.apiKey, made.id, 600);
-    const other = session(api.database.url);
-    await other.client`begin`;
-    const found = await findCredential(other, made.keyId, null);
+    const found = await findCredential(api.database.db, made.keyId, null);
     if (!found) throw new Error("no key");
-    const key = { ...found.caller };
-    const rotated = rotatedApiKey(key, { overlapSeconds: 60 }, found.caller, random);
-    expect(await rotateApiKey(other, rotated, found.caller, operatorOrigin())).toEqual({ kind: "written" });
-    const pending = self(second.apiKey);
-    await untilBlocked(api.database.db);
-    await other.client`commit`;
-    expect(await pending).toBe(401);
-    await other.close();
+    const rotated = rotatedApiKey({ ...found.caller }, { overlapSeconds: 60 }, found.caller, random);
+    const replace = (holder: Db) => rotateApiKey(holder, rotated, found.caller, operatorOrigin());
+    expect(await whileHeld(api.database, replace, () => self(second.apiKey))).toBe(401);
   });
 
   test("a rotation, repeated with its Idempotency-Key: its first response", async () => {

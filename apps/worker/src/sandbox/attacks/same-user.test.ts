@@ -1,24 +1,17 @@
 /** What a child that was taken over may do with what belongs to its user. The worker of the container is such a user. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chown, mkdir, rm, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "bun:test";
+import { chown, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { runInSandbox } from "../run.ts";
 import { canFilterSystemCalls } from "../system-calls.ts";
-
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(120_000);
 
 const USER = 65_532;
 const isRoot = process.getuid?.() === 0;
 const ORDINARY_USER = isRoot ? ["setpriv", `--reuid=${USER}`, `--regid=${USER}`, "--clear-groups"] : [];
 const canRun = canFilterSystemCalls() && (!isRoot || Bun.which("setpriv") !== null);
 
-let folder = "";
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await fileFolder();
 
 /** Runs a program in the confinement of a child, with its filter; what it wrote to standard error. */
 const asChild = async (program: string): Promise<string> => {

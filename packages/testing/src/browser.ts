@@ -31,7 +31,8 @@ let shared: Promise<Browser> | null = null;
 const launchShared = async (): Promise<Browser> => {
   const home = await temporaryFolder();
   removeAtEnd(home);
-  return launchBrowser(home);
+  // The pages of tests are short-lived: to optimize their scripts takes more processor time than it saves.
+  return launchBrowser(home, ["--js-flags=--no-opt --no-maglev"]);
 };
 
 /**

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
@@ -8,9 +8,6 @@ import { CreateAvatar } from "./avatars/schemas.ts";
 import { CreateUsageSession } from "./credits/schemas.ts";
 import { CreateInvitation } from "./people/schemas.ts";
 import { isValid, validate } from "./schema.ts";
-
-// No test asserts a time: a busy machine must not fail one.
-setDefaultTimeout(60_000);
 
 const errors = (schema: Parameters<typeof validate>[0], value: unknown): string[] =>
   validate(schema, value).map(({ pointer, code }) => `${pointer} ${code}`);
@@ -180,7 +177,7 @@ describe("the check of TypeBox itself", () => {
         expect(Value.Check(CreateApiKey, candidate)).toBe(expected);
         expect(compiled.Check(candidate)).toBe(expected);
       }),
-      { seed: 7, numRuns: 2000 },
+      { seed: 7, numRuns: 500 },
     );
   });
 

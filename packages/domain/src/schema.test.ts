@@ -184,47 +184,6 @@ describe("the check of TypeBox itself", () => {
   test("a schema without a validator, used: throws", () => {
     expect(() => validate(Type.Object({ a: Type.BigInt() }), { a: 1 })).toThrow(TypeError);
   });
-
-  test("the schemas, as JSON: plain JSON Schema", () => {
-    const description = expect.any(String);
-    expect(JSON.parse(JSON.stringify(CreateApiKey))).toEqual({
-      type: "object",
-      additionalProperties: false,
-      required: ["name"],
-      properties: {
-        name: { type: "string", minLength: 1, maxLength: 120, description },
-        environment: { type: "string", enum: ["live", "test"], description },
-        scopes: {
-          type: "array",
-          minItems: 1,
-          maxItems: 16,
-          description,
-          items: {
-            type: "string",
-            enum: [
-              "*",
-              "api_keys:write",
-              "credits:read",
-              "avatars:read",
-              "avatars:write",
-              "realtime:write",
-              "usage:read",
-              "usage:write",
-            ],
-          },
-        },
-        maxConcurrentSessions: {
-          anyOf: [{ type: "integer", minimum: 1, maximum: 9007199254740991 }, { type: "null" }],
-          description,
-        },
-        spendLimitCreditMicros: {
-          anyOf: [{ type: "integer", minimum: 0, maximum: 9007199254740991 }, { type: "null" }],
-          description,
-        },
-        expiresAt: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }], description },
-      },
-    });
-  });
 });
 
 describe("Metadata", () => {

@@ -132,7 +132,7 @@ const settleLost = async (state: State, calls: readonly OpenRoom[]): Promise<voi
   let ended = 0;
   await forEach(calls, state, async ({ tenantId, sessionId, roomName, isStarted }) => {
     if (!isStarted) return rooms.create(roomName);
-    await endLostCall(db, tenantId, sessionId, "failed", originOf(state));
+    await endLostCall(db, tenantId, sessionId, "disconnected", originOf(state));
     ended++;
   });
   stats.ended += ended;

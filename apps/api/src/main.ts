@@ -27,6 +27,7 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
 import { createSpool, type Spool } from "./assets/spool.ts";
+import { openLivekit } from "./calls/realtime.ts";
 import { type ApiConfig, readConfig } from "./config.ts";
 import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage } from "./first-run.ts";
 import { HELP } from "./help.ts";
@@ -218,6 +219,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     storage,
     spool,
     assetOrigin,
+    livekit: config.livekit && openLivekit(config.livekit, db),
     isEnding: () => isEnding(),
     metrics,
     tracing,

@@ -27,8 +27,9 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
 import { createSpool, type Spool } from "./assets/spool.ts";
-import { openCalls, readCallsConfig } from "./calls/open.ts";
+import { openCalls } from "./calls/open.ts";
 import { type Child, createChild } from "./children/child.ts";
+import { readLivekitProgram } from "./children/livekit.ts";
 import { findProgram } from "./children/program.ts";
 import { type ApiConfig, readConfig } from "./config.ts";
 import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage } from "./first-run.ts";
@@ -190,7 +191,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
   protectMemory();
   const config = readConfig(process.env);
-  const callsConfig = readCallsConfig(process.env);
+  const livekitProgram = readLivekitProgram(process.env);
   const logOutput = inTurns(process.stdout);
   atExit(logOutput.drained);
   const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
@@ -202,7 +203,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
     atExit(sweeper.stop);
   }
-  const calls = await openCalls(callsConfig, { db, isEmbedded, config, log, logOutput }, atExit);
+  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, log, logOutput }, atExit);
   const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());
@@ -218,7 +219,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   const app = createApp({
     ...shared,
     db,
-    config,
+    config: { ...config, avatarWorkerSecret: calls.workerSecret },
     ...notes,
     publicUrl,
     sessionSecret: await openSessionSecret(config, log),
@@ -228,6 +229,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     storage,
     spool,
     assetOrigin,
+    livekit: calls.livekit,
     isEnding: () => isEnding(),
     metrics,
     tracing,

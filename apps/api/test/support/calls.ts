@@ -7,7 +7,9 @@ import { createRooms } from "@realtime-avatar/livekit/rooms";
 import type { RequestSpan } from "@realtime-avatar/runtime/tracing";
 import { Secret } from "@realtime-avatar/storage/secret";
 import { type LivekitStandIn, startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
+import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { AccessToken } from "livekit-server-sdk";
+import type { Livekit } from "../../src/calls/realtime.ts";
 import type { AppOptions } from "../../src/dependencies.ts";
 import { type Answer, startApi, TEST_CONFIG, type TestApi, testStorage } from "./api.ts";
 
@@ -20,7 +22,7 @@ export const WORKER_SECRET = "the-secret-of-the-avatar-workers-of-tests";
 export const callOptions = (
   { url, apiKey, apiSecret }: Pick<LivekitStandIn, "url" | "apiKey" | "apiSecret">,
   database: () => TestApi["database"],
-): Pick<AppOptions, "config" | "livekit"> => {
+): Pick<AppOptions, "config"> & { livekit: Livekit } => {
   const config = { url, apiKey, apiSecret: new Secret(apiSecret) };
   return {
     config: { ...TEST_CONFIG, avatarWorkerSecret: new Secret(WORKER_SECRET) },
@@ -46,8 +48,9 @@ export const startCallApi = async (given: Partial<AppOptions> = {}) => {
   const spans: string[] = [];
   const span = { traceId: "0".repeat(32), spanId: "0".repeat(16), traceparent: "", end: () => {} };
   const begin = (): RequestSpan => ({ ...span, recordSpan: (name) => void spans.push(name) });
+  const options = callOptions(livekit, () => api.database);
   const api: TestApi = await startApi(testStorage, {
-    ...callOptions(livekit, () => api.database),
+    ...options,
     tracing: { begin, stop: async () => {} },
     ...given,
   });
@@ -83,14 +86,38 @@ export const startCallApi = async (given: Partial<AppOptions> = {}) => {
     const headers = { authorization: await signEvent(body, by), "content-type": "application/webhook+json" };
     return api.call("POST", EVENTS, { body, headers });
   };
-  return { api, livekit, key, spans, avatar, start, release, session, sync, syncOf, sendEvent };
+  /** Gives a worker slots, and a lease that does not end during the tests. */
+  const giveSlots = async (slots: number, workerId = "wrk_many"): Promise<void> => {
+    await syncOf(workerId, { slots, features: ["voice"] });
+    await api.database.db
+      .client`update fleet.avatar_workers set lease_until = now() + interval '1 hour' where id = ${workerId}`;
+  };
+  /** Ends the leases of all workers. */
+  const takeSlots = () =>
+    api.database.db.client`update fleet.avatar_workers set lease_until = now() - interval '1 hour'`;
+  /** A tenant of its own, with so many seconds of live credits, keys of it, and an avatar. */
+  const tenantWith = async (seconds: number) => {
+    const tenantId = await seedTenant(api.database.db, { live: seconds * 1_000_000 });
+    type Request = Parameters<typeof seedKey>[2];
+    type Parent = Awaited<ReturnType<typeof seedKey>>["record"];
+    const newKey = async (request: Request = {}, parent?: Parent) => {
+      const all: Request = { environment: "live", scopes: ["*", "usage:write"], ...request };
+      const { record, secret } = await seedKey(api.database.db, tenantId, all, parent);
+      return { record, key: secret.reveal() };
+    };
+    const root = await newKey();
+    return { tenantId, newKey, root, avatarId: await avatar(root.key) };
+  };
+  const { rooms } = options.livekit;
+  const ofWorkers = { sync, syncOf, giveSlots, takeSlots };
+  return { api, livekit, rooms, key, spans, avatar, start, release, session, tenantWith, sendEvent, ...ofWorkers };
 };
 
 /** Waits until `find` returns something that is neither null nor false. */
-export const until = async <Found>(find: () => Promise<Found> | Found): Promise<NonNullable<Found>> => {
+export const until = async <Found>(find: () => Promise<Found> | Found): Promise<Exclude<NonNullable<Found>, false>> => {
   for (;;) {
     const found = await find();
-    if (found) return found;
+    if (found) return found as Exclude<NonNullable<Found>, false>;
     await Bun.sleep(20);
   }
 };

@@ -9,26 +9,35 @@ export type LivekitConfig = {
   apiSecret: Secret;
 };
 
-const NAMES = ["LIVEKIT_URL", "LIVEKIT_API_KEY", "LIVEKIT_API_SECRET"] as const;
-
 const readUrl = (text: string): string | undefined =>
   /^wss?:\/\/[^\s/?#@]+\/?$/.test(text) && URL.canParse(text) ? text.replace(/\/$/, "") : undefined;
 
 /** Visible ASCII. LiveKit wants secrets of at least 32 characters. */
-const readText = (text: string, minimum: number): string | undefined =>
-  /^[\x21-\x7e]{1,512}$/.test(text) && text.length >= minimum ? text : undefined;
+const readText =
+  (minimum: number) =>
+  (text: string): string | undefined =>
+    /^[\x21-\x7e]{1,512}$/.test(text) && text.length >= minimum ? text : undefined;
 
 /** Null when no variable is set. Throws a `ConfigError` that names the first variable that is missing or invalid. */
 export const readLivekitConfig = (variables: Variables): LivekitConfig | null => {
-  const url = readVariable<string | null>(variables, NAMES[0], null, "a ws:// or wss:// URL without a path", readUrl);
-  const apiKey = readVariable<string | null>(variables, NAMES[1], null, "visible ASCII characters", (text) =>
-    readText(text, 1),
+  const form = { url: "a ws:// or wss:// URL without a path", secret: "32 to 512 visible ASCII characters" };
+  const url = readVariable<string | null>(variables, "LIVEKIT_URL", null, form.url, readUrl);
+  const apiKey = readVariable<string | null>(
+    variables,
+    "LIVEKIT_API_KEY",
+    null,
+    "visible ASCII characters",
+    readText(1),
   );
-  const secret = readVariable<string | null>(variables, NAMES[2], null, "32 to 512 visible ASCII characters", (text) =>
-    readText(text, 32),
-  );
-  if (url !== null && apiKey !== null && secret !== null) return { url, apiKey, apiSecret: new Secret(secret) };
+  const secret = readVariable<string | null>(variables, "LIVEKIT_API_SECRET", null, form.secret, readText(32));
   if (url === null && apiKey === null && secret === null) return null;
-  const missing = NAMES[[url, apiKey, secret].indexOf(null)] ?? NAMES[0];
-  throw new ConfigError(missing, "set when one of LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET is set");
+  const required = (name: string, value: string | null): string => {
+    if (value !== null) return value;
+    throw new ConfigError(name, "set when one of LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET is set");
+  };
+  return {
+    url: required("LIVEKIT_URL", url),
+    apiKey: required("LIVEKIT_API_KEY", apiKey),
+    apiSecret: new Secret(required("LIVEKIT_API_SECRET", secret)),
+  };
 };

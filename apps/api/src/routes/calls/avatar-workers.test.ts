@@ -136,12 +136,12 @@ describe("a sync", () => {
     await syncOf("wrk_f", { slots: 0 });
     await until(() => api.log.length > 0);
     expect(JSON.parse(api.log[0] ?? "{}")).toMatchObject({
-      level: "debug",
+      level: 20,
       route: "/internal/avatar-workers/:id/sync",
     });
     await sync("wrk_f", {}, "another secret");
     await until(() => api.log.length > 1);
-    expect(JSON.parse(api.log[1] ?? "{}")).toMatchObject({ level: "info", problem: "invalid_credentials" });
+    expect(JSON.parse(api.log[1] ?? "{}")).toMatchObject({ level: 30, problem: "invalid_credentials" });
   });
 });
 

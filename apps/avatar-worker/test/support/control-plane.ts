@@ -112,6 +112,7 @@ const start = async (
     limit: "session_cap",
     used_seconds: 0,
     idle_seconds: 120,
+    away_seconds: 1,
     ...options,
   });
   return { session, room, personToken: await sign(livekit, personToken(room)) };

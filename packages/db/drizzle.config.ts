@@ -3,5 +3,6 @@ import { defineConfig } from "drizzle-kit";
 export default defineConfig({
   dialect: "postgresql",
   schema: "./src/*/tables.ts",
+  schemaFilter: ["public", "fleet"],
   out: "./migrations",
 });

@@ -7,7 +7,7 @@ import { FUNCTIONS_SCHEMA } from "./functions/schema.ts";
 import { withLock } from "./migrate.ts";
 
 const RIGHTS = [
-  "usage on schema public, drizzle",
+  "usage on schema public, drizzle, fleet",
   "select on drizzle.__drizzle_migrations",
   `select, insert, update (key_id, name, scopes, spend_limit_credit_micros, max_concurrent_sessions, expires_at, revoked_at, ended_at, version)
     on public.api_keys`,
@@ -39,6 +39,11 @@ const RIGHTS = [
   `select, insert, update (id, digest, role, user_id, created_by, created_at, expires_at), delete
     on public.invitations`,
   "select, insert, update (expires_at), delete on public.spent_challenges",
+  "select, insert, update (room, generation) on public.calls",
+  "select, insert, update (polled_at, test_polls), delete on public.call_tickets",
+  "select, insert, update (features, slots, lease_until), delete on fleet.avatar_workers",
+  "select, insert, update (tenant_id, session_id, has_news), delete on fleet.avatar_slots",
+  "select on fleet.service",
   "select (tenant_id, name) on public.tenants",
   `execute on all functions in schema ${FUNCTIONS_SCHEMA}`,
   // `isMigrated` asks for this right alone.

@@ -26,6 +26,7 @@ import sessionLimits from "../migrations/0018_session_limits.sql" with { type: "
 import normalAddresses from "../migrations/0019_normal_addresses.sql" with { type: "text" };
 import claimsOfDeadWorkers from "../migrations/0020_claims_of_dead_workers.sql" with { type: "text" };
 import columnNames from "../migrations/0021_column_names.sql" with { type: "text" };
+import calls from "../migrations/0022_calls.sql" with { type: "text" };
 import journal from "../migrations/meta/_journal.json";
 import { applyMigrations, type Migration } from "./apply-migrations.ts";
 import type { Db } from "./connection/pool.ts";
@@ -58,6 +59,7 @@ const TEXTS = [
   normalAddresses,
   claimsOfDeadWorkers,
   columnNames,
+  calls,
 ];
 
 /** The key of the advisory lock: any number, the same in every replica. */

@@ -10,11 +10,12 @@ const BEFORE_THE_RULES = 18;
 const LOCK_ORDER = [
   ...["tenants", "api_key_pending_changes", "api_keys", "api_key_credentials", "api_key_usage", "users"],
   ...["user_sessions", "people_seen", "idempotency_keys", "passkeys", "user_identities", "invitations"],
-  ...["spent_challenges", "assets", "avatars", "jobs", "job_slots", "usage_sessions", "asset_meters"],
-  ...["api_key_meters", "credit_accounts", "credit_entries", "audit_events"],
+  ...["spent_challenges", "assets", "avatars", "jobs", "job_slots", "avatar_workers", "usage_sessions"],
+  ...["calls", "asset_meters", "api_key_meters", "credit_accounts", "credit_entries", "avatar_slots", "call_tickets"],
+  ...["audit_events"],
 ];
 
-const NAME = `(?:if (?:not )?exists )?(?:only )?(?:"?public"?\\.)?"?(\\w+)"?`;
+const NAME = `(?:if (?:not )?exists )?(?:only )?(?:"?(?:public|fleet)"?\\.)?"?(\\w+)"?`;
 const pattern = (text: string): RegExp => new RegExp(text, "is");
 const CREATED_TABLE = pattern(`^create table ${NAME}`);
 /** Statements that lock a table so that writes wait. */

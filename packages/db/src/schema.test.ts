@@ -41,6 +41,8 @@ describe("the catalog", () => {
       "assets",
       "audit_events",
       "avatars",
+      "call_tickets",
+      "calls",
       "credit_accounts",
       "credit_entries",
       "idempotency_keys",
@@ -105,7 +107,7 @@ describe("the catalog", () => {
 describe("the constraints", () => {
   test("the constraints, in the catalog: those that schema.ts declares", async () => {
     const found = await database.db.client<{ name: string }[]>`
-      select conname as name from pg_constraint where contype = 'c' and connamespace = 'public'::regnamespace`;
+      select conname as name from pg_constraint where contype = 'c' and connamespace in ('public'::regnamespace, 'fleet'::regnamespace)`;
     const tables = TABLES.filter((table) => is(table, PgTable));
     const declared = tables.flatMap((table) => getTableConfig(table).checks.map(({ name }) => name));
     expect(found.map(({ name }) => name).sort()).toEqual(declared.sort());

@@ -7,7 +7,7 @@
 /** `count` bytes from a cryptographically secure source. */
 export type RandomBytes = (count: number) => Uint8Array;
 
-/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user. */
+/** Tenant, API key record, avatar, audit event, asset, usage session, credit entry, job, user, session of a user, passkey, invitation, identity of a user, ticket of a call that waits. */
 export type IdPrefix =
   | "ten"
   | "key"
@@ -21,7 +21,8 @@ export type IdPrefix =
   | "uss"
   | "psk"
   | "inv"
-  | "idn";
+  | "idn"
+  | "tkt";
 export type Id<Prefix extends IdPrefix> = `${Prefix}_${string}`;
 export type TenantId = Id<"ten">;
 export type ApiKeyId = Id<"key">;
@@ -36,6 +37,7 @@ export type UserSessionId = Id<"uss">;
 export type PasskeyId = Id<"psk">;
 export type InvitationId = Id<"inv">;
 export type IdentityId = Id<"idn">;
+export type TicketId = Id<"tkt">;
 
 const ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz";
 

@@ -1,0 +1,114 @@
+/**
+ * The tables of calls. A call is a usage session (credits/tables.ts) with a row here. What belongs to no tenant is in the schema
+ * `fleet`: the avatar workers and their slots.
+ */
+import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
+import { sql } from "drizzle-orm";
+import {
+  boolean,
+  check,
+  index,
+  integer,
+  json,
+  pgSchema,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+} from "drizzle-orm/pg-core";
+import { bytewise, isId, oneOf, time } from "../query/columns.ts";
+
+/**
+ * What is known of the room of a call. `create`: it is to be created, and may exist. `exists`. `delete`: the call has ended, and
+ * the room is to be deleted. `gone`: it is deleted.
+ */
+export const ROOM_STATES = ["create", "exists", "delete", "gone"] as const;
+export type RoomState = (typeof ROOM_STATES)[number];
+
+/** What a call has beside its usage session: the room, and what its worker needs. */
+export const calls = pgTable(
+  "calls",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    sessionId: bytewise("session_id").notNull(),
+    roomName: bytewise("room_name").notNull(),
+    room: text("room").notNull(),
+    mode: text("mode").notNull(),
+    /** What the renderer gets of the request. */
+    input: json("input").notNull(),
+    /** For how long the call was asked for. Its session may hold credits for less. */
+    maxSeconds: integer("max_seconds").notNull(),
+    /** Counts the workers that have had the call. */
+    generation: integer("generation").notNull().default(1),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.sessionId] }),
+    // A worker names a call by its session alone.
+    index("calls_session_index").on(table.sessionId),
+    index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
+    check("calls_session_id_check", isId(table.sessionId, "ses")),
+    check("calls_room_check", oneOf(table.room, ROOM_STATES)),
+    check("calls_mode_check", oneOf(table.mode, CALL_MODES)),
+  ],
+);
+
+/** Requests that wait for a slot: see the domain's calls/queue.ts. */
+export const callTickets = pgTable(
+  "call_tickets",
+  {
+    tenantId: bytewise("tenant_id").notNull(),
+    /** Sorts in creation order. */
+    id: bytewise("id").notNull(),
+    apiKeyId: bytewise("api_key_id").notNull(),
+    /** See `ticketFingerprint`. */
+    fingerprint: bytewise("fingerprint").notNull(),
+    polledAt: time("polled_at").notNull(),
+    /** How often a request was queued only because a test asks for it; null when it waits for a slot. */
+    testPolls: integer("test_polls"),
+  },
+  (table) => [
+    primaryKey({ columns: [table.tenantId, table.id] }),
+    check("call_tickets_id_check", isId(table.id, "tkt")),
+  ],
+);
+
+export const fleet = pgSchema("fleet");
+
+/** The avatar workers. One whose lease has ended has lost its calls. */
+export const avatarWorkers = fleet.table("avatar_workers", {
+  id: bytewise("id").primaryKey(),
+  features: text("features").array().notNull(),
+  slots: integer("slots").notNull(),
+  leaseUntil: time("lease_until").notNull(),
+});
+
+/**
+ * A place for one call at a worker. It is free while `session_id` is null, and can be used while its worker has its lease and so
+ * many slots.
+ */
+export const avatarSlots = fleet.table(
+  "avatar_slots",
+  {
+    workerId: bytewise("worker_id").notNull(),
+    n: integer("n").notNull(),
+    tenantId: bytewise("tenant_id"),
+    sessionId: bytewise("session_id"),
+    /** Whether something has changed that the worker has not been told: a call to start or to leave. */
+    hasNews: boolean("has_news").notNull().default(false),
+  },
+  (table) => [
+    primaryKey({ columns: [table.workerId, table.n] }),
+    // A call has one slot.
+    uniqueIndex("avatar_slots_session_index").on(table.sessionId).where(sql`${table.sessionId} is not null`),
+    // The first slot of each worker, then the second of each, and so on.
+    index("avatar_slots_free_index").on(table.n, table.workerId).where(sql`${table.sessionId} is null`),
+    index("avatar_slots_news_index").on(table.workerId).where(sql`${table.hasNews}`),
+    check("avatar_slots_session_check", sql`(${table.tenantId} is null) = (${table.sessionId} is null)`),
+  ],
+);
+
+/** One row, written by the migration. */
+export const service = fleet.table("service", {
+  /** Random. It keeps the rooms of services apart that share a LiveKit server. */
+  instance: bytewise("instance").primaryKey(),
+});

@@ -21,7 +21,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   let worker: RunningProcess;
 
   const startWorker = (): RunningProcess =>
-    startProcess(source("apps/avatar-worker/src/main.ts"), { ...control.variables, AVATAR_SLOTS: "8" });
+    startProcess(source("apps/avatar-worker/src/main.ts"), {
+      ...control.variables,
+      AVATAR_SLOTS: "8",
+      AVATAR_WORKER_METRICS_PORT: "0",
+    });
 
   beforeAll(async () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
@@ -149,6 +153,23 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "failed", used_seconds: 0 });
     expect(worker.stdout() + worker.stderr()).not.toContain("eyJ");
     expect(worker.stdout() + worker.stderr()).not.toContain(control.variables.AVATAR_WORKER_SECRET);
+  });
+
+  test("its health and its metrics, after calls: ready, with calls by state and by end", async () => {
+    const [, health = ""] = await worker.waitFor(/"url":"(http:[^"]+)"/);
+    const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    expect(await (await fetch(`${health}readyz`)).json()).toEqual({ status: "ok" });
+    const read = async () => (await fetch(metrics)).text();
+    expect(await read()).toMatch(/realtime_avatar_worker_slots 8\n[^]*realtime_avatar_worker_calls{state="started"} 1/);
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+    await person.leave();
+    const after = await read();
+    expect(after).toMatch(/realtime_avatar_call_seconds_count{reason="user_ended"} [1-9]/);
+    expect(after).toMatch(/realtime_avatar_call_join_seconds_count [1-9]/);
   });
 
   // These wait for a time to pass: together.

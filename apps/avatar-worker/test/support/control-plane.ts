@@ -141,7 +141,7 @@ export const startControlPlane = async (livekit: LivekitServer) => {
   });
 
   return {
-    variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret },
+    variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret, AVATAR_WORKER_PORT: "0" },
     rooms,
     files,
     syncs: state.syncs,

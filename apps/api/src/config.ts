@@ -2,6 +2,7 @@
 import { LIVE_MODEL_ID } from "@realtime-avatar/domain/avatars/models";
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { isValid } from "@realtime-avatar/domain/schema";
+import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
   ConfigError,
@@ -19,6 +20,10 @@ import type { RateLimit } from "./http/rate-limit.ts";
 import { type OidcConfig, readOidcConfig } from "./oidc-config.ts";
 
 export type ApiConfig = CommonConfig & {
+  /** The LiveKit server of calls; null without one. */
+  livekit: LivekitConfig | null;
+  /** With what avatar workers authenticate; null: there are no calls. */
+  avatarWorkerSecret: Secret | null;
   /** The addresses at which the service listens. */
   hosts: readonly string[];
   port: number;
@@ -86,6 +91,12 @@ const readSessionSecret = (variables: Variables): Secret | null =>
     (text) => (text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined),
   );
 
+/** As the avatar worker reads it. */
+const readAvatarWorkerSecret = (variables: Variables): Secret | null =>
+  readVariable<Secret | null>(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
+    /^[\x21-\x7e]{32,512}$/.test(text) ? new Secret(text) : undefined,
+  );
+
 /** At this price the longest session still costs less than 2^53 credit micros. */
 const MAX_PRICE = 1_000_000_000_000;
 const MAX_LEASE_SECONDS = 86_400;
@@ -126,6 +137,8 @@ export const readConfig = (variables: Variables): ApiConfig => {
     maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
     maxAssetsPerTenant: readNumber(variables, "MAX_ASSETS_PER_TENANT", 1) ?? 10_000,
     maxAssetBytesPerTenant: readNumber(variables, "MAX_ASSET_BYTES_PER_TENANT", 1, MAX_ASSET_BYTES) ?? 20 * 1024 ** 3,
+    livekit: readLivekitConfig(variables),
+    avatarWorkerSecret: readAvatarWorkerSecret(variables),
     publicUrl: readPublicUrl(variables),
     oidc: readOidcConfig(variables),
     sessionSecret: readSessionSecret(variables),

@@ -1,4 +1,5 @@
 /** The configuration of the worker, read once at the start. */
+import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
   readCommonConfig,
@@ -19,6 +20,8 @@ export type WorkerConfig = CommonConfig & {
   /** How many jobs of one tenant run at once, in all workers together. */
   jobsPerTenant: number;
   storage: StorageConfig;
+  /** The LiveKit server of the calls; null without calls. */
+  livekit: LivekitConfig | null;
 };
 
 /** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
@@ -39,5 +42,6 @@ export const readConfig = (variables: Variables): WorkerConfig => {
     // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
+    livekit: readLivekitConfig(variables),
   };
 };

@@ -3,6 +3,7 @@ export type Described = {
   announce_pending_change: object;
   confirm_first_use: { confirmed: number | null };
   confirm_revocation: object;
+  count_fleet: { slots: number | null; usedSlots: number | null; openCalls: number | null; tickets: number | null };
   count_jobs: { queued: string | null; running: string | null; oldestSeconds: number | null };
   count_open_sessions: { position: number | null; activeSessions: number | null; connectingSessions: number | null };
   find_any_user: { found: boolean | null };
@@ -75,6 +76,7 @@ export type Described = {
     createdAt: Date | null;
     updatedAt: Date | null;
   };
+  find_call_file: { tenantId: string | null; avatarId: string | null; manifest: string | null };
   find_credential: {
     position: number | null;
     digest: Uint8Array | null;
@@ -246,22 +248,41 @@ export type Described = {
   list_api_keys: { position: number | null; items: string | null; next: string | null };
   list_assets: { position: number | null; items: string | null; next: string | null };
   list_audit_events: { position: number | null; items: string | null; next: string | null };
+  list_avatar_workers: {
+    id: string | null;
+    features: readonly string[] | null;
+    leaseUntil: Date | null;
+    slots: number | null;
+    usedSlots: number | null;
+  };
   list_avatars: { position: number | null; items: string | null; next: string | null };
   list_credit_entries: { position: number | null; items: string | null; next: string | null };
   list_identities: { position: number | null; items: string | null; next: string | null };
   list_invitations: { position: number | null; items: string | null; next: string | null };
   list_keys_above_cap: { apiKeyId: string | null; spendLimit: string | null; charged: string | null };
+  list_open_rooms: {
+    tenantId: string | null;
+    sessionId: string | null;
+    roomName: string | null;
+    createdAt: Date | null;
+    room: string | null;
+    isStarted: boolean | null;
+  };
   list_open_sessions: { position: number | null; items: string | null; next: string | null };
   list_overdue_tenants: { tenantId: string | null; overdueSeconds: number | null };
   list_passkeys: { position: number | null; items: string | null; next: string | null };
   list_preparations: { position: number | null; isNeeded: boolean | null };
+  list_rooms_to_delete: { tenantId: string | null; sessionId: string | null; roomName: string | null };
   list_stored_assets: { position: number | null; tenantId: string | null; id: string | null; status: string | null };
   list_tenant_ids: { tenantId: string | null };
   list_tenants: { tenantId: string | null; name: string | null; createdAt: Date | null };
   list_usage_sessions: { position: number | null; items: string | null; next: string | null };
   list_user_sessions: { position: number | null; items: string | null; next: string | null };
   list_users: { position: number | null; items: string | null; next: string | null };
+  list_workers_with_work: { workerId: string | null };
   mark_ended_keys: { tenantId: string | null };
+  mark_rooms_gone: object;
+  read_instance: { instance: string | null };
   record_api_key_uses: object;
   record_people_seen: object;
   sum_usage_sessions: { position: number | null; items: string | null; next: string | null };

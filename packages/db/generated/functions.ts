@@ -198,6 +198,27 @@ const avatarChange = composite<AvatarChange>(
   "status",
 );
 
+export type CallRequest = {
+  mode: string | null;
+  roomName: string | null;
+  input: Record<string, unknown> | string | null;
+  maxSeconds: number | null;
+  ticketId: string | null;
+  newTicketId: string | null;
+  fingerprint: string | null;
+  isQueued: boolean | null;
+};
+const callRequest = composite<CallRequest>(
+  "mode",
+  "roomName",
+  "input",
+  "maxSeconds",
+  "ticketId",
+  "newTicketId",
+  "fingerprint",
+  "isQueued",
+);
+
 export type Caller = {
   tenantId: string | null;
   id: string | null;
@@ -383,6 +404,15 @@ export type PreparationRules = {
   inBackground: readonly string[] | null;
 };
 const preparationRules = composite<PreparationRules>("onSource", "onModel", "inBackground");
+
+export type ReportedCall = {
+  sessionId: string | null;
+  generation: number | null;
+  state: string | null;
+  usedSeconds: number | null;
+  reason: string | null;
+};
+const reportedCall = composite<ReportedCall>("sessionId", "generation", "state", "usedSeconds", "reason");
 
 export type SessionRequest = {
   id: string | null;
@@ -571,6 +601,19 @@ export const completeAsset = databaseFunction<CompleteAssetInput, CompleteAssetR
     claim: claim,
   },
   'outcome as "outcome", (asset).tenant_id as "tenantId", (asset).id as "id", (asset).environment as "environment", (asset).kind as "kind", (asset).status as "status", (asset).content_type as "contentType", (asset).size_bytes as "sizeBytes", (asset).sha256 as "sha256", (asset).public_token as "publicToken", (asset).public_type as "publicType", (asset).remote_url as "remoteUrl", (asset).reserved_bytes as "reservedBytes", (asset).error_code as "errorCode", (asset).error_detail as "errorDetail", (asset).original_filename as "originalFilename", (asset).metadata as "metadata", (asset).version as "version", (asset).created_at as "createdAt", (asset).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
+export type ConfirmRoomInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+};
+export type ConfirmRoomRow = {
+  result: string | null;
+};
+export const confirmRoom = databaseFunction<ConfirmRoomInput, ConfirmRoomRow>(
+  "confirm_room",
+  { tenantId: null, sessionId: null },
+  'confirm_room as "result"',
 );
 
 export type CreateApiKeysInput = {
@@ -938,6 +981,37 @@ export const deleteUser = databaseFunction<DeleteUserInput, DeleteUserRow>(
   'outcome as "outcome", (member).tenant_id as "tenantId", (member).id as "id", (member).email as "email", (member).name as "name", (member).role as "role", (member).version as "version", (member).created_at as "createdAt"',
 );
 
+export type EndDueCallsInput = {
+  entryIds: readonly string[] | null;
+  requestId: string | null;
+};
+export type EndDueCallsRow = {
+  ended: number | null;
+  rooms: string[] | null;
+};
+export const endDueCalls = databaseFunction<EndDueCallsInput, EndDueCallsRow>(
+  "end_due_calls",
+  { entryIds: null, requestId: null },
+  'ended as "ended", rooms as "rooms"',
+);
+
+export type EndLostCallInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  reason: string | null;
+  settleEntryId: string | null;
+  restEntryId: string | null;
+  requestId: string | null;
+};
+export type EndLostCallRow = {
+  result: string | null;
+};
+export const endLostCall = databaseFunction<EndLostCallInput, EndLostCallRow>(
+  "end_lost_call",
+  { tenantId: null, sessionId: null, reason: null, settleEntryId: null, restEntryId: null, requestId: null },
+  'end_lost_call as "result"',
+);
+
 export type EndUserSessionInput = {
   caller: Caller | null;
   id: string | null;
@@ -965,6 +1039,21 @@ export const endUserSession = databaseFunction<EndUserSessionInput, EndUserSessi
   'outcome as "outcome", (user_session).tenant_id as "tenantId", (user_session).id as "id", (user_session).user_id as "userId", (user_session).passkey_id as "passkeyId", (user_session).digest as "digest", (user_session).user_agent as "userAgent", (user_session).version as "version", (user_session).verified_until as "verifiedUntil", (user_session).created_at as "createdAt", (user_session).expires_at as "expiresAt", (user_session).identity_id as "identityId"',
 );
 
+export type ExpireWorkersInput = {
+  entryIds: readonly string[] | null;
+  requestId: string | null;
+};
+export type ExpireWorkersRow = {
+  moved: number | null;
+  ended: number | null;
+  rooms: string[] | null;
+};
+export const expireWorkers = databaseFunction<ExpireWorkersInput, ExpireWorkersRow>(
+  "expire_workers",
+  { entryIds: null, requestId: null },
+  'moved as "moved", ended as "ended", rooms as "rooms"',
+);
+
 export type FailAbandonedUploadsInput = {
   eventIds: readonly string[] | null;
   requestId: string | null;
@@ -978,6 +1067,32 @@ export const failAbandonedUploads = databaseFunction<FailAbandonedUploadsInput, 
   "fail_abandoned_uploads",
   { eventIds: null, requestId: null, createdAt: null, detail: null },
   'fail_abandoned_uploads as "result"',
+);
+
+export type FailCallInput = {
+  tenantId: string | null;
+  sessionId: string | null;
+  callerId: string | null;
+  claim: Claim | null;
+  settleEntryId: string | null;
+  restEntryId: string | null;
+  requestId: string | null;
+};
+export type FailCallRow = {
+  result: boolean | null;
+};
+export const failCall = databaseFunction<FailCallInput, FailCallRow>(
+  "fail_call",
+  {
+    tenantId: null,
+    sessionId: null,
+    callerId: null,
+    claim: claim,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+  },
+  'fail_call as "result"',
 );
 
 export type FinishAssetInput = {
@@ -1027,6 +1142,7 @@ export type OpenUsageSessionsInput = {
   callers: readonly (Caller | null)[] | null;
   callerAt: readonly number[] | null;
   requests: readonly (SessionRequest | null)[] | null;
+  calls: readonly (CallRequest | null)[] | null;
   claims: readonly (Claim | null)[] | null;
   wait: boolean | null;
 };
@@ -1044,11 +1160,21 @@ export type OpenUsageSessionsRow = {
   responseBody: Uint8Array | null;
   sealedFor: string | null;
   responseFields: object | null;
+  ticketId: string | null;
+  queuePosition: number | null;
+  queueSize: number | null;
 };
 export const openUsageSessions = databaseFunction<OpenUsageSessionsInput, OpenUsageSessionsRow>(
   "open_usage_sessions",
-  { callers: list(caller), callerAt: list(), requests: list(sessionRequest), claims: list(claim), wait: null },
-  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields"',
+  {
+    callers: list(caller),
+    callerAt: list(),
+    requests: list(sessionRequest),
+    calls: list(callRequest),
+    claims: list(claim),
+    wait: null,
+  },
+  'kind as "kind", limited_by as "limitedBy", session_limit as "sessionLimit", reserved as "reserved", expires_at as "expiresAt", avatar_name as "avatarName", body_hash as "bodyHash", status as "status", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor", response_fields as "responseFields", ticket_id as "ticketId", queue_position as "queuePosition", queue_size as "queueSize"',
 );
 
 export type PrepareAvatarInput = {
@@ -1109,6 +1235,38 @@ export const prepareAvatar = databaseFunction<PrepareAvatarInput, PrepareAvatarR
     claim: claim,
   },
   'outcome as "outcome", (avatar).tenant_id as "tenantId", (avatar).id as "id", (avatar).environment as "environment", (avatar).display_name as "displayName", (avatar).source_kind as "sourceKind", (avatar).model_id as "modelId", (avatar).status as "status", (avatar).source_asset_id as "sourceAssetId", (avatar).pending_source_asset_id as "pendingSourceAssetId", (avatar).default_voice_id as "defaultVoiceId", (avatar).generation as "generation", (avatar).error as "error", (avatar).checks as "checks", (avatar).preview_token as "previewToken", (avatar).preview_file as "previewFile", (avatar).cache_manifest_id as "cacheManifestId", (avatar).cache_version as "cacheVersion", (avatar).settings as "settings", (avatar).metadata as "metadata", (avatar).version as "version", (avatar).created_at as "createdAt", (avatar).updated_at as "updatedAt", body_hash as "bodyHash", response_status as "responseStatus", location as "location", etag as "etag", response_body as "responseBody", sealed_for as "sealedFor"',
+);
+
+export type ReleaseCallInput = {
+  caller: Caller | null;
+  environment: string | null;
+  sessionId: string | null;
+  ticketId: string | null;
+  reason: string | null;
+  settleEntryId: string | null;
+  restEntryId: string | null;
+  requestId: string | null;
+  claim: Claim | null;
+};
+export type ReleaseCallRow = {
+  kind: string | null;
+  roomName: string | null;
+  bodyHash: Uint8Array | null;
+};
+export const releaseCall = databaseFunction<ReleaseCallInput, ReleaseCallRow>(
+  "release_call",
+  {
+    caller: caller,
+    environment: null,
+    sessionId: null,
+    ticketId: null,
+    reason: null,
+    settleEntryId: null,
+    restEntryId: null,
+    requestId: null,
+    claim: claim,
+  },
+  'kind as "kind", room_name as "roomName", body_hash as "bodyHash"',
 );
 
 export type ReleaseSessionInput = {
@@ -1337,6 +1495,34 @@ export const sweepSessions = databaseFunction<SweepSessionsInput, SweepSessionsR
   "sweep_sessions",
   { tenantId: null, entryIds: null, requestId: null },
   'sweep_sessions as "result"',
+);
+
+export type SyncWorkerInput = {
+  workerId: string | null;
+  slots: number | null;
+  features: readonly string[] | null;
+  calls: readonly (ReportedCall | null)[] | null;
+  leaseSeconds: number | null;
+  sessionLeaseSeconds: number | null;
+  entryIds: readonly string[] | null;
+  requestId: string | null;
+};
+export type SyncWorkerRow = {
+  result: object | null;
+};
+export const syncWorker = databaseFunction<SyncWorkerInput, SyncWorkerRow>(
+  "sync_worker",
+  {
+    workerId: null,
+    slots: null,
+    features: null,
+    calls: list(reportedCall),
+    leaseSeconds: null,
+    sessionLeaseSeconds: null,
+    entryIds: null,
+    requestId: null,
+  },
+  'sync_worker as "result"',
 );
 
 export type UpdateApiKeyInput = {

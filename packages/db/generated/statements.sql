@@ -22,6 +22,20 @@ where api_keys.tenant_id = $1 and api_keys.id = (
   order by api_keys.id limit 1
 )
 
+-- count_fleet. Columns: slots integer, usedSlots integer, openCalls integer, tickets integer.
+select
+(
+  select coalesce(sum(fleet.avatar_workers.slots), 0)::integer from fleet.avatar_workers where fleet.avatar_workers.lease_until > now()
+) as slots,
+(
+  select count(*)::integer from fleet.avatar_slots join fleet.avatar_workers on fleet.avatar_workers.id = fleet.avatar_slots.worker_id
+  where fleet.avatar_slots.session_id is not null and fleet.avatar_workers.lease_until > now()
+) as "usedSlots",
+(select count(*)::integer from fleet.avatar_slots where fleet.avatar_slots.session_id is not null) as "openCalls",
+(
+  select count(*)::integer from call_tickets where call_tickets.polled_at > now() - interval '6 seconds'
+) as tickets
+
 -- count_jobs. Columns: queued bigint, running bigint, oldestSeconds integer.
 select
 (
@@ -140,6 +154,16 @@ cross join lateral (
   -- One row at a time, by the primary key: see find_credential.
   offset 0
 ) avatars
+
+-- find_call_file. Columns: tenantId text, avatarId text, manifest text.
+select usage_sessions.tenant_id as "tenantId", usage_sessions.avatar_id as "avatarId",
+  avatars.cache_manifest_id as manifest
+from fleet.avatar_slots
+join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
+  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
+join avatars on avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
+where fleet.avatar_slots.session_id = $1
+  and fleet.avatar_slots.worker_id = $2
 
 -- find_credential. Columns: position integer, digest bytea, retired boolean, isUnused boolean, mayReport boolean, isCaller boolean, checkedAt timestamptz, hasPendingChange boolean, headroom json, status text, tenantId text, id text, keyId text, environment text, name text, scopes text[], spendLimitCreditMicros bigint, inheritedSpendLimitCreditMicros bigint, maxConcurrentSessions bigint, inheritedMaxConcurrentSessions bigint, expiresAt timestamptz, inheritedExpiresAt timestamptz, lineage text[], version integer, spentCreditMicros bigint, reservedCreditMicros bigint, lastUsedAt timestamptz, createdAt timestamptz.
 select
@@ -1243,6 +1267,14 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     window so_far as (rows unbounded preceding)
   ) items) page
 
+-- list_avatar_workers. Columns: id text, features text[], leaseUntil timestamptz, slots integer, usedSlots integer.
+select fleet.avatar_workers.id as id, fleet.avatar_workers.features as features, fleet.avatar_workers.lease_until as "leaseUntil",
+  fleet.avatar_workers.slots as slots, (
+    select count(*)::integer from fleet.avatar_slots
+    where fleet.avatar_slots.worker_id = fleet.avatar_workers.id and fleet.avatar_slots.session_id is not null
+  ) as "usedSlots"
+from fleet.avatar_workers order by fleet.avatar_workers.id
+
 -- list_avatars. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, position) cross join lateral (
 select
@@ -1612,6 +1644,16 @@ select key.id as "apiKeyId", key.spend_limit_credit_micros as "spendLimit",
 from api_keys key join api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
 where key.tenant_id = $1 and meter.settled + meter.reserved > key.spend_limit_credit_micros
 
+-- list_open_rooms. Columns: tenantId text, sessionId text, roomName text, createdAt timestamptz, room text, isStarted boolean.
+select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.room_name as "roomName",
+  usage_sessions.created_at as "createdAt", calls.room as room,
+  usage_sessions.started_at is not null as "isStarted"
+from fleet.avatar_slots
+join calls on calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id
+join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
+  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
+where fleet.avatar_slots.session_id is not null
+
 -- list_open_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, "apiKeyId", before, limit, "maxRead", position) cross join lateral (
   select
@@ -1690,6 +1732,11 @@ cross join lateral (
   where avatars.tenant_id = inputs."tenantId" collate "C" and avatars.id = inputs.id collate "C"
   offset 0
 ) avatar
+
+-- list_rooms_to_delete. Columns: tenantId text, sessionId text, roomName text.
+select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.room_name as "roomName" from calls
+where calls.room = 'delete'
+order by calls.tenant_id, calls.session_id limit $1::integer
 
 -- list_stored_assets. Columns: position integer, tenantId text, id text, status text.
 select position::integer as position, assets.tenant_id as "tenantId", assets.id, assets.status
@@ -2088,6 +2135,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     window so_far as (rows unbounded preceding)
   ) items) page
 
+-- list_workers_with_work. Columns: workerId text.
+select distinct fleet.avatar_slots.worker_id as "workerId" from fleet.avatar_slots
+where fleet.avatar_slots.has_news and fleet.avatar_slots.worker_id = any ($1::text[])
+
 -- mark_ended_keys. Columns: tenantId text.
 with ended as (
   select keys.tenant_id, keys.id from api_keys keys
@@ -2107,6 +2158,16 @@ marked as (
   returning api_keys.tenant_id
 )
 select distinct tenant_id as "tenantId" from marked
+
+-- mark_rooms_gone. Columns: none.
+update calls set room = 'gone'
+where calls.room = 'delete' and (calls.tenant_id, calls.session_id) in (
+  select tenant_id collate "C", session_id collate "C"
+  from unnest($1::text[], $2::text[]) gone (tenant_id, session_id)
+)
+
+-- read_instance. Columns: instance text.
+select fleet.service.instance as instance from fleet.service
 
 -- record_api_key_uses. Columns: none.
 insert into api_key_usage (tenant_id, api_key_id, last_used_at)

@@ -24,6 +24,7 @@ CREATE TABLE "call_tickets" (
 	"id" text COLLATE "C" NOT NULL,
 	"api_key_id" text COLLATE "C" NOT NULL,
 	"fingerprint" text COLLATE "C" NOT NULL,
+	"turn" bigint NOT NULL,
 	"polled_at" timestamp (3) with time zone NOT NULL,
 	"test_polls" integer,
 	CONSTRAINT "call_tickets_tenant_id_id_pk" PRIMARY KEY("tenant_id","id"),
@@ -52,6 +53,6 @@ CREATE TABLE "fleet"."service" (
 CREATE UNIQUE INDEX "avatar_slots_session_index" ON "fleet"."avatar_slots" USING btree ("session_id") WHERE "fleet"."avatar_slots"."session_id" is not null;--> statement-breakpoint
 CREATE INDEX "avatar_slots_free_index" ON "fleet"."avatar_slots" USING btree ("n","worker_id") WHERE "fleet"."avatar_slots"."session_id" is null;--> statement-breakpoint
 CREATE INDEX "avatar_slots_news_index" ON "fleet"."avatar_slots" USING btree ("worker_id") WHERE "fleet"."avatar_slots"."has_news";--> statement-breakpoint
-CREATE INDEX "calls_session_index" ON "calls" USING btree ("session_id");--> statement-breakpoint
+CREATE INDEX "calls_session_index" ON "calls" USING btree ("session_id","tenant_id");--> statement-breakpoint
 CREATE INDEX "calls_rooms_to_delete_index" ON "calls" USING btree ("tenant_id","session_id") WHERE "calls"."room" = 'delete';--> statement-breakpoint
 INSERT INTO "fleet"."service" ("instance") VALUES (left(replace(gen_random_uuid()::text, '-', ''), 12));

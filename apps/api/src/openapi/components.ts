@@ -20,6 +20,7 @@ import { AuditEvent, AuditEventPage } from "@realtime-avatar/domain/audit";
 import { Check } from "@realtime-avatar/domain/avatars/checks";
 import { Model, ModelPage, SourceRequirement } from "@realtime-avatar/domain/avatars/models";
 import { Avatar, AvatarPage, CreateAvatar, PrepareAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import { CallGrant, QueuedCall, ReleaseCall, ReleasedCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import {
   CreateUsageSession,
   CreditBalance,
@@ -92,6 +93,7 @@ export const SCHEMAS: Record<string, TSchema> = {
   BeginOidcAcceptance,
   BeginOidcSignIn,
   BeginOidcVerification,
+  CallGrant,
   Check,
   CompleteUpload,
   CreateApiKey,
@@ -123,6 +125,9 @@ export const SCHEMAS: Record<string, TSchema> = {
   PrepareAvatar,
   ProblemType,
   PublicKeyOptions,
+  QueuedCall,
+  ReleaseCall,
+  ReleasedCall,
   ReleaseSession,
   ReportedSession,
   ReportLeakedKey,
@@ -131,6 +136,7 @@ export const SCHEMAS: Record<string, TSchema> = {
   SignIn,
   SignInOptions,
   SourceRequirement,
+  StartCall,
   UpdateApiKey,
   UpdateAvatar,
   UpdatePasskey,

@@ -1,14 +1,27 @@
 /** Calls: usage sessions with a room and a slot of an avatar worker. The service ends them, and charges them once. */
-
 import type { CallInput, CallMode } from "@realtime-avatar/domain/calls/schemas";
 import type { ReleaseTarget, TestOutcome } from "@realtime-avatar/domain/calls/start";
-import type { SessionId, TenantId, TicketId } from "@realtime-avatar/domain/id";
+import { newId, type SessionId, type TenantId, type TicketId } from "@realtime-avatar/domain/id";
+import {
+  type CallRequest as CallRequestRow,
+  confirmRoom as callConfirm,
+  failCall as callFail,
+  releaseCall as callRelease,
+  type OpenUsageSessionsRow,
+  openUsageSessions,
+} from "../../generated/functions.ts";
 import type { Caller } from "../api-keys/callers.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
-import type { OpenOutcome, SessionRequest, SessionResponseFields } from "../credits/usage-sessions.ts";
+import {
+  type OpenOutcome,
+  openOutcomeOf,
+  type SessionRequest,
+  type SessionResponseFields,
+} from "../credits/usage-sessions.ts";
 import type { Claim, StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { batchedWrite, type Write } from "../query/batched-write.ts";
 
 /** A request to start a call. */
 export type CallRequest = SessionRequest & {
@@ -41,32 +54,112 @@ export type OpenCallOutcome =
   | { kind: "too_many_tickets" }
   | Exclude<OpenOutcome, { kind: "written" | "replayed" }>;
 
-/** Starts a call: holds credits, and takes a slot. One statement; another one when the caller is being changed. */
-export const openCall: (db: Db, request: CallRequest, caller: Caller, claim: Claim | null) => Promise<OpenCallOutcome> =
-  () => Promise.reject(new Error("not built yet"));
+/** What the function gets of a call, beside its session. */
+const callRow = (request: CallRequest): CallRequestRow => ({
+  mode: request.mode,
+  roomName: request.roomName,
+  input: request.input,
+  // For a test, the hold is shorter than what was asked for: so the call ends out of credits.
+  maxSeconds: request.testOutcome === "out_of_credits" ? request.maxSeconds + 1 : request.maxSeconds,
+  ticketId: request.ticketId,
+  newTicketId: request.newTicketId,
+  fingerprint: request.fingerprint,
+  isQueued: request.testOutcome === "queued" ? true : null,
+});
+
+/** For how long a test call holds credits that is to run out of them. */
+const SHORT_SECONDS = 10;
+const sessionOf = (request: CallRequest): SessionRequest => {
+  if (request.testOutcome !== "out_of_credits") return request;
+  const maxSeconds = Math.min(request.maxSeconds, SHORT_SECONDS);
+  return { ...request, maxSeconds, minSeconds: Math.min(request.minSeconds, maxSeconds) };
+};
+
+const responseFieldsOf = (row: OpenUsageSessionsRow): CallResponseFields => {
+  const fields = row.responseFields as CallResponseFields;
+  return { ...fields, expiresAt: new Date(fields.expiresAt).toISOString() };
+};
+
+const callOutcomeOf = (row: OpenUsageSessionsRow): OpenCallOutcome => {
+  switch (row.kind) {
+    case "written":
+      return { kind: row.kind, responseFields: responseFieldsOf(row) };
+    case "queued":
+      return {
+        kind: row.kind,
+        place: {
+          ticketId: row.ticketId as TicketId,
+          position: row.queuePosition as number,
+          size: row.queueSize as number,
+        },
+      };
+    case "too_many_tickets":
+      return { kind: row.kind };
+    default: {
+      const outcome = openOutcomeOf(row);
+      return outcome.kind === "replayed"
+        ? { ...outcome, responseFields: responseFieldsOf(row) }
+        : (outcome as Exclude<OpenOutcome, { kind: "written" | "replayed" }>);
+    }
+  }
+};
+
+const open = batchedWrite<Write & { request: CallRequest }, OpenCallOutcome>(
+  "open_call",
+  async (db, writes, parameters) => {
+    const requests = writes.map(({ request }) => sessionOf(request));
+    const calls = writes.map(({ request }) => callRow(request));
+    return (await openUsageSessions(db, { ...parameters, requests, calls })).map(callOutcomeOf);
+  },
+);
 
 /**
- * Records that the room of a call exists. Only now is the call assigned to its worker. `ended`: the call has ended; `failed`:
- * `failCall` has ended it. Then the room is to be deleted.
+ * Starts a call: holds credits, and takes a slot. One statement; another one when the caller is being changed. A test can ask for the
+ * limit of open sessions: then nothing is read or written.
  */
-export const confirmRoom: (
-  db: Runner,
-  tenantId: TenantId,
-  sessionId: SessionId,
-) => Promise<"exists" | "ended" | "failed"> = () => Promise.reject(new Error("not built yet"));
+export const openCall = async (
+  db: Db,
+  request: CallRequest,
+  caller: Caller,
+  claim: Claim | null,
+): Promise<OpenCallOutcome> =>
+  request.testOutcome === "concurrency_limit_reached"
+    ? { kind: "concurrency_limit_reached", limitedBy: "tenant", limit: 1 }
+    : open(db, { request, caller, claim });
+
+/** What a call is whose room was created: `failed`: `failCall` has ended it. */
+export type ConfirmedRoom = "exists" | "ended" | "failed";
+
+/**
+ * Records that the room of a call exists. Only now is the call assigned to its worker. Otherwise the call has ended, and the room is
+ * to be deleted. One statement.
+ */
+export const confirmRoom = async (db: Runner, tenantId: TenantId, sessionId: SessionId): Promise<ConfirmedRoom> => {
+  const [row] = await callConfirm(db, { tenantId, sessionId });
+  return row?.result as ConfirmedRoom;
+};
+
+/** The ids of the entries that the end of a session writes. */
+const entriesOf = ({ now, random, requestId }: Origin) => ({
+  settleEntryId: newId("ent", now, random),
+  restEntryId: newId("ent", now, random),
+  requestId,
+});
 
 /**
  * Ends a call whose room was not created, at no charge, and deletes its claim, so that the request can be sent again. Changes
  * nothing when another request has created the room meanwhile. One statement.
  */
-export const failCall: (
+export const failCall = async (
   db: Runner,
   tenantId: TenantId,
   sessionId: SessionId,
   claim: Claim | null,
   caller: Caller,
   origin: Origin,
-) => Promise<void> = () => Promise.reject(new Error("not built yet"));
+): Promise<void> => {
+  await callFail(db, { tenantId, sessionId, callerId: caller.id, claim, ...entriesOf(origin) });
+};
 
 /** `roomName`: the room that is to be deleted; null when this release has ended no call. */
 export type ReleaseCallOutcome =
@@ -74,12 +167,36 @@ export type ReleaseCallOutcome =
   | { kind: "replayed"; response: StoredResponse }
   | { kind: "stale" };
 
-/** Ends a call of the caller's lineage at once, or gives up a ticket. Anything else is `written` too, and changes nothing. One statement. */
-export const releaseCall: (
-  db: Db,
+/**
+ * Ends a call of the caller's lineage at once, or gives up a ticket. Anything else is `written` too, and changes nothing. `reason`: in
+ * the words of the caller. One statement.
+ */
+export const releaseCall = async (
+  db: Runner,
   target: ReleaseTarget,
-  release: { reason: string | null },
+  { reason }: { reason: string | null },
   caller: Caller,
   origin: Origin,
   claim: Claim | null,
-) => Promise<ReleaseCallOutcome> = () => Promise.reject(new Error("not built yet"));
+): Promise<ReleaseCallOutcome> => {
+  const [row] = await callRelease(db, {
+    caller,
+    environment: caller.environment,
+    sessionId: target.kind === "session" ? target.id : null,
+    ticketId: target.kind === "ticket" ? target.id : null,
+    reason,
+    ...entriesOf(origin),
+    claim,
+  });
+  switch (row?.kind) {
+    case "written":
+      return { kind: row.kind, roomName: row.roomName };
+    case "replayed":
+      // The other columns of the claim are the same for every request like this one.
+      return { kind: row.kind, response: { ...(claim as Claim), bodyHash: row.bodyHash as Uint8Array } };
+    case "stale":
+      return { kind: row.kind };
+    default:
+      throw new TypeError(`unknown outcome of a write: ${row?.kind}`);
+  }
+};

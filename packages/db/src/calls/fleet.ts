@@ -1,11 +1,17 @@
 /** The avatar workers: their slots, and the calls that they have. */
-import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
-import type { CallInput, CallMode } from "@realtime-avatar/domain/calls/schemas";
+import { END_REASONS, type EndReason, endReasonOf } from "@realtime-avatar/domain/calls/lifecycle";
+import type { CallInput, CallMode, ReleaseReason } from "@realtime-avatar/domain/calls/schemas";
 import type { SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Environment } from "@realtime-avatar/domain/environment";
-import type { AvatarId, SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { type AvatarId, newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
+import { syncWorker as callSync, type SyncWorkerRow } from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
+import { avatars } from "../avatars/tables.ts";
 import type { Runner } from "../connection/batch.ts";
+import { usageSessions } from "../credits/tables.ts";
+import { statement } from "../query/statement.ts";
+import { avatarSlots, avatarWorkers } from "./tables.ts";
 
 /** A call that a worker is to start. */
 export type Assignment = {
@@ -37,29 +43,91 @@ export type SyncResult = {
 /** How long a worker has its calls, and how long a session lasts, after a report. */
 export type SyncTerms = { leaseSeconds: number; sessionLeaseSeconds: number };
 
+type EndedRow = { sessionId: SessionId; generation: number; reason: string | null; closedBy: string | null };
+type SyncRow = Pick<SyncResult, "start" | "rooms"> & { end: EndedRow[] };
+
+/** Why a call has ended, as its worker tells it. Null when its lease was over, or when it goes on at another worker. */
+const endedReason = ({ reason, closedBy }: EndedRow): EndReason | null => {
+  const own = END_REASONS.find((one) => one === reason);
+  if (own !== undefined) return own;
+  return closedBy === null || closedBy === "sweep"
+    ? null
+    : endReasonOf((reason ?? undefined) as ReleaseReason | undefined);
+};
+
 /** Registers a worker, renews its lease, writes what it reports, and returns what it is to do. One statement. */
-export const syncWorker: (
+export const syncWorker = async (
   db: Runner,
   workerId: string,
-  request: SyncRequest,
-  terms: SyncTerms,
-  origin: Origin,
-) => Promise<SyncResult> = () => Promise.reject(new Error("not built yet"));
+  { slots, features, calls }: SyncRequest,
+  { leaseSeconds, sessionLeaseSeconds }: SyncTerms,
+  { now, random, requestId }: Origin,
+): Promise<SyncResult> => {
+  const entryIds = calls
+    .filter(({ state }) => state === "ended")
+    .flatMap(() => [newId("ent", now, random), newId("ent", now, random)]);
+  const reported = calls.map(({ session_id, generation, state, used_seconds, reason = null }) => ({
+    ...{ sessionId: session_id, generation, state, usedSeconds: used_seconds, reason },
+  }));
+  const [row] = await callSync(db, {
+    ...{ workerId, slots, features, calls: reported, leaseSeconds, sessionLeaseSeconds, entryIds, requestId },
+  });
+  const { start, end, rooms } = (row as SyncWorkerRow).result as SyncRow;
+  return {
+    start,
+    end: end.map((one) => ({ sessionId: one.sessionId, generation: one.generation, reason: endedReason(one) })),
+    rooms,
+  };
+};
+
+const selectWorkersWithWork = statement<{ workerId: string }>(
+  "list_workers_with_work",
+  sql`
+    select distinct ${avatarSlots.workerId} as "workerId" from ${avatarSlots}
+    where ${avatarSlots.hasNews} and ${avatarSlots.workerId} = any (${sql.placeholder("workerIds")}::text[])`,
+);
 
 /** Those of these workers for which something has changed since their last sync. One statement, cheap. */
-export const listWorkersWithWork: (db: Runner, workerIds: readonly string[]) => Promise<string[]> = () =>
-  Promise.reject(new Error("not built yet"));
+export const listWorkersWithWork = async (db: Runner, workerIds: readonly string[]): Promise<string[]> =>
+  (await selectWorkersWithWork(db, { workerIds })).map(({ workerId }) => workerId);
+
+type CallFile = { tenantId: TenantId; avatarId: AvatarId; manifest: string | null };
+const selectCallFile = statement<CallFile>(
+  "find_call_file",
+  sql`
+    select ${usageSessions.tenantId} as "tenantId", ${usageSessions.avatarId} as "avatarId",
+      ${avatars.cacheManifestId} as "manifest"
+    from ${avatarSlots}
+    join ${usageSessions} on ${usageSessions.tenantId} = ${avatarSlots.tenantId}
+      and ${usageSessions.id} = ${avatarSlots.sessionId} and ${usageSessions.endedAt} is null
+    join ${avatars} on ${avatars.tenantId} = ${usageSessions.tenantId} and ${avatars.id} = ${usageSessions.avatarId}
+    where ${avatarSlots.sessionId} = ${sql.placeholder("sessionId")}
+      and ${avatarSlots.workerId} = ${sql.placeholder("workerId")}`,
+);
 
 /** The avatar of a call that the worker has now; null when it does not have it. One statement. */
-export const findCallFile: (
-  db: Runner,
-  workerId: string,
-  sessionId: string,
-) => Promise<{ tenantId: TenantId; avatarId: AvatarId; manifest: string | null } | null> = () =>
-  Promise.reject(new Error("not built yet"));
+export const findCallFile = async (db: Runner, workerId: string, sessionId: string): Promise<CallFile | null> =>
+  (await selectCallFile(db, { workerId, sessionId }))[0] ?? null;
 
 /** An avatar worker, for the operator. */
-export type WorkerRow = { id: string; features: string[]; leaseUntil: Date; slots: number; usedSlots: number };
+export type WorkerRow = {
+  id: string;
+  features: readonly string[];
+  leaseUntil: Date;
+  slots: number;
+  usedSlots: number;
+};
+
+const selectWorkers = statement<WorkerRow>(
+  "list_avatar_workers",
+  sql`
+    select ${avatarWorkers.id} as "id", ${avatarWorkers.features} as "features", ${avatarWorkers.leaseUntil} as "leaseUntil",
+      ${avatarWorkers.slots} as "slots", (
+        select count(*)::integer from ${avatarSlots}
+        where ${avatarSlots.workerId} = ${avatarWorkers.id} and ${avatarSlots.sessionId} is not null
+      ) as "usedSlots"
+    from ${avatarWorkers} order by ${avatarWorkers.id}`,
+);
 
 /** All workers, by their ids. One statement. */
-export const listWorkers: (db: Runner) => Promise<WorkerRow[]> = () => Promise.reject(new Error("not built yet"));
+export const listWorkers = (db: Runner): Promise<WorkerRow[]> => selectWorkers(db, {});

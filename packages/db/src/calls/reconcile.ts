@@ -1,54 +1,147 @@
 /** What the worker process does for calls in each pass: ends what must end, moves what has lost its worker, and knows the rooms. */
 import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
-import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
+import { sql } from "drizzle-orm";
+import {
+  endDueCalls as callEndDue,
+  endLostCall as callEndLost,
+  expireWorkers as callExpire,
+} from "../../generated/functions.ts";
 import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
+import { usageSessions } from "../credits/tables.ts";
+import { statement } from "../query/statement.ts";
+import { avatarSlots, avatarWorkers, calls, callTickets, type RoomState, service } from "./tables.ts";
 
 type CallId = { tenantId: TenantId; sessionId: SessionId };
 
-/** Ends at most `limit` calls that must end. `rooms`: those to be deleted. One statement. */
-export const endDueCalls: (db: Runner, limit: number, origin: Origin) => Promise<{ ended: number; rooms: string[] }> =
-  () => Promise.reject(new Error("not built yet"));
+/** The ids of the entries that the end of `count` sessions writes. */
+const entryIdsOf = (count: number, { now, random }: Origin): string[] =>
+  Array.from({ length: 2 * count }, () => newId("ent", now, random));
 
-/** Moves the calls of workers whose lease is over to other workers, each once, and ends the others. One statement. */
-export const expireWorkers: (db: Runner, origin: Origin) => Promise<{ moved: number; ended: number; rooms: string[] }> =
-  () => Promise.reject(new Error("not built yet"));
+/** `rooms`: those of the calls that have ended now, to be deleted. */
+export type EndedCalls = { ended: number; rooms: string[] };
+
+/** Ends at most `limit` calls that must end. One statement. */
+export const endDueCalls = async (db: Runner, limit: number, origin: Origin): Promise<EndedCalls> => {
+  const [row] = await callEndDue(db, { entryIds: entryIdsOf(limit, origin), requestId: origin.requestId });
+  return { ended: row?.ended ?? 0, rooms: row?.rooms ?? [] };
+};
+
+/** Calls of lost workers that one statement moves or ends at most. */
+const EXPIRED = 250;
+
+/** Moves calls of workers whose lease is over to other workers, each once, and ends the others. One statement. */
+export const expireWorkers = async (db: Runner, origin: Origin): Promise<EndedCalls & { moved: number }> => {
+  const [row] = await callExpire(db, { entryIds: entryIdsOf(EXPIRED, origin), requestId: origin.requestId });
+  return { moved: row?.moved ?? 0, ended: row?.ended ?? 0, rooms: row?.rooms ?? [] };
+};
+
+const selectRoomsToDelete = statement<CallId & { roomName: string }>(
+  "list_rooms_to_delete",
+  sql`
+    select ${calls.tenantId} as "tenantId", ${calls.sessionId} as "sessionId", ${calls.roomName} as "roomName" from ${calls}
+    where ${calls.room} = 'delete'
+    order by ${calls.tenantId}, ${calls.sessionId} limit ${sql.placeholder("limit")}::integer`,
+);
 
 /** At most `limit` rooms of calls that have ended, and that are not known to be deleted. One statement. */
-export const listRoomsToDelete: (db: Runner, limit: number) => Promise<(CallId & { roomName: string })[]> = () =>
-  Promise.reject(new Error("not built yet"));
+export const listRoomsToDelete = (db: Runner, limit: number): Promise<(CallId & { roomName: string })[]> =>
+  selectRoomsToDelete(db, { limit });
+
+const updateRooms = statement<object>(
+  "mark_rooms_gone",
+  sql`
+    update ${calls} set room = 'gone'
+    where ${calls.room} = 'delete' and (${calls.tenantId}, ${calls.sessionId}) in (
+      select tenant_id collate "C", session_id collate "C"
+      from unnest(${sql.placeholder("tenantIds")}::text[], ${sql.placeholder("sessionIds")}::text[]) gone (tenant_id, session_id)
+    )`,
+);
 
 /** Records that rooms are deleted. One statement. */
-export const markRoomsGone: (db: Runner, rooms: readonly CallId[]) => Promise<void> = () =>
-  Promise.reject(new Error("not built yet"));
+export const markRoomsGone = async (db: Runner, rooms: readonly CallId[]): Promise<void> => {
+  await updateRooms(db, {
+    tenantIds: rooms.map(({ tenantId }) => tenantId),
+    sessionIds: rooms.map(({ sessionId }) => sessionId),
+  });
+};
 
+/** The room of an open call. */
 export type OpenRoom = CallId & {
   roomName: string;
   createdAt: Date;
-  room: "create" | "exists";
+  room: Extract<RoomState, "create" | "exists">;
   isStarted: boolean;
 };
 
+const selectOpenRooms = statement<OpenRoom>(
+  "list_open_rooms",
+  sql`
+    select ${calls.tenantId} as "tenantId", ${calls.sessionId} as "sessionId", ${calls.roomName} as "roomName",
+      ${usageSessions.createdAt} as "createdAt", ${calls.room} as "room",
+      ${usageSessions.startedAt} is not null as "isStarted"
+    from ${avatarSlots}
+    join ${calls} on ${calls.tenantId} = ${avatarSlots.tenantId} and ${calls.sessionId} = ${avatarSlots.sessionId}
+    join ${usageSessions} on ${usageSessions.tenantId} = ${avatarSlots.tenantId}
+      and ${usageSessions.id} = ${avatarSlots.sessionId} and ${usageSessions.endedAt} is null
+    where ${avatarSlots.sessionId} is not null`,
+);
+
 /** The rooms of all open calls. One statement. */
-export const listOpenRooms: (db: Runner) => Promise<OpenRoom[]> = () => Promise.reject(new Error("not built yet"));
+export const listOpenRooms = (db: Runner): Promise<OpenRoom[]> => selectOpenRooms(db, {});
 
 /**
  * Ends an open session at once, charged what was reported: a call whose room is gone, or any session for the operator. Returns the
  * room that is to be deleted; null when the session is not open or is no call. One statement.
  */
-export const endLostCall: (
+export const endLostCall = async (
   db: Runner,
   tenantId: TenantId,
   sessionId: SessionId,
   reason: EndReason,
   origin: Origin,
-) => Promise<string | null> = () => Promise.reject(new Error("not built yet"));
+): Promise<string | null> => {
+  const [settleEntryId = "", restEntryId = ""] = entryIdsOf(1, origin);
+  const ids = { settleEntryId, restEntryId, requestId: origin.requestId };
+  const [row] = await callEndLost(db, { tenantId, sessionId, reason, ...ids });
+  return row?.result ?? null;
+};
+
+const selectInstance = statement<{ instance: string }>(
+  "read_instance",
+  sql`select ${service.instance} as "instance" from ${service}`,
+);
 
 /** The random name of this service in the names of rooms. One statement. */
-export const readInstance: (db: Runner) => Promise<string> = () => Promise.reject(new Error("not built yet"));
+export const readInstance = async (db: Runner): Promise<string> => {
+  const [row] = await selectInstance(db, {});
+  if (!row) throw new Error("the database has no instance");
+  return row.instance;
+};
 
 /** Numbers for metrics. `slots`: of workers that have their lease. */
 export type FleetCounts = { slots: number; usedSlots: number; openCalls: number; tickets: number };
 
+const selectCounts = statement<FleetCounts>(
+  "count_fleet",
+  sql`
+    select
+      (
+        select coalesce(sum(${avatarWorkers.slots}), 0)::integer from ${avatarWorkers} where ${avatarWorkers.leaseUntil} > now()
+      ) as "slots",
+      (
+        select count(*)::integer from ${avatarSlots} join ${avatarWorkers} on ${avatarWorkers.id} = ${avatarSlots.workerId}
+        where ${avatarSlots.sessionId} is not null and ${avatarWorkers.leaseUntil} > now()
+      ) as "usedSlots",
+      (select count(*)::integer from ${avatarSlots} where ${avatarSlots.sessionId} is not null) as "openCalls",
+      (
+        select count(*)::integer from ${callTickets} where ${callTickets.polledAt} > now() - interval '6 seconds'
+      ) as "tickets"`,
+);
+
 /** Counts slots, calls and tickets. One statement. */
-export const countFleet: (db: Runner) => Promise<FleetCounts> = () => Promise.reject(new Error("not built yet"));
+export const countFleet = async (db: Runner): Promise<FleetCounts> => {
+  const [row] = await selectCounts(db, {});
+  return row as FleetCounts;
+};

@@ -5,6 +5,7 @@
 import { CALL_MODES } from "@realtime-avatar/domain/calls/schemas";
 import { sql } from "drizzle-orm";
 import {
+  bigint,
   boolean,
   check,
   index,
@@ -44,7 +45,7 @@ export const calls = pgTable(
   (table) => [
     primaryKey({ columns: [table.tenantId, table.sessionId] }),
     // A worker names a call by its session alone.
-    index("calls_session_index").on(table.sessionId),
+    index("calls_session_index").on(table.sessionId, table.tenantId),
     index("calls_rooms_to_delete_index").on(table.tenantId, table.sessionId).where(sql`${table.room} = 'delete'`),
     check("calls_session_id_check", isId(table.sessionId, "ses")),
     check("calls_room_check", oneOf(table.room, ROOM_STATES)),
@@ -62,8 +63,10 @@ export const callTickets = pgTable(
     apiKeyId: bytewise("api_key_id").notNull(),
     /** See `ticketFingerprint`. */
     fingerprint: bytewise("fingerprint").notNull(),
+    /** Tickets are served in the order of their turns: see queue_of_calls.sql. */
+    turn: bigint("turn", { mode: "number" }).notNull(),
     polledAt: time("polled_at").notNull(),
-    /** How often a request was queued only because a test asks for it; null when it waits for a slot. */
+    /** How often the request of a test was queued that asks for it: twice it waits for no slot. Null for any other request. */
     testPolls: integer("test_polls"),
   },
   (table) => [

@@ -43,7 +43,8 @@ export type SessionResponseFields = Pick<UsageSession, "avatarName" | "reservedC
 /** What became of a request to open a session. Only `written` wrote anything. */
 export type OpenOutcome =
   | { kind: "written"; responseFields: SessionResponseFields }
-  | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
+  | { kind: "stale" }
+  | { kind: "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
   | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }
   | { kind: "replayed"; response: StoredResponse; responseFields: SessionResponseFields };
@@ -58,8 +59,10 @@ const responseFieldsOf = ({
   expiresAt: (expiresAt as Date).toISOString(),
 });
 
-const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
-  const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, responseFields, ...response } = row;
+/** The outcome of a request that starts no call. */
+export const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
+  const { kind, limitedBy, sessionLimit, reserved, expiresAt, avatarName, responseFields } = row;
+  const { bodyHash, status, location, etag, responseBody, sealedFor } = row;
   switch (kind) {
     case "written":
       return { kind, responseFields: responseFieldsOf({ avatarName, reserved, expiresAt }) };
@@ -73,7 +76,11 @@ const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
     case "concurrency_limit_reached":
       return { kind, limitedBy: limitedBy as SessionLimitedBy, limit: Number(sessionLimit) };
     case "replayed":
-      return { kind, response: response as StoredResponse, responseFields: responseFields as SessionResponseFields };
+      return {
+        kind,
+        response: { bodyHash, status, location, etag, responseBody, sealedFor } as StoredResponse,
+        responseFields: responseFields as SessionResponseFields,
+      };
     default:
       throw new TypeError(`unknown outcome of a write: ${kind}`);
   }
@@ -82,7 +89,11 @@ const openOutcomeOf = (row: OpenUsageSessionsRow): OpenOutcome => {
 const open = batchedWrite<Write & { request: SessionRequest }, OpenOutcome>(
   "open_usage_session",
   async (db, writes, parameters) => {
-    const rows = await openUsageSessions(db, { ...parameters, requests: writes.map(({ request }) => request) });
+    const rows = await openUsageSessions(db, {
+      ...parameters,
+      requests: writes.map(({ request }) => request),
+      calls: null,
+    });
     return rows.map(openOutcomeOf);
   },
 );

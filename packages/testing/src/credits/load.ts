@@ -262,6 +262,7 @@ export class LoadClient {
       callers,
       callerAt: wanted.map(({ caller }) => callers.indexOf(caller) + 1),
       requests: wanted.map(({ request }) => request),
+      calls: null,
       claims: null,
       wait: false,
     });

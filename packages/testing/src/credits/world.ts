@@ -303,6 +303,7 @@ const openAll = (db: TestDb, requests: readonly OpenRequest[], now: Date, wait: 
       requestId: "r",
       createdAt: now,
     })),
+    calls: null,
     claims: requests.some(({ claim }) => claim !== null) ? requests.map(({ claim }) => claimOf(claim)) : null,
     wait,
   });

@@ -1,17 +1,18 @@
--- Opens usage sessions: holds credits for each, under the cap of every key of its lineage and the balance of the
--- account, while
--- fewer sessions are open than each of these keys and the account allow.
+-- Opens usage sessions, or starts calls, which are sessions with a slot of an avatar worker: holds credits for each, under the
+-- cap of every key of its lineage and the balance of the account, while fewer sessions are open than each of these keys and the
+-- account allow.
 -- Serves one request and a batch of concurrent ones, and answers each as if they came one by one, in their order: a refused
 -- request takes nothing. Returns the outcome of each, in the order of `p_requests`.
 --
--- Lock order: callers (lock_callers: keys, then credentials), all meters by primary key, all accounts by primary key, the
--- claims. Everything that decides is read after the last lock that can be waited for (admit_sessions).
+-- Lock order: callers (lock_callers: keys, then credentials), all meters by primary key, all accounts by primary key, free slots
+-- (which are not waited for), tickets, the claims. Everything that decides is read after the last lock that can be waited for (admit_sessions).
 --
 -- Only counters of locked rows decide; sessions and entries are never summed.
 create function rta.open_usage_sessions(
   p_callers rta.caller[],             -- each caller once
   p_caller_at integer[],              -- for each request, the position of its caller in p_callers
   p_requests rta.session_request[],
+  p_calls rta.call_request[],         -- for each request; null when they start no calls
   p_claims rta.claim[],               -- for each request; null when no request of the batch has an Idempotency-Key
   p_wait boolean                      -- see lock_caller
 ) returns setof rta.session_outcome
@@ -21,13 +22,15 @@ declare
   v_counters rta.counters;
   v_meters rta.locked_meter[];
   v_accounts rta.locked_account[];
+  v_queue rta.call_queue;
   v_admitted record;
 begin
   v_counters := rta.counters_of_callers(p_callers, p_caller_at, v_valid_until);
   v_meters := rta.lock_meters(v_counters.meter_tenant_ids, v_counters.meter_api_key_ids);
   v_accounts := rta.lock_accounts(v_counters.account_tenant_ids, v_counters.account_environments);
+  v_queue := rta.queue_of_calls(v_counters.callers, p_caller_at, p_calls);
   select * into v_admitted from rta.admit_sessions(
-    v_counters, p_caller_at, v_valid_until, p_requests, p_claims, v_meters, v_accounts
+    v_counters, p_caller_at, v_valid_until, p_requests, p_claims, v_meters, v_accounts, v_queue
   );
 
   update public.api_key_meters meter
@@ -43,6 +46,9 @@ begin
     v_counters.account_tenant_ids, v_counters.account_environments, v_admitted.accounts_held, v_admitted.accounts_opened
   ) held (tenant_id, environment, amount, sessions)
   where account.tenant_id = held.tenant_id and account.environment = held.environment and held.sessions > 0;
+  v_admitted.outcomes := rta.place_calls(
+    v_counters.callers, p_caller_at, p_requests, p_calls, v_queue, v_admitted.outcomes
+  );
   perform rta.insert_usage_sessions(v_counters.callers, p_caller_at, p_requests, p_claims, v_admitted.outcomes);
   return query select * from unnest(v_admitted.outcomes);
 end $$;

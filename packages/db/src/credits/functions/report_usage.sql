@@ -4,7 +4,7 @@
 --   'written'
 --   'replayed'        nothing is written: the stored response follows
 --   'not_found'       there is no such session in the caller's tenant and environment
---   'session_closed'  nothing is written: the session has ended, or its lease has expired
+--   'session_closed'  nothing is written: the session has ended, its lease has expired, or it is a call, which its worker reports
 --   'stale'           nothing is written: the caller has changed since its look-up
 --
 -- Lock order: the caller (lock_caller), the session, the claim. No meter and no account: what is reported is held
@@ -38,7 +38,9 @@ begin
     when (v_valid_until > v_now) is not true then 'stale'
     when v_stored.body_hash is not null then 'replayed'
     when v_session.id is null then 'not_found'
-    when v_session.ended_at is not null or v_session.expires_at <= v_now then 'session_closed'
+    when v_session.ended_at is not null or v_session.expires_at <= v_now or exists (
+      select from public.calls where tenant_id = v_session.tenant_id and session_id = v_session.id
+    ) then 'session_closed'
     else 'written'
   end;
   if kind = 'replayed' then
@@ -57,7 +59,7 @@ begin
     v_session.must_end := rta.must_end(v_session);
     session := rta.session_record(v_session);
     if p_claim.request is not null then
-      perform rta.store_session_change(p_caller, p_claim, v_session, session);
+      perform rta.store_session_change(p_caller, p_claim, v_session.id, '"' || v_session.version || '"', session);
     end if;
   end if;
   return next;

@@ -16,7 +16,8 @@ create type rta.session_request as (
 -- What became of a request to open a session. `kind`: 'written', 'stale' (the caller has changed since its look-up),
 -- 'avatar_not_found', 'avatar_not_ready', 'concurrency_limit_reached' (`limited_by`: 'self', 'ancestor' or 'tenant', whose
 -- limit is `session_limit`), 'spend_limit_exceeded' (`limited_by`: 'self' or 'ancestor'), 'insufficient_credits', or
--- 'replayed' (the stored response and its response_fields follow). Only 'written' writes anything.
+-- 'replayed' (the stored response and its response_fields follow). Of a call also 'queued' (no slot is free for it: its ticket
+-- and its place follow), and 'too_many_tickets'. Only 'written' and 'queued' write anything.
 create type rta.session_outcome as (
   kind text,
   limited_by text,
@@ -30,7 +31,10 @@ create type rta.session_outcome as (
   etag text,
   response_body bytea,
   sealed_for text,
-  response_fields json
+  response_fields json,
+  ticket_id text,
+  queue_position integer,
+  queue_size integer
 );
 
 -- What a caller is charged to: its account and, in the order of their ids, the keys whose meters count what it uses, with

@@ -15,6 +15,8 @@ import { listAuditEvents } from "../../audit/audit-events.ts";
 import "../../avatars/avatars.ts";
 import "../../avatars/list.ts";
 import "../../api-keys/callers.ts";
+import "../../calls/fleet.ts";
+import "../../calls/reconcile.ts";
 import "../../credits/invariants.ts";
 import { listCreditEntries } from "../../credits/credits.ts";
 import "../../idempotency/idempotency-keys.ts";

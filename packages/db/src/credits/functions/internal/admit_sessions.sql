@@ -2,7 +2,8 @@
 -- decides it. (The look-up of the caller only refuses early what cannot fit: see `refusalOf` and `reachedLimitOf` of
 -- the domain's credits/open.ts.) A request is admitted if one more session may be open of every key of its lineage and
 -- of the account, and its least seconds fit under the cap of every key of its lineage and under the available balance;
--- it gets as many seconds as fit. A refused request takes nothing. Returns the outcome of each request, and what each
+-- it gets as many seconds as fit. A call also needs more free slots than there are tickets ahead of its own: otherwise it is
+-- queued. A refused or queued request takes nothing. Returns the outcome of each request, and what each
 -- meter and each account has to hold in addition: credit micros, and sessions. Writes nothing.
 --
 -- The calling function has locked the meters and the accounts. So the claims that exist are all that can: two requests
@@ -14,6 +15,7 @@ create function rta.admit_sessions(
   p_requests rta.session_request[],
   p_claims rta.claim[],
   p_meters rta.locked_meter[], p_accounts rta.locked_account[], -- of p_counters
+  p_queue rta.call_queue,           -- null when the requests start no calls
   out outcomes rta.session_outcome[], out meters_held bigint[], out meters_opened bigint[],
   out accounts_held bigint[], out accounts_opened bigint[]
 )
@@ -24,6 +26,8 @@ declare
   v_outcome rta.session_outcome;
   v_seconds bigint;
   v_meter integer; v_account integer; -- positions
+  v_ahead integer;
+  v_aheads integer[] := '{}'; -- of the calls that are admitted
 begin
   meters_held := array_fill(0::bigint, array[coalesce(cardinality(p_meters), 0)]);
   meters_opened := meters_held;
@@ -62,6 +66,17 @@ begin
       v_seconds := least(v_seconds, (p_accounts[v_account].available - accounts_held[v_account]) / v_request.price);
       if v_seconds < v_request.min_seconds and v_outcome.kind = 'written' then
         v_outcome.kind := 'insufficient_credits';
+      end if;
+    end if;
+    if v_outcome.kind = 'written' and p_queue.size is not null then
+      -- Who is admitted takes a slot and, if he was ahead, leaves the queue.
+      v_ahead := p_queue.aheads[v_request.at];
+      if p_queue.free_slots - cardinality(v_aheads) <= v_ahead - (select count(*) from unnest(v_aheads) one where one < v_ahead)
+        or cardinality(v_aheads) = cardinality(p_queue.slots)
+      then
+        v_outcome.kind := 'queued';
+      else
+        v_aheads := v_aheads || v_ahead;
       end if;
     end if;
     if v_outcome.kind = 'written' then

@@ -1,5 +1,6 @@
 -- Closes open sessions at `p_now`: what each is charged moves from held to spent, the rest back to available, and both
--- entries are written. Sessions that are counted as open are so no more. Every counter changes once, by a relative amount.
+-- entries are written. Sessions that are counted as open are so no more. Every counter changes once, by a relative amount. A call
+-- also gives its slot and its room up (end_calls).
 -- The calling function has locked the sessions, and then their counters (lock_counters).
 create function rta.close_sessions(p_closings rta.closing[], p_now timestamptz) returns void
 language plpgsql as $$
@@ -46,4 +47,7 @@ begin
   select tenant_id, rest_entry_id, environment, rest, reserved - charged, session_id, api_key_id, reported_by, closed_by,
     request_id, v_now
   from unnest(p_closings);
+  perform rta.end_calls(
+    array(select tenant_id from unnest(p_closings)), array(select session_id from unnest(p_closings))
+  );
 end $$;

@@ -17,9 +17,9 @@ begin
     )
     select caller.tenant_id, caller.api_key_id, claim.request, claim.idempotency_key, p_requests[ordinality].entry_id,
       body_hash, status, location, etag, response_body, sealed_for,
-      row_to_json(row(
+      coalesce(p_outcomes[ordinality].response_fields, row_to_json(row(
         p_outcomes[ordinality].avatar_name, p_outcomes[ordinality].reserved, p_outcomes[ordinality].expires_at
-      )::rta.opened_session),
+      )::rta.opened_session)),
       now()
     from unnest(p_claims) with ordinality claim
     join unnest(p_callers) caller on caller.caller_at = p_caller_at[ordinality]

@@ -1,20 +1,7 @@
--- Whether the call of a session must end for another reason than what it has used: a release has asked for it, or its key, or
--- an ancestor, is revoked or expired, or has spent and holds more than its cap, which was lowered. Read without locks: the cap
--- is hard for what is admitted, and nothing is taken back.
+-- Whether the call of a session must end for another reason than what it has used: a release has asked for it, or its key must
+-- (must_end_for_key).
 create function rta.must_end(p_session public.usage_sessions) returns boolean
 language plpgsql stable as $$
 begin
-  return p_session.must_end or not exists (
-    select from public.api_keys own
-    where own.tenant_id = p_session.tenant_id and own.id = p_session.api_key_id
-      and not exists (
-        select from public.api_keys key
-        left join public.api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
-        where key.tenant_id = own.tenant_id and key.id = any (own.lineage || own.id)
-          and (
-            key.revoked_at is not null or key.expires_at <= clock_timestamp()
-            or key.environment = p_session.environment and meter.settled + meter.reserved > key.spend_limit_credit_micros
-          )
-      )
-  );
+  return p_session.must_end or rta.must_end_for_key(p_session.tenant_id, p_session.api_key_id, p_session.environment);
 end $$;

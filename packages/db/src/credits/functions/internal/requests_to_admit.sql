@@ -34,7 +34,8 @@ begin
       else 'avatar_not_ready'
     end,
     null, null, null, null, avatar.display_name, (stored.response).body_hash, (stored.response).status, (stored.response).location,
-    (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields
+    (stored.response).etag, (stored.response).response_body, (stored.response).sealed_for, (stored.response).response_fields,
+    null, null, null
   )::rta.session_outcome, request.max_seconds, request.min_seconds, request.price, request.start_seconds,
     caller.api_key_id::text, caller.lineage::text[], caller.meters_at, caller.account_at
   from unnest(p_requests) with ordinality request

@@ -1,0 +1,263 @@
+/** Starting and ending calls: what a call takes, and that it gives it back once. */
+import { describe, expect, test } from "bun:test";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import type { Caller } from "../api-keys/callers.ts";
+import { connect, type Db } from "../connection/pool.ts";
+import { findCreditDrift } from "../credits/invariants.ts";
+import { releaseSession, reportUsage } from "../credits/usage-sessions.ts";
+import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
+import { findCallFile, listWorkers, listWorkersWithWork } from "./fleet.ts";
+
+const database = await fileDatabase();
+const { db } = database;
+const { client } = db;
+/** Of three replicas of the service. */
+const pools = await Promise.all(
+  [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, waiting: 1000, deadlineMs: 60_000 }))),
+);
+
+/** A tenant with a key, an avatar, and its own worker with `slots` slots; no other worker has any. */
+const world = async (slots: number) => {
+  await client`delete from fleet.avatar_slots`;
+  await client`delete from fleet.avatar_workers`;
+  await client`delete from call_tickets`;
+  const tenantId = await seedTenant(db, { live: 1_000_000, test: 1_000_000 });
+  const { caller, record } = await seedCaller(db, tenantId);
+  const avatarId = await readyAvatar(db, caller);
+  await sync(db, "worker", { slots });
+  const start = (changes = {}, who: Caller = caller, pool: Db = db) =>
+    openCall(pool, callRequest(who, avatarId, changes), who, null);
+  return { tenantId, caller, record, avatarId, start, seed: (changes = {}) => seedCall(db, caller, avatarId, changes) };
+};
+type World = Awaited<ReturnType<typeof world>>;
+
+const state = async ({ tenantId }: World, id: SessionId) => {
+  const [row] = await client`
+    select status, used::integer, reserved::integer, reason, room, generation, session.closed_by as "closedBy",
+      (select worker_id from fleet.avatar_slots slot where slot.session_id = session.id) as worker
+    from usage_sessions session join calls on session_id = id and calls.tenant_id = session.tenant_id
+    where session.tenant_id = ${tenantId} and id = ${id}`;
+  return { ...row };
+};
+const thousand = <Result>(work: (pool: Db) => Result): Result[] =>
+  Array.from({ length: 1000 }, (_, at) => work(pools[at % pools.length] as Db));
+const isClean = async ({ tenantId }: World): Promise<void> => {
+  expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
+};
+const counts = async ({ tenantId }: World) => {
+  const [row] = await client`
+    select (select count(*)::integer from usage_sessions where tenant_id = ${tenantId}) as sessions,
+      (select count(*)::integer from calls where tenant_id = ${tenantId}) as calls,
+      (select count(*)::integer from call_tickets where tenant_id = ${tenantId}) as tickets,
+      (select count(*)::integer from fleet.avatar_slots where tenant_id = ${tenantId}) as slots`;
+  return { ...row };
+};
+
+describe("a start", () => {
+  test("a call, started: holds credits, and has a slot", async () => {
+    const one = await world(1);
+    const request = callRequest(one.caller, one.avatarId);
+    expect(await openCall(db, request, one.caller, null)).toEqual({
+      kind: "written",
+      responseFields: { reservedCreditMicros: 100, expiresAt: expect.any(String), features: ["echo"] },
+    });
+    expect(await state(one, request.id)).toMatchObject({ status: "reserved", room: "create", worker: "worker" });
+    await isClean(one);
+  });
+
+  test("a call without a ready avatar, over a cap, over the balance, at the limit: refused, and nothing is written", async () => {
+    const one = await world(9);
+    const draft = await world(9);
+    await client`update avatars set status = 'draft' where id = ${draft.avatarId}`;
+    expect((await draft.start()).kind).toBe("avatar_not_ready");
+    expect((await one.start({ avatarId: draft.avatarId })).kind).toBe("avatar_not_found");
+    expect((await one.start({ price: 100_000 })).kind).toBe("insufficient_credits");
+    const capped = { environment: "live" as const, scopes: ["*" as const], spendLimitCreditMicros: 59 };
+    const { secret } = await seedKey(db, one.tenantId, capped, one.record);
+    expect((await one.start({}, await callerOf(db, secret.keyId))).kind).toBe("spend_limit_exceeded");
+    await client`update credit_accounts set max_concurrent_sessions = 1 where tenant_id = ${one.tenantId}`;
+    expect((await one.start()).kind).toBe("written");
+    expect(await one.start()).toEqual({ kind: "concurrency_limit_reached", limitedBy: "tenant", limit: 1 });
+    expect(await counts(one)).toEqual({ sessions: 1, calls: 1, tickets: 0, slots: 1 });
+  });
+
+  test("a start, sent again with its key: replayed, one hold and one slot", async () => {
+    const one = await world(2);
+    const claim = { ...claimOf("a"), request: "POST /start" };
+    const first = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim);
+    const second = await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim);
+    expect(second.kind).toBe("replayed");
+    if (first.kind !== "written" || second.kind !== "replayed") throw new Error(first.kind);
+    expect(second.responseFields).toEqual(first.responseFields);
+    expect(await counts(one)).toEqual({ sessions: 1, calls: 1, tickets: 0, slots: 1 });
+  });
+
+  test("1,000 starts at once, at a limit of 10 and at 10 slots: exactly 10", async () => {
+    const atLimit = await world(1000);
+    await client`update credit_accounts set max_concurrent_sessions = 10 where tenant_id = ${atLimit.tenantId}`;
+    const limited = await Promise.all(thousand((pool) => atLimit.start({}, atLimit.caller, pool)));
+    expect(limited.filter(({ kind }) => kind === "written")).toHaveLength(10);
+    expect(limited.filter(({ kind }) => kind === "concurrency_limit_reached")).toHaveLength(990);
+    expect(await counts(atLimit)).toEqual({ sessions: 10, calls: 10, tickets: 0, slots: 10 });
+
+    const atSlots = await world(10);
+    const queued = await Promise.all(thousand((pool) => atSlots.start({}, atSlots.caller, pool)));
+    const kinds = queued.map(({ kind }) => kind);
+    expect(kinds.filter((kind) => kind === "written")).toHaveLength(10);
+    expect(kinds.filter((kind) => kind === "queued")).toHaveLength(100);
+    expect(kinds.filter((kind) => kind === "too_many_tickets")).toHaveLength(890);
+    expect(await counts(atSlots)).toEqual({ sessions: 10, calls: 10, tickets: 100, slots: 10 });
+    await isClean(atSlots);
+  });
+
+  test("a worker without its lease, with fewer slots than before: gets no call", async () => {
+    const one = await world(1);
+    await client`update fleet.avatar_workers set lease_until = now()`;
+    expect((await one.start()).kind).toBe("queued");
+    await sync(db, "worker", { slots: 0 });
+    expect((await one.start()).kind).toBe("queued");
+    expect(await counts(one)).toMatchObject({ sessions: 0, slots: 0 });
+  });
+
+  test("calls of several workers: spread over them", async () => {
+    const one = await world(2);
+    await sync(db, "other", { slots: 2 });
+    await one.seed();
+    await one.seed();
+    expect((await listWorkers(db)).map(({ id, usedSlots }) => [id, usedSlots])).toEqual([
+      ["other", 1],
+      ["worker", 1],
+    ]);
+  });
+});
+
+describe("the room", () => {
+  test("a call whose room exists: given to its worker, once it is told", async () => {
+    const one = await world(1);
+    const request = callRequest(one.caller, one.avatarId, { maxSeconds: 100 });
+    await openCall(db, request, one.caller, null);
+    expect((await sync(db, "worker", { slots: 1 })).start).toEqual([]);
+    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("exists");
+    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("exists");
+    expect(await listWorkersWithWork(db, ["worker", "other"])).toEqual(["worker"]);
+    const { start } = await sync(db, "worker", { slots: 1 });
+    expect(start).toEqual([
+      {
+        ...{ sessionId: request.id, generation: 1, environment: "live", roomName: request.roomName, mode: "avatar" },
+        ...{ avatarId: one.avatarId, manifest: "man_1_x", input: { stt_mode: "server" }, maxSeconds: 100 },
+        ...{ limit: "session_cap", usedSeconds: 0 },
+      },
+    ]);
+    expect(await listWorkersWithWork(db, ["worker"])).toEqual([]);
+    // The response was lost.
+    expect((await sync(db, "worker", { slots: 1 })).start).toEqual(start);
+    expect((await sync(db, "worker", { slots: 1, calls: [report(request.id, "joining", 0)] })).start).toEqual([]);
+    expect(await findCallFile(db, "worker", request.id)).toEqual({
+      ...{ tenantId: one.tenantId, avatarId: one.avatarId, manifest: "man_1_x" },
+    });
+    expect(await findCallFile(db, "other", request.id)).toBeNull();
+  });
+
+  test("a room that was not created: the call ended at no charge, and its claim is gone", async () => {
+    const one = await world(1);
+    const claim = { ...claimOf("a"), request: "POST /start" };
+    const request = callRequest(one.caller, one.avatarId);
+    await openCall(db, request, one.caller, claim);
+    await failCall(db, one.tenantId, request.id, claim, one.caller, operatorOrigin());
+    expect(await state(one, request.id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });
+    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("failed");
+    await isClean(one);
+    const again = callRequest(one.caller, one.avatarId);
+    expect((await openCall(db, again, one.caller, claim)).kind).toBe("written");
+    // A late failure of the first attempt.
+    await failCall(db, one.tenantId, request.id, claim, one.caller, operatorOrigin());
+    expect((await openCall(db, callRequest(one.caller, one.avatarId), one.caller, claim)).kind).toBe("replayed");
+  });
+
+  test("a room that another request has created: the failure changes nothing", async () => {
+    const one = await world(1);
+    const id = await one.seed();
+    await failCall(db, one.tenantId, id, null, one.caller, operatorOrigin());
+    expect(await state(one, id)).toMatchObject({ status: "reserved", room: "exists", worker: "worker" });
+    await releaseCall(db, { kind: "session", id }, { reason: null }, one.caller, operatorOrigin(), null);
+    expect(await confirmRoom(db, one.tenantId, id)).toBe("ended");
+    expect(await confirmRoom(db, one.tenantId, newId("ses", new Date(), random))).toBe("ended");
+  });
+});
+
+const release = (one: World, id: string, who = one.caller, claim: Parameters<typeof releaseCall>[5] = null) =>
+  releaseCall(db, { kind: "session", id }, { reason: "page_hide" }, who, operatorOrigin(), claim);
+
+describe("a release", () => {
+  test("a call that never started, released: no charge, and its slot is free at once", async () => {
+    const one = await world(1);
+    const id = await one.seed();
+    expect(await release(one, id)).toEqual({ kind: "written", roomName: `rta-test-${id}` });
+    expect(await state(one, id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });
+    expect(await release(one, id)).toEqual({ kind: "written", roomName: null });
+    expect((await one.start()).kind).toBe("written");
+    await isClean(one);
+  });
+
+  test("a started call, released: charged by the clock, or what was reported if that is more", async () => {
+    const one = await world(2);
+    const [byClock, reported] = [await one.seed(), await one.seed()];
+    await sync(db, "worker", { calls: [report(byClock), report(reported, "started", 50)] });
+    await client`update usage_sessions set started_at = now() - interval '29.5 seconds' where tenant_id = ${one.tenantId}`;
+    await release(one, byClock);
+    await release(one, reported);
+    expect(await state(one, byClock)).toMatchObject({ status: "released", used: 30, closedBy: one.caller.id });
+    expect(await state(one, reported)).toMatchObject({ used: 50 });
+    await isClean(one);
+    const { end } = await sync(db, "worker", { calls: [report(byClock)] });
+    expect(end).toEqual([{ sessionId: byClock, generation: 1, reason: "user_ended" }]);
+  });
+
+  test("a call, released as a session by any key of its lineage: ends at once, whatever it says", async () => {
+    const one = await world(2);
+    for (const isEngine of [false, true]) {
+      const id = await one.seed();
+      await sync(db, "worker", { calls: [report(id)] });
+      const outcome = await releaseSession(
+        ...([db, id, { isEngine, used: isEngine ? 90 : null, reason: null }, one.caller, operatorOrigin()] as const),
+      );
+      expect(outcome).toMatchObject({ kind: "written", hasEnded: true });
+      expect(await state(one, id)).toMatchObject({ status: "released", room: "delete", worker: null });
+      expect((await state(one, id))["used"]).toBeLessThan(60);
+    }
+    await isClean(one);
+  });
+
+  test("usage of a call, reported by a key: refused", async () => {
+    const one = await world(1);
+    const id = await one.seed();
+    const outcome = await reportUsage(db, id, { used: 1, leaseSeconds: 60 }, one.caller);
+    expect(outcome.kind).toBe("session_closed");
+  });
+
+  test("a call of another tenant, of the other environment, of no lineage; a session that is no call: nothing changes", async () => {
+    const [one, other] = [await world(1), await world(1)];
+    const id = await other.seed();
+    const child = await seedCaller(db, other.tenantId, {}, other.record);
+    expect(await release(one, id)).toEqual({ kind: "written", roomName: null });
+    expect(await release(other, id, child.caller)).toEqual({ kind: "written", roomName: null });
+    expect(await release(other, "ses_unknown")).toEqual({ kind: "written", roomName: null });
+    expect(await state(other, id)).toMatchObject({ status: "reserved", worker: "worker" });
+    await client`update api_keys set revoked_at = now(), version = version + 1 where id = ${child.caller.id}`;
+    expect(await release(other, id, child.caller)).toEqual({ kind: "stale" });
+  });
+
+  test("a release, sent again with its key: replayed", async () => {
+    const one = await world(1);
+    const id = await one.seed();
+    const claim = { ...claimOf("r"), request: "POST /release" };
+    expect((await release(one, id, one.caller, claim)).kind).toBe("written");
+    expect(await release(one, id, one.caller, claim)).toMatchObject({ kind: "replayed", response: { status: 201 } });
+    expect((await release(one, "ses_unknown", one.caller, { ...claim, idempotencyKey: "u" })).kind).toBe("written");
+  });
+});

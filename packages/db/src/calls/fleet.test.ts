@@ -1,0 +1,272 @@
+/** Avatar workers: what they report is charged once, and what they lose goes on elsewhere or ends. */
+import { describe, expect, test } from "bun:test";
+import type { SessionId } from "@realtime-avatar/domain/id";
+import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { findCreditDrift } from "../credits/invariants.ts";
+import { sweepSessions } from "../credits/usage-sessions.ts";
+import { openCall, releaseCall } from "./calls.ts";
+import { listWorkers, listWorkersWithWork } from "./fleet.ts";
+import {
+  countFleet,
+  endDueCalls,
+  endLostCall,
+  expireWorkers,
+  listOpenRooms,
+  listRoomsToDelete,
+  markRoomsGone,
+  readInstance,
+} from "./reconcile.ts";
+
+const { db } = await fileDatabase();
+const { client } = db;
+
+const world = async (environment: "live" | "test" = "live") => {
+  await client`delete from fleet.avatar_slots`;
+  await client`delete from fleet.avatar_workers`;
+  await client`update calls set room = 'gone'`;
+  const tenantId = await seedTenant(db, { live: 1_000_000, test: 1_000_000 });
+  const { caller, record } = await seedCaller(db, tenantId, { environment });
+  const avatarId = await readyAvatar(db, caller);
+  await sync(db, "one");
+  const seed = (changes = {}) => seedCall(db, caller, avatarId, changes);
+  const state = async (id: SessionId) => {
+    const [row] = await client`
+      select status, used::integer, reason, room, generation, session.version,
+        (select worker_id from fleet.avatar_slots slot where slot.session_id = session.id) as worker
+      from usage_sessions session join calls on session_id = id where id = ${id}`;
+    return { ...row };
+  };
+  const isClean = async () => expect(await findCreditDrift(db, tenantId, 10)).toEqual([]);
+  return { tenantId, caller, record, avatarId, seed, state, isClean };
+};
+const end = (id: SessionId, used: number, reason: "idle" | "session_cap" = "idle") =>
+  sync(db, "one", { calls: [report(id, "ended", used, { reason })] });
+const loseLease = (worker: string) =>
+  client`update fleet.avatar_workers set lease_until = now() - interval '1 second' where id = ${worker}`;
+const pass = (limit = 100) => endDueCalls(db, limit, operatorOrigin());
+
+describe("a report", () => {
+  test("a call, started and ended by its worker: charged what it reports, once", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await sync(db, "one", { calls: [report(id, "joined", 0)] });
+    expect(await one.state(id)).toMatchObject({ status: "reserved", version: 1 });
+    await sync(db, "one", { calls: [report(id, "started", 1)] });
+    expect(await one.state(id)).toMatchObject({ status: "started", used: 1 });
+    expect((await end(id, 42)).rooms).toEqual([`rta-test-${id}`]);
+    expect(await one.state(id)).toMatchObject({ ...{ status: "released", used: 42, reason: "idle" }, room: "delete" });
+    // The response was lost.
+    const again = await end(id, 43);
+    expect(again).toEqual({ start: [], end: [{ sessionId: id, generation: 1, reason: "idle" }], rooms: [] });
+    expect(await one.state(id)).toMatchObject({ used: 42, worker: null });
+    await one.isClean();
+  });
+
+  test("reports within ten seconds: one write", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await sync(db, "one", { calls: [report(id, "started", 1)] });
+    const { version } = (await one.state(id)) as { version: number };
+    for (let used = 2; used < 9; used++) await sync(db, "one", { calls: [report(id, "started", used)] });
+    expect(await one.state(id)).toMatchObject({ version, used: 1 });
+    await client`update usage_sessions set expires_at = expires_at - interval '10 seconds' where id = ${id}`;
+    await sync(db, "one", { calls: [report(id, "started", 11)] });
+    await sync(db, "one", { calls: [report(id, "started", 12)] });
+    expect(await one.state(id)).toMatchObject({ version: version + 1, used: 11 });
+  });
+
+  test("a call above its hold, one that ends before its start was reported, one that never started: charged exactly", async () => {
+    const one = await world();
+    const [above, short] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(above, "started", 1)] });
+    await end(above, 4000, "session_cap");
+    expect(await one.state(above)).toMatchObject({ used: 100, reason: "session_cap" });
+    await end(short, 3);
+    expect(await one.state(short)).toMatchObject({ status: "released", used: 3 });
+    const never = await one.seed();
+    await end(never, 0);
+    expect(await one.state(never)).toMatchObject({ status: "failed", used: 0 });
+    await one.isClean();
+  });
+
+  test("a report of another worker, of another generation, of an unknown call: changes nothing", async () => {
+    const one = await world();
+    const id = await one.seed();
+    const listed = [report(id, "ended", 9, { reason: "idle" })];
+    expect((await sync(db, "two", { calls: listed })).end).toEqual([{ sessionId: id, generation: 1, reason: null }]);
+    const later = [report(id, "ended", 9, { generation: 2 })];
+    const { start, end } = await sync(db, "one", { calls: later });
+    expect(start.map(({ sessionId, generation }) => [sessionId, generation])).toEqual([[id, 1]]);
+    expect(end).toEqual([{ sessionId: id, generation: 2, reason: null }]);
+    await sync(db, "one", { calls: [report("ses_unknown" as SessionId)] });
+    expect(await one.state(id)).toMatchObject({ status: "reserved", worker: "one" });
+  });
+
+  test("a call that ends elsewhere: its worker has news, and learns why", async () => {
+    const one = await world();
+    const [released, idle] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(released), report(idle)] });
+    expect(await listWorkersWithWork(db, ["one"])).toEqual([]);
+    for (const [id, reason] of [
+      [released, null],
+      [idle, "idle_timeout"],
+    ] as const) {
+      await releaseCall(db, { kind: "session", id }, { reason }, one.caller, operatorOrigin(), null);
+    }
+    expect(await listWorkersWithWork(db, ["one"])).toEqual(["one"]);
+    const { end } = await sync(db, "one", { calls: [report(released), report(idle)] });
+    expect(end.map(({ reason }) => reason)).toEqual(["user_ended", "idle"]);
+  });
+});
+
+describe("a lost worker", () => {
+  test("a worker that is lost: its call goes on at another, once; then it ends, charged what was reported", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await sync(db, "one", { calls: [report(id, "started", 7)] });
+    await sync(db, "two");
+    await loseLease("one");
+    expect(await expireWorkers(db, operatorOrigin())).toEqual({ moved: 1, ended: 0, rooms: [] });
+    expect(await listWorkersWithWork(db, ["two"])).toEqual(["two"]);
+    expect((await sync(db, "two")).start).toMatchObject([{ sessionId: id, generation: 2, usedSeconds: 7 }]);
+    // The first worker comes back.
+    const back = await sync(db, "one", { calls: [report(id, "started", 30)] });
+    expect(back).toEqual({ start: [], end: [{ sessionId: id, generation: 1, reason: null }], rooms: [] });
+    expect(await one.state(id)).toMatchObject({ used: 7, worker: "two", generation: 2 });
+    await one.isClean();
+    await loseLease("two");
+    const rooms = [`rta-test-${id}`];
+    expect(await expireWorkers(db, operatorOrigin())).toEqual({ moved: 0, ended: 1, rooms });
+    expect(await one.state(id)).toMatchObject({ status: "released", used: 7, reason: "failed", worker: null });
+    expect((await listWorkers(db)).map(({ id }) => id)).toEqual(["one"]);
+    await one.isClean();
+  });
+
+  test("a lost worker, no other slot free: its calls end", async () => {
+    const one = await world();
+    const [started, reserved] = [await one.seed(), await one.seed()];
+    await sync(db, "one", { calls: [report(started, "started", 7)] });
+    await loseLease("one");
+    expect(await expireWorkers(db, operatorOrigin())).toMatchObject({ moved: 0, ended: 2 });
+    expect(await one.state(started)).toMatchObject({ status: "released", used: 7 });
+    expect(await one.state(reserved)).toMatchObject({ status: "failed", used: 0 });
+    expect(await listWorkers(db)).toEqual([]);
+    await one.isClean();
+  });
+
+  test("a worker that says farewell: its calls go on at once; one that changes its slots: keeps its calls", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await sync(db, "one", { slots: 0, calls: [report(id)] });
+    expect(await listWorkers(db)).toMatchObject([{ id: "one", slots: 0, usedSlots: 1 }]);
+    expect((await expireWorkers(db, operatorOrigin())).moved).toBe(0);
+    await sync(db, "two");
+    await sync(db, "one", { slots: 0, calls: [] });
+    expect((await expireWorkers(db, operatorOrigin())).moved).toBe(1);
+    expect(await one.state(id)).toMatchObject({ worker: "two" });
+    expect(await countFleet(db)).toEqual({ slots: 2, usedSlots: 1, openCalls: 1, tickets: 0 });
+  });
+});
+
+describe("a pass", () => {
+  test("calls of a key that is revoked, has expired or is over its cap, and of its descendants: ended by the clock", async () => {
+    for (const change of ["revoked_at = now()", "expires_at = now()", "spend_limit_credit_micros = 10"]) {
+      const one = await world();
+      const child = await seedCaller(db, one.tenantId, {}, one.record);
+      const [own, below] = [await one.seed(), await seedCall(db, child.caller, one.avatarId)];
+      await sync(db, "one", { calls: [report(own), report(below)] });
+      expect(await pass()).toEqual({ ended: 0, rooms: [] });
+      await client.unsafe(`update api_keys set ${change} where id = '${one.caller.id}'`);
+      await client`update usage_sessions set started_at = now() - interval '4.5 seconds' where id = ${below}`;
+      const { ended, rooms } = await pass();
+      expect([ended, rooms.sort()]).toEqual([2, [own, below].map((id) => `rta-test-${id}`).sort()]);
+      expect(await one.state(below)).toMatchObject({ status: "released", used: 5, reason: "user_ended", worker: null });
+      await one.isClean();
+    }
+  });
+
+  test("a call that has used up what it holds, by the clock: ended, and charged all of it", async () => {
+    const one = await world();
+    const [cap, credits] = [await one.seed(), await one.seed({ price: 10_000 })];
+    await sync(db, "one", { calls: [report(cap), report(credits)] });
+    await client`update usage_sessions set started_at = now() - interval '102 seconds' where tenant_id = ${one.tenantId}`;
+    expect((await pass()).ended).toBe(1);
+    expect(await one.state(credits)).toMatchObject({ used: 990_000, reason: "out_of_credits" });
+    await client`update usage_sessions set started_at = now() - interval '103 seconds' where id = ${cap}`;
+    expect((await pass()).ended).toBe(1);
+    expect(await one.state(cap)).toMatchObject({ used: 100, reason: "session_cap" });
+    await one.isClean();
+  });
+
+  test("a call that nobody joins: ended by the sweep, at no charge, its slot and its room given up", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await client`update usage_sessions set expires_at = now() where id = ${id}`;
+    expect(await pass()).toEqual({ ended: 0, rooms: [] });
+    await sweepSessions(db, one.tenantId, operatorOrigin());
+    expect(await one.state(id)).toMatchObject({ status: "failed", used: 0, room: "delete", worker: null });
+    expect((await sync(db, "one", { calls: [report(id, "joined", 0)] })).end).toMatchObject([{ reason: null }]);
+    await one.isClean();
+  });
+
+  test("a call that a function of an earlier version has ended: its slot and its room given up", async () => {
+    const one = await world();
+    const id = await one.seed();
+    await client`update usage_sessions set ended_at = now(), status = 'failed', is_counted = false where id = ${id}`;
+    expect((await pass()).ended).toBe(0);
+    expect(await one.state(id)).toMatchObject({ room: "delete", worker: null });
+  });
+
+  test("tests that nobody joins, and whose worker is lost: start nowhere, end after five seconds", async () => {
+    const one = await world("test");
+    const never = await one.seed({ metadata: { test_outcome: "never_joined" } });
+    const lost = await one.seed({ metadata: { test_outcome: "worker_lost" } });
+    expect((await sync(db, "one")).start.map(({ sessionId }) => sessionId)).toEqual([lost]);
+    await sync(db, "one", { calls: [report(lost, "started", 2)] });
+    expect((await pass()).ended).toBe(0);
+    await client`update usage_sessions set started_at = now() - interval '5 seconds' where id = ${lost}`;
+    expect((await pass()).ended).toBe(1);
+    expect(await one.state(lost)).toMatchObject({ status: "released", used: 2, reason: "failed" });
+    expect(await one.state(never)).toMatchObject({ status: "reserved" });
+  });
+
+  test("more calls to end than the limit: the others in the next pass", async () => {
+    const one = await world();
+    await one.seed();
+    await one.seed();
+    await client`update api_keys set revoked_at = now() where id = ${one.caller.id}`;
+    expect([(await pass(1)).ended, (await pass(1)).ended, (await pass(1)).ended]).toEqual([1, 1, 0]);
+  });
+});
+
+describe("the rooms", () => {
+  test("rooms of open calls, and of ended ones: listed until they are gone", async () => {
+    const one = await world();
+    const id = await one.seed();
+    const request = callRequest(one.caller, one.avatarId);
+    await openCall(db, request, one.caller, null);
+    await sync(db, "one", { calls: [report(id)] });
+    const open = await listOpenRooms(db);
+    expect(open.map(({ sessionId, room, isStarted }) => `${sessionId} ${room} ${isStarted}`).sort()).toEqual(
+      [`${id} exists true`, `${request.id} create false`].sort(),
+    );
+    expect(await listRoomsToDelete(db, 10)).toEqual([]);
+    expect(await endLostCall(db, one.tenantId, id, "failed", operatorOrigin())).toBe(`rta-test-${id}`);
+    expect(await endLostCall(db, one.tenantId, id, "failed", operatorOrigin())).toBeNull();
+    expect(await one.state(id)).toMatchObject({ status: "released", used: 1, worker: null });
+    const room = { tenantId: one.tenantId, sessionId: id, roomName: `rta-test-${id}` };
+    expect(await listRoomsToDelete(db, 10)).toEqual([room]);
+    await markRoomsGone(db, [room]);
+    expect(await listRoomsToDelete(db, 10)).toEqual([]);
+    await one.isClean();
+  });
+
+  test("the instance: the same each time", async () => {
+    const instance = await readInstance(db);
+    expect(instance).toMatch(/^[0-9a-f]{12}$/);
+    expect(await readInstance(db)).toBe(instance);
+  });
+});

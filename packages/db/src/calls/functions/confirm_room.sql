@@ -1,0 +1,28 @@
+-- Records that the room of a call exists, so that the call is assigned to its worker. Returns what the call is:
+--   'exists'
+--   'failed'  fail_call has ended it
+--   'ended'   it has ended otherwise, or there is no such call
+-- Lock order: the call, its slot.
+create function rta.confirm_room(p_tenant_id text, p_session_id text) returns text
+language plpgsql as $$
+declare
+  v_room text;
+  v_session public.usage_sessions;
+begin
+  update public.calls call set room = 'exists'
+  where call.tenant_id = p_tenant_id and call.session_id = p_session_id and call.room = 'create' and exists (
+    select from public.usage_sessions session
+    where session.tenant_id = p_tenant_id and session.id = p_session_id and session.ended_at is null
+  );
+  if found then
+    update fleet.avatar_slots set has_news = true where session_id = p_session_id;
+    return 'exists';
+  end if;
+  select room into v_room from public.calls where tenant_id = p_tenant_id and session_id = p_session_id;
+  select * into v_session from public.usage_sessions where tenant_id = p_tenant_id and id = p_session_id;
+  return case
+    when v_room = 'exists' and v_session.ended_at is null then 'exists'
+    when v_session.reason = 'failed' and v_session.started_at is null then 'failed'
+    else 'ended'
+  end;
+end $$;

@@ -1,0 +1,47 @@
+-- Ends calls that must end: see must_end; and those that have used up what they hold, by the clock. They are charged by the clock
+-- (call_closing). Also frees the slots of sessions that a function of an earlier version has ended, and deletes tickets that nobody
+-- polls. Returns how many calls it has ended, and their rooms. At most as many as half of `p_entry_ids`.
+--
+-- The worker ends a call by itself when its seconds are over: the clock here is three seconds later, so that the worker's own
+-- farewell comes first. A call that nobody reports is left to the sweep. A test ends its call after five seconds (`worker_lost`).
+--
+-- Lock order: tickets (skip locked), then the sessions (skip locked), their calls and counters (lock_counters), their slots.
+create function rta.end_due_calls(p_entry_ids text[], p_request_id text, out ended integer, out rooms text[])
+language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_call record;
+  v_session public.usage_sessions;
+  v_closing rta.closing;
+  v_closings rta.closing[] := '{}';
+begin
+  ended := 0;
+  rooms := '{}';
+  delete from public.call_tickets where ctid = any (array(
+    select ctid from public.call_tickets where polled_at <= v_now - interval '6 seconds' for update skip locked
+  ));
+  for v_call in
+    select session, due.reason from rta.due_calls(v_now, cardinality(p_entry_ids) / 2) due
+    join public.usage_sessions session on session.tenant_id = due.tenant_id and session.id = due.session_id
+    for no key update of session skip locked
+  loop
+    v_session := v_call.session;
+    if v_session.ended_at is not null then
+      perform rta.end_calls(array[v_session.tenant_id], array[v_session.id]);
+      continue;
+    end if;
+    v_closing := rta.call_closing(
+      v_session, 'sweep', v_call.reason, p_entry_ids[2 * ended + 1], p_entry_ids[2 * ended + 2], p_request_id, v_now
+    );
+    if v_call.reason = 'failed' then
+      v_closing.charged := v_session.used;
+    end if;
+    v_closings := v_closings || v_closing;
+    ended := ended + 1;
+  end loop;
+  if ended > 0 then
+    perform rta.lock_counters(v_closings);
+    perform rta.close_sessions(v_closings, v_now);
+    rooms := rta.rooms_of(v_closings);
+  end if;
+end $$;

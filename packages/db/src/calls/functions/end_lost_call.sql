@@ -1,0 +1,29 @@
+-- Ends an open session at once, charged what was reported. Returns the room to be deleted; null when the session is not open, or is
+-- no call.
+-- Lock order: the session, the call and its counters (lock_counters), its slot.
+create function rta.end_lost_call(
+  p_tenant_id text,
+  p_session_id text,
+  p_reason text,
+  p_settle_entry_id text,
+  p_rest_entry_id text,
+  p_request_id text
+) returns text
+language plpgsql as $$
+declare
+  v_session public.usage_sessions;
+  v_closings rta.closing[];
+begin
+  select * into v_session from public.usage_sessions
+  where tenant_id = p_tenant_id and id = p_session_id and ended_at is null
+  for no key update;
+  if not found then
+    return null;
+  end if;
+  v_closings := array[
+    rta.closing_of(v_session, 'sweep', p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id)
+  ];
+  perform rta.lock_counters(v_closings);
+  perform rta.close_sessions(v_closings, clock_timestamp());
+  return (rta.rooms_of(v_closings))[1];
+end $$;

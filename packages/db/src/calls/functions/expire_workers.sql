@@ -1,0 +1,56 @@
+-- Takes their calls from workers whose lease has ended. A call gets a free slot of another worker, with the next generation: once,
+-- and if one is free. Otherwise it is ended, and charged what was reported. Then the worker and its slots are deleted; it registers
+-- again with its next sync. Returns how many calls it has moved and ended, and the rooms of the latter.
+-- At most as many calls as half of `p_entry_ids`. What others have locked is left to the next pass.
+--
+-- Lock order: the workers, then the sessions (skip locked), their calls and counters (lock_counters), slots. A worker that others
+-- have locked is being renewed.
+create function rta.expire_workers(
+  p_entry_ids text[], p_request_id text, out moved integer, out ended integer, out rooms text[]
+)
+language plpgsql as $$
+declare
+  v_workers text[] := array(
+    select id from fleet.avatar_workers where lease_until <= clock_timestamp() order by id for update skip locked
+  );
+  v_slots rta.free_slot[];
+  v_call record;
+  v_closings rta.closing[] := '{}';
+begin
+  moved := 0;
+  ended := 0;
+  rooms := '{}';
+  if cardinality(v_workers) = 0 then
+    return;
+  end if;
+  for v_call in
+    select session, call.generation
+    from fleet.avatar_slots slot
+    join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
+    join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
+    where slot.worker_id = any (v_workers) and session.ended_at is null
+    order by session.tenant_id, session.id limit cardinality(p_entry_ids) / 2
+    for no key update of session skip locked
+  loop
+    v_slots := case when v_call.generation = 1 then rta.lock_free_slots(1) else '{}' end;
+    if cardinality(v_slots) = 1 then
+      perform rta.move_call((v_call.session).tenant_id, (v_call.session).id, v_slots[1]);
+      moved := moved + 1;
+    else
+      v_closings := v_closings || rta.closing_of(
+        v_call.session, 'sweep', 'failed', p_entry_ids[2 * ended + 1], p_entry_ids[2 * ended + 2], p_request_id
+      );
+      ended := ended + 1;
+    end if;
+  end loop;
+  if ended > 0 then
+    perform rta.lock_counters(v_closings);
+    perform rta.close_sessions(v_closings, clock_timestamp());
+    rooms := rta.rooms_of(v_closings);
+  end if;
+  delete from fleet.avatar_slots where ctid = any (array(
+    select ctid from fleet.avatar_slots where worker_id = any (v_workers) and session_id is null for update skip locked
+  ));
+  delete from fleet.avatar_workers worker
+  where worker.id = any (v_workers) and not exists (select from fleet.avatar_slots where worker_id = worker.id);
+end $$;

@@ -1,0 +1,39 @@
+-- Ends a call whose room was not created, at no charge, and deletes the claim of its request: an error is not kept. Changes nothing
+-- when another request has created the room (confirm_room), or when the call has ended. Returns whether it has ended now.
+-- Lock order: the session, the call and its counters (lock_counters), the slot, the claim.
+create function rta.fail_call(
+  p_tenant_id text,
+  p_session_id text,
+  p_caller_id text,
+  p_claim rta.claim,   -- null: no Idempotency-Key
+  p_settle_entry_id text,
+  p_rest_entry_id text,
+  p_request_id text
+) returns boolean
+language plpgsql as $$
+declare
+  v_session public.usage_sessions;
+  v_closing rta.closing;
+begin
+  select * into v_session from public.usage_sessions
+  where tenant_id = p_tenant_id and id = p_session_id and ended_at is null
+  for no key update;
+  if not found then
+    return false;
+  end if;
+  v_closing := rta.closing_of(
+    v_session, p_caller_id, 'failed', p_settle_entry_id, p_rest_entry_id, p_request_id
+  );
+  v_closing.rest := 'release';
+  perform rta.lock_counters(array[v_closing]);
+  if not exists (
+    select from public.calls where tenant_id = p_tenant_id and session_id = p_session_id and room = 'create'
+  ) then
+    return false;
+  end if;
+  perform rta.close_sessions(array[v_closing], clock_timestamp());
+  delete from public.idempotency_claims
+  where tenant_id = p_tenant_id and caller_id = p_caller_id and request = p_claim.request
+    and idempotency_key = p_claim.idempotency_key;
+  return true;
+end $$;

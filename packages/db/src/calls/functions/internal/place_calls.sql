@@ -1,0 +1,78 @@
+-- Gives each admitted call its slot, writes it, and deletes its ticket; and writes a ticket for each queued request. Returns the
+-- outcomes with what only the write knows: the response fields of calls, and the places in the queue. A tenant has at most 100
+-- tickets: one more is 'too_many_tickets'.
+-- Lock order: the slots, which the calling function has locked (queue_of_calls), then the tickets: those of a key are written
+-- under the lock on its meter.
+create function rta.place_calls(
+  p_callers rta.charged_caller[],
+  p_caller_at integer[],          -- for each request, the position of its caller
+  p_requests rta.session_request[],
+  p_calls rta.call_request[],     -- null: the requests start no calls
+  p_queue rta.call_queue,
+  p_outcomes rta.session_outcome[]
+) returns rta.session_outcome[]
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_aheads integer[] := array(
+    select p_queue.aheads[at] from generate_subscripts(p_outcomes, 1) at where p_outcomes[at].kind = 'written'
+  );
+  v_size integer := p_queue.size - (select count(*) from unnest(v_aheads) ahead where ahead < p_queue.size);
+  v_taken integer := 0;
+  v_tickets integer;
+  v_turn bigint;
+  v_caller rta.charged_caller;
+  v_call rta.call_request;
+  v_slot rta.free_slot;
+  v_outcome rta.session_outcome;
+begin
+  if p_calls is null then
+    return p_outcomes;
+  end if;
+  for v_at in 1 .. cardinality(p_outcomes) loop
+    v_outcome := p_outcomes[v_at];
+    continue when v_outcome.kind not in ('written', 'queued');
+    select * into v_caller from unnest(p_callers) where caller_at = p_caller_at[v_at];
+    v_call := p_calls[v_at];
+    if v_outcome.kind = 'written' then
+      v_taken := v_taken + 1;
+      v_slot := p_queue.slots[v_taken];
+      update fleet.avatar_slots set tenant_id = v_caller.tenant_id, session_id = p_requests[v_at].id
+      where worker_id = v_slot.worker_id and n = v_slot.n;
+      insert into public.calls (tenant_id, session_id, room_name, room, mode, input, max_seconds)
+      values (
+        v_caller.tenant_id, p_requests[v_at].id, v_call.room_name, 'create', v_call.mode, v_call.input, v_call.max_seconds
+      );
+      delete from public.call_tickets where tenant_id = v_caller.tenant_id and id = p_queue.ticket_ids[v_at];
+      v_outcome.response_fields := json_build_object(
+        'reservedCreditMicros', v_outcome.reserved, 'expiresAt', v_outcome.expires_at, 'features', v_slot.features
+      );
+    else
+      select count(*), max(turn) into v_tickets, v_turn from public.call_tickets
+      where tenant_id = v_caller.tenant_id and polled_at > v_now - interval '6 seconds';
+      if p_queue.ticket_ids[v_at] is null and v_tickets >= 100 then
+        v_outcome.kind := 'too_many_tickets';
+        p_outcomes[v_at] := v_outcome;
+        continue;
+      end if;
+      if p_queue.aheads[v_at] < p_queue.size then
+        v_outcome.queue_position := p_queue.aheads[v_at] + 1
+          - (select count(*) from unnest(v_aheads) ahead where ahead < p_queue.aheads[v_at]);
+      else
+        v_size := v_size + 1;
+        v_outcome.queue_position := v_size;
+      end if;
+      v_outcome.queue_size := v_size;
+      v_outcome.ticket_id := coalesce(p_queue.ticket_ids[v_at], v_call.new_ticket_id);
+      insert into public.call_tickets as ticket (tenant_id, id, api_key_id, fingerprint, turn, polled_at, test_polls)
+      values (
+        v_caller.tenant_id, v_outcome.ticket_id, v_caller.api_key_id, v_call.fingerprint,
+        greatest(p_queue.turn, v_turn + 1), v_now, case when v_call.is_queued then 1 end
+      )
+      on conflict (tenant_id, id) do update
+        set polled_at = excluded.polled_at, test_polls = ticket.test_polls + excluded.test_polls;
+    end if;
+    p_outcomes[v_at] := v_outcome;
+  end loop;
+  return p_outcomes;
+end $$;

@@ -1,0 +1,21 @@
+-- Writes what a worker reports of a started call, and extends its lease. The first report starts it: not earlier than the worker
+-- has seen both sides, as it rounds its seconds up. The calling function has locked the session.
+create function rta.report_call(
+  p_session public.usage_sessions,
+  p_used_seconds bigint,
+  p_lease_seconds integer,
+  p_now timestamptz
+) returns public.usage_sessions
+language plpgsql as $$
+begin
+  update public.usage_sessions set
+    status = 'started',
+    started_at = coalesce(
+      started_at, greatest(created_at, p_now - make_interval(secs => greatest(p_used_seconds - 1, 0)))
+    ),
+    used = least(reserved, greatest(used, p_used_seconds * price)),
+    expires_at = p_now + make_interval(secs => p_lease_seconds), version = version + 1
+  where tenant_id = p_session.tenant_id and id = p_session.id
+  returning * into p_session;
+  return p_session;
+end $$;

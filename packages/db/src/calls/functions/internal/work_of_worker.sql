@@ -1,0 +1,42 @@
+-- What a worker is to do, for the calls that it lists: see sync_worker. A test that wants nobody to join a call has it start nowhere.
+create function rta.work_of_worker(p_worker_id text, p_calls rta.reported_call[], p_rooms text[]) returns json
+language sql stable as $$
+  with own as materialized (
+    select slot.tenant_id, slot.session_id, call.generation, call.room, call.room_name, call.mode, call.input, call.max_seconds
+    from fleet.avatar_slots slot
+    join public.calls call on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
+    where slot.worker_id = p_worker_id and slot.session_id is not null
+  )
+  select json_build_object(
+    'start', (
+      select coalesce(json_agg(json_build_object(
+        'sessionId', session.id, 'generation', own.generation, 'environment', session.environment,
+        'roomName', own.room_name, 'mode', own.mode, 'avatarId', session.avatar_id, 'manifest', (
+          select cache_manifest_id from public.avatars avatar
+          where avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
+        ),
+        'input', own.input, 'maxSeconds', session.reserved / session.price,
+        'limit', case when session.reserved / session.price < own.max_seconds then 'out_of_credits' else 'session_cap' end,
+        'usedSeconds', session.used / session.price
+      )), '[]')
+      from own join public.usage_sessions session on session.tenant_id = own.tenant_id and session.id = own.session_id
+      where own.room = 'exists' and session.ended_at is null and not exists (
+        select from unnest(p_calls) listed where listed.session_id = own.session_id and listed.generation = own.generation
+      ) and not (session.environment = 'test' and session.metadata ->> 'test_outcome' is not distinct from 'never_joined')
+    ),
+    'end', (
+      select coalesce(json_agg(json_build_object(
+        'sessionId', listed.session_id, 'generation', listed.generation,
+        'reason', case when call.generation = listed.generation then session.reason end,
+        'closedBy', case when call.generation = listed.generation then session.closed_by end
+      )), '[]')
+      from unnest(p_calls) listed
+      left join public.calls call on call.session_id = listed.session_id
+      left join public.usage_sessions session on session.tenant_id = call.tenant_id and session.id = call.session_id
+      where not exists (
+        select from own where own.session_id = listed.session_id and own.generation = listed.generation
+      )
+    ),
+    'rooms', to_json(p_rooms)
+  )
+$$;

@@ -1,0 +1,55 @@
+-- Writes what a worker reports of the calls that it has: see sync_worker. Returns the rooms of those that it closes.
+-- Lock order: the sessions by primary key, their calls and counters (lock_counters), their slots. The calling function has locked
+-- the worker.
+create function rta.write_reports(
+  p_worker_id text,
+  p_calls rta.reported_call[],
+  p_lease_seconds integer,
+  p_entry_ids text[],
+  p_request_id text
+) returns text[]
+language plpgsql as $$
+declare
+  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
+  v_report record;
+  v_session public.usage_sessions;
+  v_closing rta.closing;
+  v_closings rta.closing[] := '{}';
+  v_rooms text[] := '{}';
+begin
+  for v_report in
+    select session, report.state, report.used_seconds, report.reason, call.room_name
+    from unnest(p_calls) report
+    join fleet.avatar_slots slot on slot.session_id = report.session_id and slot.worker_id = p_worker_id
+    join public.calls call
+      on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation
+    join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
+    where session.ended_at is null and session.expires_at > v_now and (
+      report.state = 'ended'
+      or report.state = 'started' and (
+        session.started_at is null or session.expires_at <= v_now + make_interval(secs => p_lease_seconds - 10)
+      )
+    )
+    order by session.tenant_id, session.id
+    for no key update of session
+  loop
+    v_session := v_report.session;
+    if v_report.state = 'started' or v_report.used_seconds > 0 then
+      v_session := rta.report_call(v_session, v_report.used_seconds, p_lease_seconds, v_now);
+    end if;
+    if v_report.state = 'ended' then
+      v_closing := rta.closing_of(
+        v_session, 'sweep', coalesce(v_report.reason, 'failed'),
+        p_entry_ids[2 * cardinality(v_rooms) + 1], p_entry_ids[2 * cardinality(v_rooms) + 2], p_request_id
+      );
+      v_closing.rest := 'release';
+      v_closings := v_closings || v_closing;
+      v_rooms := v_rooms || v_report.room_name;
+    end if;
+  end loop;
+  if cardinality(v_closings) > 0 then
+    perform rta.lock_counters(v_closings);
+    perform rta.close_sessions(v_closings, clock_timestamp());
+  end if;
+  return v_rooms;
+end $$;

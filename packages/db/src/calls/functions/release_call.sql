@@ -1,0 +1,62 @@
+-- Ends a call of the caller's lineage at once (call_closing), or gives up a ticket. What is unknown, of others or over is no error,
+-- and changes nothing. With an Idempotency-Key, at most once. Returns one row, whose `kind` is:
+--   'written'   `room_name`: the room of the call that has ended now, to be deleted
+--   'replayed'  nothing is written: the response is stored, for the body with `body_hash`
+--   'stale'     nothing is written: the caller has changed since its look-up
+--
+-- Lock order: the caller (lock_caller), the session, the call and its counters (lock_counters), its slot, the ticket, the claim.
+create function rta.release_call(
+  p_caller rta.caller,
+  p_environment text,
+  p_session_id text,   -- null: a ticket
+  p_ticket_id text,    -- null: a call
+  p_reason text,
+  p_settle_entry_id text,
+  p_rest_entry_id text,
+  p_request_id text,
+  p_claim rta.claim    -- null: no Idempotency-Key
+) returns table (kind text, room_name text, body_hash bytea)
+language plpgsql as $$
+declare
+  v_session public.usage_sessions;
+  v_now timestamptz;
+  v_closing rta.closing;
+  v_valid_until timestamptz := rta.lock_caller(p_caller, true);
+begin
+  select session.* into v_session from public.usage_sessions session
+  where v_valid_until is not null and session.tenant_id = p_caller.tenant_id and session.environment = p_environment
+    and session.id = p_session_id and session.ended_at is null and p_caller.id = any (session.lineage)
+    and exists (
+      select from public.calls call where call.tenant_id = session.tenant_id and call.session_id = session.id
+    )
+  for no key update of session;
+  if v_session.id is not null then
+    v_closing := rta.closing_of(v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id);
+    perform rta.lock_counters(array[v_closing]);
+  end if;
+  v_now := clock_timestamp();
+  body_hash := (rta.stored_session_change(p_caller, p_claim)).body_hash;
+  kind := case
+    when (v_valid_until > v_now) is not true then 'stale'
+    when body_hash is not null then 'replayed'
+    else 'written'
+  end;
+  if kind = 'written' then
+    if v_session.id is not null then
+      v_closing := rta.call_closing(
+        v_session, p_caller.id, p_reason, p_settle_entry_id, p_rest_entry_id, p_request_id, v_now
+      );
+      perform rta.close_sessions(array[v_closing], v_now);
+      select call.room_name into room_name from public.calls call
+      where call.tenant_id = v_session.tenant_id and call.session_id = v_session.id;
+    end if;
+    delete from public.call_tickets ticket using public.api_keys key
+    where ticket.tenant_id = p_caller.tenant_id and ticket.id = p_ticket_id
+      and key.tenant_id = ticket.tenant_id and key.id = ticket.api_key_id and key.environment = p_environment
+      and p_caller.id = any (key.lineage || key.id);
+    if p_claim.request is not null then
+      perform rta.store_session_change(p_caller, p_claim, p_settle_entry_id, p_claim.etag, null);
+    end if;
+  end if;
+  return next;
+end $$;

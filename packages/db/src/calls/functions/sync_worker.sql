@@ -1,0 +1,50 @@
+-- Registers a worker, renews its lease, writes what it reports of its calls, and returns what it is to do:
+--   'start'  calls that it has, whose room exists, and that it does not list
+--   'end'    calls that it lists and does not have; `session`: null when the call is open, at another worker
+--   'rooms'  the rooms of the calls that this sync has closed
+-- A report of a call is written when it changes the state of the call, and otherwise after ten seconds. A call that it reports as
+-- ended is closed, and charged what it reports. A worker without slots and calls stops: its lease ends now.
+--
+-- Lock order: the worker, the sessions by primary key, their calls and counters (lock_counters), slots. Slots that others have
+-- locked are skipped: they have news for the next sync. While the worker is locked, nobody moves its calls (expire_workers).
+create function rta.sync_worker(
+  p_worker_id text,
+  p_slots integer,
+  p_features text[],
+  p_calls rta.reported_call[],
+  p_lease_seconds integer,
+  p_session_lease_seconds integer,
+  p_entry_ids text[],   -- two for each call that is reported as ended
+  p_request_id text
+) returns json
+language plpgsql as $$
+declare
+  v_now timestamptz := clock_timestamp();
+  v_rooms text[];
+begin
+  insert into fleet.avatar_workers (id, features, slots, lease_until)
+  values (
+    p_worker_id, p_features, p_slots,
+    v_now + case when p_slots = 0 and cardinality(p_calls) = 0 then interval '0' else make_interval(secs => p_lease_seconds) end
+  )
+  on conflict (id) do update
+    set features = excluded.features, slots = excluded.slots, lease_until = excluded.lease_until;
+  if (select count(*) from fleet.avatar_slots where worker_id = p_worker_id) <> p_slots then
+    insert into fleet.avatar_slots (worker_id, n) select p_worker_id, n from generate_series(1, p_slots) n
+    on conflict do nothing;
+    delete from fleet.avatar_slots slot
+    where slot.worker_id = p_worker_id and slot.n in (
+      select free.n from fleet.avatar_slots free
+      where free.worker_id = p_worker_id and free.n > p_slots and free.session_id is null
+      for update skip locked
+    );
+  end if;
+  v_rooms := rta.write_reports(p_worker_id, p_calls, p_session_lease_seconds, p_entry_ids, p_request_id);
+  update fleet.avatar_slots slot set has_news = false
+  where slot.worker_id = p_worker_id and slot.n in (
+    select news.n from fleet.avatar_slots news
+    where news.worker_id = p_worker_id and news.has_news
+    for no key update skip locked
+  );
+  return rta.work_of_worker(p_worker_id, p_calls, v_rooms);
+end $$;

@@ -1,0 +1,28 @@
+-- What a request to open a session has beside it when it starts a call.
+create type rta.call_request as (
+  mode text,
+  room_name text,
+  input json,
+  max_seconds integer,  -- that were asked for; the session may hold credits for less
+  ticket_id text,       -- that the request names; null when it names none
+  new_ticket_id text,   -- the id of its ticket, if it gets a new one
+  fingerprint text,
+  is_queued boolean     -- a test asks for it: it is queued twice, although a slot may be free
+);
+
+-- A slot that is free and locked, and what its worker can do.
+create type rta.free_slot as (worker_id text, n integer, features text[]);
+
+-- The queue as a batch of requests finds it. `aheads`: for each request, how many tickets are ahead of its own (`ticket_ids`).
+-- One without a ticket is behind all.
+create type rta.call_queue as (
+  slots rta.free_slot[], -- those that the batch can take
+  free_slots integer,    -- all that are free
+  size integer,          -- live tickets
+  turn bigint,           -- whose turn it is: that of the first of them
+  ticket_ids text[],
+  aheads integer[]
+);
+
+-- A call as its worker reports it.
+create type rta.reported_call as (session_id text, generation integer, state text, used_seconds bigint, reason text);

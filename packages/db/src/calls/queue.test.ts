@@ -1,0 +1,198 @@
+/** The queue of calls that wait for a slot: who gets the next one. */
+import { expect, test } from "bun:test";
+import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
+import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
+import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, releaseCall } from "./calls.ts";
+
+const { db } = await fileDatabase();
+const { client } = db;
+
+/** One worker, all of whose slots are in use. */
+const full = async (slots = 1) => {
+  await client`delete from fleet.avatar_slots`;
+  await client`delete from fleet.avatar_workers`;
+  await client`delete from call_tickets`;
+  await sync(db, "worker", { slots });
+  const busy = await tenant();
+  for (let slot = 0; slot < slots; slot++) await seedCall(db, busy.caller, busy.avatarId);
+};
+const tenant = async (environment: "live" | "test" = "live") => {
+  const tenantId = await seedTenant(db, { live: 1_000_000, test: 1_000_000 });
+  const { caller } = await seedCaller(db, tenantId, { environment });
+  const avatarId = await readyAvatar(db, caller);
+  const start = (changes: Partial<CallRequest> = {}) =>
+    openCall(db, callRequest(caller, avatarId, changes), caller, null);
+  return { tenantId, caller, avatarId, start };
+};
+
+/** Lets time pass for all tickets. */
+const wait = (ms = RETRY_MS) =>
+  client`update call_tickets set polled_at = polled_at - make_interval(secs => ${ms / 1000}::float8)`;
+/** Frees `count` slots that are in use. */
+const free = (count = 1) => client`
+  update fleet.avatar_slots set session_id = null, tenant_id = null
+  where n in (select n from fleet.avatar_slots where session_id is not null order by n limit ${count})`;
+const placeOf = (outcome: OpenCallOutcome): QueuePlace => {
+  if (outcome.kind !== "queued") throw new Error(`not queued: ${outcome.kind}`);
+  return outcome.place;
+};
+
+test("a request without a ticket, sent again: takes over its ticket, and keeps its place", async () => {
+  await full();
+  const [one, other] = [await tenant(), await tenant()];
+  const first = placeOf(await one.start());
+  expect(first).toEqual({ ticketId: expect.stringMatching(/^tkt_/), position: 1, size: 1 });
+  expect(placeOf(await other.start())).toMatchObject({ position: 2, size: 2 });
+  for (let poll = 0; poll < 4; poll++) {
+    await wait();
+    expect(placeOf(await one.start())).toEqual({ ...first, size: 2 });
+    expect(placeOf(await other.start())).toMatchObject({ position: 2, size: 2 });
+  }
+  await wait();
+  await free();
+  expect((await other.start()).kind).toBe("queued");
+  expect((await one.start()).kind).toBe("written");
+  expect(await client`select 1 from call_tickets where id = ${first.ticketId}`).toHaveLength(0);
+});
+
+test("two users of one key with the same request: two tickets, and each gets its turn", async () => {
+  await full(2);
+  const one = await tenant();
+  const first = placeOf(await one.start());
+  const second = placeOf(await one.start());
+  expect(second).toMatchObject({ position: 2, size: 2 });
+  expect(second.ticketId).not.toBe(first.ticketId);
+  await wait();
+  expect(placeOf(await one.start()).ticketId).toBe(first.ticketId);
+  expect(placeOf(await one.start()).ticketId).toBe(second.ticketId);
+  await wait();
+  await free();
+  expect((await one.start()).kind).toBe("written");
+  expect(placeOf(await one.start())).toEqual({ ...second, position: 1, size: 1 });
+});
+
+test("a request that names its ticket: has its place at once; that of another key: gets a new one", async () => {
+  await full();
+  const [one, other] = [await tenant(), await tenant()];
+  const { ticketId } = placeOf(await one.start());
+  expect(placeOf(await one.start({ ticketId })).ticketId).toBe(ticketId);
+  expect(placeOf(await other.start({ ticketId })).ticketId).not.toBe(ticketId);
+  await releaseCall(db, { kind: "ticket", id: ticketId }, { reason: null }, other.caller, operatorOrigin(), null);
+  expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(1);
+  await releaseCall(db, { kind: "ticket", id: ticketId }, { reason: null }, one.caller, operatorOrigin(), null);
+  expect(await client`select 1 from call_tickets where id = ${ticketId}`).toHaveLength(0);
+});
+
+test("a ticket that nobody polls: over after six seconds, and holds nobody up", async () => {
+  await full();
+  const [one, other] = [await tenant(), await tenant()];
+  await one.start();
+  await wait(3 * RETRY_MS);
+  await free();
+  expect((await other.start()).kind).toBe("written");
+});
+
+test("a request with other metadata, or for another avatar: does not take the ticket over", async () => {
+  await full();
+  const one = await tenant();
+  const { ticketId } = placeOf(await one.start());
+  await wait();
+  expect(placeOf(await one.start({ metadata: { user: "2" } })).ticketId).not.toBe(ticketId);
+  const second = await readyAvatar(db, one.caller);
+  const request = callRequest(one.caller, second);
+  expect(placeOf(await openCall(db, request, one.caller, null)).ticketId).not.toBe(ticketId);
+});
+
+test("a tenant with many tickets, one with few: they take turns", async () => {
+  await full(8);
+  const [many, few] = [await tenant(), await tenant()];
+  for (let user = 0; user < 6; user++) await many.start({ metadata: { user: `${user}` } });
+  for (let user = 0; user < 2; user++) await few.start({ metadata: { user: `${user}` } });
+  await wait();
+  expect(placeOf(await few.start({ metadata: { user: "0" } }))).toMatchObject({ position: 2, size: 8 });
+  expect(placeOf(await few.start({ metadata: { user: "1" } }))).toMatchObject({ position: 4, size: 8 });
+  expect(placeOf(await many.start({ metadata: { user: "5" } }))).toMatchObject({ position: 8, size: 8 });
+  await wait();
+  await free(4);
+  const kinds: string[] = [];
+  for (let user = 5; user >= 0; user--) kinds.push((await many.start({ metadata: { user: `${user}` } })).kind);
+  for (let user = 1; user >= 0; user--) kinds.push((await few.start({ metadata: { user: `${user}` } })).kind);
+  expect(kinds).toEqual(["queued", "queued", "queued", "queued", "written", "written", "written", "written"]);
+});
+
+test("a batch, compared with its requests one by one: the same outcomes", async () => {
+  const outcomesOf = async (isBatch: boolean): Promise<object[]> => {
+    await full(3);
+    const one = await tenant();
+    await client`update credit_accounts set max_concurrent_sessions = 2 where tenant_id = ${one.tenantId}`;
+    for (let user = 0; user < 5; user++) await one.start({ metadata: { user: `${user}` } });
+    await wait();
+    await free(3);
+    const start = (user: number | null) => {
+      const metadata = user === null ? {} : { user: `${user}` };
+      return (pool: typeof db) => openCall(pool, callRequest(one.caller, one.avatarId, { metadata }), one.caller, null);
+    };
+    const starts = [4, 1, null, 3, 0, null, 2, 1].map(start);
+    const batch = inOneBatch(db);
+    const outcomes = isBatch ? await Promise.all(starts.map((work) => work(batch as typeof db))) : [];
+    if (!isBatch) for (const work of starts) outcomes.push(await work(db));
+    return outcomes.map((outcome) => (outcome.kind === "queued" ? { kind: "queued" } : { kind: outcome.kind }));
+  };
+  const oneByOne = await outcomesOf(false);
+  expect(oneByOne.map((one) => (one as { kind: string }).kind)).toEqual([
+    ...["queued", "written", "queued", "queued", "written"],
+    ...["concurrency_limit_reached", "concurrency_limit_reached", "concurrency_limit_reached"],
+  ]);
+  expect(await outcomesOf(true)).toEqual(oneByOne);
+});
+
+test("pollers of three tenants, 1, 5 and 20: each is served, and none waits for all of another", async () => {
+  await full(1);
+  const tenants = await Promise.all([1, 5, 20].map(async (pollers) => ({ ...(await tenant()), pollers, served: 0 })));
+  const order: number[] = [];
+  for (let round = 0; round < 200 && tenants.some(({ pollers, served }) => served < pollers); round++) {
+    await free();
+    const all = tenants.flatMap((one, at) => Array.from({ length: one.pollers - one.served }, () => ({ one, at })));
+    for (const { one, at } of all.sort(() => Math.random() - 0.5)) {
+      const { kind } = await one.start();
+      if (kind === "written") order.push(at);
+      if (kind === "written") one.served++;
+    }
+    await wait();
+  }
+  expect(tenants.map(({ served }) => served)).toEqual([1, 5, 20]);
+  expect(order.lastIndexOf(0)).toBeLessThan(4);
+  expect(order.lastIndexOf(1)).toBeLessThan(14);
+});
+
+test("a test that asks to be queued: queued twice although slots are free, and holds nobody up", async () => {
+  await full();
+  await free();
+  const [test, live] = [await tenant("test"), await tenant()];
+  const asked = { testOutcome: "queued" as const };
+  const first = placeOf(await test.start(asked));
+  await wait();
+  expect(placeOf(await test.start(asked))).toEqual(first);
+  expect((await live.start()).kind).toBe("written");
+  await wait();
+  // Now it waits for a slot as any other.
+  expect(placeOf(await test.start(asked)).ticketId).toBe(first.ticketId);
+  await free();
+  await wait();
+  expect((await test.start(asked)).kind).toBe("written");
+});
+
+test("a test that asks for the limit, or for a short hold: gets it", async () => {
+  await full();
+  await free();
+  const one = await tenant("test");
+  expect(await one.start({ testOutcome: "concurrency_limit_reached" })).toMatchObject({ limit: 1 });
+  const started = await one.start({ testOutcome: "out_of_credits" });
+  expect(started).toMatchObject({ kind: "written", responseFields: { reservedCreditMicros: 10 } });
+  const [row] = await client`select max_seconds as seconds from calls where tenant_id = ${one.tenantId}`;
+  expect(row?.["seconds"]).toBeGreaterThan(10);
+});

@@ -1,0 +1,61 @@
+/** Avatar workers and calls for tests of the database. */
+import type { Caller } from "@realtime-avatar/db/api-keys/callers";
+import { type CallRequest, confirmRoom, openCall } from "@realtime-avatar/db/calls/calls";
+import { type SyncResult, syncWorker } from "@realtime-avatar/db/calls/fleet";
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { ticketFingerprint } from "@realtime-avatar/domain/calls/queue";
+import { roomName } from "@realtime-avatar/domain/calls/room";
+import type { ReportedCall, SyncRequest } from "@realtime-avatar/domain/calls/worker-sync";
+import { type AvatarId, newId, type SessionId } from "@realtime-avatar/domain/id";
+import { random } from "./random-bytes.ts";
+import { operatorOrigin, seedAvatar } from "./seeds.ts";
+
+export const SYNC_TERMS = { leaseSeconds: 15, sessionLeaseSeconds: 60 };
+
+/** A worker syncs: by default with two slots and no calls. */
+export const sync = (db: Db, worker: string, request: Partial<SyncRequest> = {}): Promise<SyncResult> =>
+  syncWorker(db, worker, { slots: 2, features: ["echo"], calls: [], ...request }, SYNC_TERMS, operatorOrigin());
+
+/** What a worker reports of a call. */
+export const report = (
+  sessionId: SessionId,
+  state: ReportedCall["state"] = "started",
+  used_seconds = 1,
+  fields: Partial<ReportedCall> = {},
+): ReportedCall => ({ session_id: sessionId, generation: 1, state, used_seconds, ...fields });
+
+/** An avatar of the caller that is ready. */
+export const readyAvatar = async (db: Db, caller: Caller): Promise<AvatarId> => {
+  const { id } = await seedAvatar(db, caller);
+  await db.run("update avatars set status = 'ready', cache_manifest_id = 'man_1_x' where id = $1", [id]);
+  return id;
+};
+
+/** A request for a call of 100 seconds at one credit micro each. */
+export const callRequest = (caller: Caller, avatarId: AvatarId, changes: Partial<CallRequest> = {}): CallRequest => {
+  const { now, requestId } = operatorOrigin();
+  const id = newId("ses", now, random);
+  const metadata = changes.metadata ?? {};
+  return {
+    ...{ id, environment: caller.environment, avatarId, maxSeconds: 100, minSeconds: 60, price: 1, startSeconds: 120 },
+    ...{ metadata, entryId: newId("ent", now, random), requestId, createdAt: now },
+    ...{ mode: "avatar", roomName: roomName("test", id), input: { stt_mode: "server" }, testOutcome: null },
+    ...{ ticketId: null, newTicketId: newId("tkt", now, random) },
+    fingerprint: ticketFingerprint({ apiKeyId: caller.id, avatarId, metadata }),
+    ...changes,
+  };
+};
+
+/** Starts a call whose room exists, and returns its session. Throws when it is not admitted. */
+export const seedCall = async (
+  db: Db,
+  caller: Caller,
+  avatarId: AvatarId,
+  changes: Partial<CallRequest> = {},
+): Promise<SessionId> => {
+  const request = callRequest(caller, avatarId, changes);
+  const { kind } = await openCall(db, request, caller, null);
+  if (kind !== "written") throw new Error(`the call was not started: ${kind}`);
+  await confirmRoom(db, caller.tenantId, request.id);
+  return request.id;
+};

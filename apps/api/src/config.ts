@@ -18,7 +18,7 @@ import {
 import { readPublicUrl } from "@realtime-avatar/runtime/public-url";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
-import type { Secret } from "@realtime-avatar/storage/secret";
+import { Secret } from "@realtime-avatar/storage/secret";
 import type { RateLimit } from "./http/rate-limit.ts";
 import { type OidcConfig, readOidcConfig } from "./oidc-config.ts";
 
@@ -78,7 +78,7 @@ const readOrigin = (variables: Variables, name: string): string | null =>
 
 /** As the avatar worker reads it. */
 const readAvatarWorkerSecret = (variables: Variables): Secret | null =>
-  readVariable<Secret | null>(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
+  readVariable(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
     /^[\x21-\x7e]{32,512}$/.test(text) ? new Secret(text) : undefined,
   );
 

@@ -16,6 +16,7 @@ COPY apps/worker/package.json apps/worker/
 COPY packages/client/package.json packages/client/
 COPY packages/db/package.json packages/db/
 COPY packages/domain/package.json packages/domain/
+COPY packages/livekit/package.json packages/livekit/
 COPY packages/runtime/package.json packages/runtime/
 COPY packages/storage/package.json packages/storage/
 COPY packages/testing/package.json packages/testing/

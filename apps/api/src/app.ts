@@ -6,6 +6,7 @@ import { notFound, Problem } from "@realtime-avatar/domain/problem";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { Elysia } from "elysia";
 import { createUploadSlots } from "./assets/upload-slots.ts";
+import { createRealtime } from "./calls/realtime.ts";
 import type { AppOptions, Dependencies } from "./dependencies.ts";
 import { createFileSender } from "./http/files/send-file.ts";
 import { isHost } from "./http/host.ts";
@@ -24,6 +25,9 @@ import { assetUploadRoutes } from "./routes/asset-uploads.ts";
 import { assetRoutes } from "./routes/assets.ts";
 import { auditEventRoutes } from "./routes/audit-events.ts";
 import { avatarRoutes } from "./routes/avatars.ts";
+import { avatarWorkerRoutes } from "./routes/calls/avatar-workers.ts";
+import { callRoutes } from "./routes/calls/calls.ts";
+import { livekitEventRoutes } from "./routes/calls/livekit-events.ts";
 import { creditRoutes } from "./routes/credits.ts";
 import { dashboardRoutes } from "./routes/dashboard/dashboard.ts";
 import { leakedKeyRoutes } from "./routes/leaked-keys.ts";
@@ -119,7 +123,7 @@ const endRequest = (
   set: ResponseHead,
   context: RequestContext,
 ): void => {
-  const { requestId, startedAt, traceId, span, tenantId, keyId, userId, problem, error, isShed } = context;
+  const { requestId, startedAt, traceId, span, tenantId, keyId, userId, problem, error, isShed, isRoutine } = context;
   const durationMs = Math.round((performance.now() - startedAt) * 100) / 100;
   const status = Number(set.status ?? 200);
   metrics?.requestEnds({ method, route, status, durationMs, problem });
@@ -127,7 +131,7 @@ const endRequest = (
   const line = { requestId, traceId, method, route, status, durationMs, tenantId, keyId, userId, problem };
   // Overload refuses many requests at once: their lines have no stack.
   if (isShed) log.warn({ ...line, reason: error instanceof DatabaseError ? error.code : undefined }, "request");
-  else if (error === undefined) log.info(line, "request");
+  else if (error === undefined) log[isRoutine && status < 400 ? "debug" : "info"](line, "request");
   else log.error({ ...line, error: describeError(error) }, "request");
 };
 
@@ -191,6 +195,11 @@ export const createApp = (options: AppOptions) => {
     uploadSlots: createUploadSlots(),
     fileSender: createFileSender(),
     sweepOverdue: createOverdueSweep(options.metrics),
+    realtime: createRealtime({
+      ...options,
+      workerSecret: options.config.avatarWorkerSecret,
+      onEnded: () => options.metrics?.sessionSettled(),
+    }),
   };
   /** The operation id of each route; complete once all routes are added. */
   let operationsByRoute: Map<string, string> | null = null;
@@ -238,6 +247,9 @@ export const createApp = (options: AppOptions) => {
     .use(creditRoutes(dependencies))
     .use(usageSessionRoutes(dependencies))
     .use(usageSummaryRoutes(dependencies))
+    .use(callRoutes(dependencies))
+    .use(avatarWorkerRoutes(dependencies))
+    .use(livekitEventRoutes(dependencies))
     .use(auditEventRoutes(dependencies))
     .use(leakedKeyRoutes(dependencies))
     .use(peopleRoutes(dependencies))

@@ -10,6 +10,7 @@ import type { Secret } from "@realtime-avatar/storage/secret";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import type { Spool } from "./assets/spool.ts";
 import type { UploadSlots } from "./assets/upload-slots.ts";
+import type { Livekit, Realtime } from "./calls/realtime.ts";
 import type { ApiConfig } from "./config.ts";
 import type { FileSender } from "./http/files/send-file.ts";
 import type { OidcProvider } from "./http/people/oidc.ts";
@@ -27,6 +28,7 @@ export type AppOptions = {
   random: RandomBytes;
   config: Pick<
     ApiConfig,
+    | "avatarWorkerSecret"
     | "creditPriceMicrosPerSecond"
     | "defaultAvatarModelId"
     | "maxAssetBytesPerTenant"
@@ -60,6 +62,8 @@ export type AppOptions = {
   spool: Spool;
   /** Scheme, host and port of the public URLs of assets and previews. */
   assetOrigin: () => string;
+  /** The LiveKit server; null without one. */
+  livekit: Livekit | null;
   /** Whether the process is shutting down. */
   isEnding: () => boolean;
   /** Metrics and tracing of requests; null when they are disabled. */
@@ -83,6 +87,8 @@ export type Dependencies = AppOptions & {
   uploadSlots: UploadSlots;
   /** The public files that are being sent. */
   fileSender: FileSender;
+  /** What realtime calls need; null: they are not configured. */
+  realtime: Realtime | null;
   /** Closes overdue sessions of a tenant before a request of it is refused for lack of credits. */
   sweepOverdue: SweepOverdue;
 };

@@ -27,6 +27,10 @@ import { openStorage } from "@realtime-avatar/storage/open";
 import { version } from "../package.json";
 import { createApp, failureHandler } from "./app.ts";
 import { createSpool, type Spool } from "./assets/spool.ts";
+import { openCalls } from "./calls/open.ts";
+import { type Child, createChild } from "./children/child.ts";
+import { readLivekitProgram } from "./children/livekit.ts";
+import { findProgram } from "./children/program.ts";
 import { type ApiConfig, readConfig } from "./config.ts";
 import { createFirstKey, createFirstLink, firstKeyMessage, firstLinkMessage } from "./first-run.ts";
 import { HELP } from "./help.ts";
@@ -34,8 +38,6 @@ import { createRedisStore } from "./http/redis.ts";
 import { createResponseBytes } from "./http/response-bytes.ts";
 import { createUses } from "./key-usage.ts";
 import { openSessionSecret } from "./session-secret.ts";
-import { createWorkerProcess, type WorkerProcess } from "./worker/child.ts";
-import { findWorker } from "./worker/program.ts";
 
 /** Interval at which `lastUsedAt` is written to the database. */
 const USES_FLUSH_MS = 1000;
@@ -110,17 +112,19 @@ const startBackgroundWork = (db: Db, log: Logger, atExit: AtExit) => {
 };
 
 /** The worker that runs as a child of this process; null without one. */
-const prepareWorker = (log: Logger, logOutput: LogOutput): WorkerProcess | null => {
-  const command = findWorker();
+const prepareWorker = (log: Logger, logOutput: LogOutput): Child | null => {
+  const command = findProgram("worker");
   if (command === null) {
     log.warn(
       "the worker's program is not beside this one: uploaded files wait until a worker runs (WORKER=false says so)",
     );
     return null;
   }
-  return createWorkerProcess({
+  return createChild({
+    name: "worker",
     command,
-    variables: process.env,
+    // It opens no port. What it reports goes through this process.
+    variables: { ...process.env, WORKER_METRICS_PORT: "" },
     log,
     logOutput,
     isTerminal: process.stdout.isTTY,
@@ -168,31 +172,38 @@ const printFirstAccess = async (db: Db, url: string, publicUrl: string): Promise
   if (link) process.stderr.write(firstLinkMessage(link));
 };
 
-const start = async (atExit: AtExit): Promise<void> => {
-  // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
-  protectMemory();
-  const config = readConfig(process.env);
-  const logOutput = inTurns(process.stdout);
-  atExit(logOutput.drained);
-  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
-  const { tracing, metrics } = await startTelemetry(config, log, logOutput, atExit);
-  const database = await openDatabase(config.database, {
+/** Opens the database, and adds its metrics. */
+const openDatabaseOf = async ({ database }: ApiConfig, log: Logger, metrics: Metrics | null, atExit: AtExit) => {
+  const { db, isEmbedded, close } = await openDatabase(database, {
     notify: (message) => log.info(message),
     watcher: metrics?.watcher,
   });
   atExit(async () => {
-    await database.close();
+    await close();
     log.info("stopped");
   });
-  const { db, isEmbedded } = database;
   metrics?.show(db);
   metrics?.showQueue(() => jobStats(db.within(QUEUE_STATS_MS)));
+  return { db, isEmbedded };
+};
+
+const start = async (atExit: AtExit): Promise<void> => {
+  // Before anything else: its environment contains secrets, and the children of a worker can have the same user.
+  protectMemory();
+  const config = readConfig(process.env);
+  const livekitProgram = readLivekitProgram(process.env);
+  const logOutput = inTurns(process.stdout);
+  atExit(logOutput.drained);
+  const log = createLog(config.logLevel, logOutput, process.stdout.isTTY);
+  const { tracing, metrics } = await startTelemetry(config, log, logOutput, atExit);
+  const { db, isEmbedded } = await openDatabaseOf(config, log, metrics, atExit);
   const hasCurrentSchema = await isMigrated(db);
   const notes = startBackgroundWork(db, log, atExit);
   if (config.sweepInApi ?? isEmbedded) {
     const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
     atExit(sweeper.stop);
   }
+  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, log, logOutput }, atExit);
   const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());
@@ -208,7 +219,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   const app = createApp({
     ...shared,
     db,
-    config,
+    config: { ...config, avatarWorkerSecret: calls.workerSecret },
     ...notes,
     publicUrl,
     sessionSecret: await openSessionSecret(config, log),
@@ -218,6 +229,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     storage,
     spool,
     assetOrigin,
+    livekit: calls.livekit,
     isEnding: () => isEnding(),
     metrics,
     tracing,
@@ -228,6 +240,8 @@ const start = async (atExit: AtExit): Promise<void> => {
   const firstUrl = (): string => servers[0]?.url.origin ?? "";
   // Stops accepting connections and waits for requests in progress.
   atExit(async () => void (await Promise.all(servers.map((server) => server.stop()))));
+  // Before that: the avatar worker says goodbye to this service.
+  atExit(calls.stopAvatarWorker);
   const isEnding = endingGracefully(atExit, config.shutdownGraceMs);
   const url = firstUrl();
   const metricsUrl = metricsServer && `${metricsServer.url.href}metrics`;
@@ -239,6 +253,7 @@ const start = async (atExit: AtExit): Promise<void> => {
   // that is collected from standard output.
   if (isEmbedded) await printFirstAccess(db, url, publicUrl());
   worker?.start();
+  await calls.start(url);
 };
 
 if (isToStart(process.argv.slice(2), HELP)) runProcess(start);

@@ -1,10 +1,11 @@
 /** The configuration of the worker, read once at the start. */
+import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/config";
 import {
   type CommonConfig,
   readCommonConfig,
+  readInteger,
   readMetricsPort,
   readPort,
-  readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
@@ -19,13 +20,13 @@ export type WorkerConfig = CommonConfig & {
   /** How many jobs of one tenant run at once, in all workers together. */
   jobsPerTenant: number;
   storage: StorageConfig;
+  /** The LiveKit server of the calls; null without calls. */
+  livekit: LivekitConfig | null;
 };
 
 /** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
 const readJobs = (variables: Variables, name: string, fallback: number): number =>
-  readVariable(variables, name, fallback, "a whole number from 1 to 64", (text) =>
-    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 64 ? Number(text) : undefined,
-  );
+  readInteger(variables, name, fallback, [1, 64]);
 
 /** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): WorkerConfig => {
@@ -39,5 +40,6 @@ export const readConfig = (variables: Variables): WorkerConfig => {
     // One tenant leaves a job to others, however long its files take. A worker of one job can leave none.
     jobsPerTenant: readJobs(variables, "JOBS_PER_TENANT", Math.max(1, jobs - 1)),
     storage: readStorageConfig(variables, common.database.dataDirectory),
+    livekit: readLivekitConfig(variables),
   };
 };

@@ -11,6 +11,7 @@ Usage: bun run worker
   DATABASE_URL      PostgreSQL of the API
   DATA_DIR          folder of the files, the same as that of the API (.data)
   STORAGE_URL       s3://bucket, in place of the folder for files
+  LIVEKIT_URL       LiveKit of the calls, with LIVEKIT_API_KEY and LIVEKIT_API_SECRET: the same as those of the API
   WORKER_PORT       port of the health checks (3001)
   JOBS              how many jobs run at once, 1 to 64 (2)
   LOG_LEVEL         fatal, error, warn, info, debug, trace or silent (info)

@@ -1,12 +1,14 @@
 /**
- * The worker: runs jobs, removes files that no asset needs, and closes overdue usage sessions. It responds to health checks,
- * and stops on a signal.
+ * The worker: runs jobs, removes files that no asset needs, closes overdue usage sessions, and compares calls with the rooms of
+ * LiveKit. It responds to health checks, and stops on a signal.
  */
 import { tmpdir } from "node:os";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
 import { openDatabase } from "@realtime-avatar/db/open";
+import { startReconciler } from "@realtime-avatar/livekit/reconciler";
+import { createRooms } from "@realtime-avatar/livekit/rooms";
 import { type Health, healthStatus, live, ready } from "@realtime-avatar/runtime/health";
 import { type AtExit, endingGracefully, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns, type Logger } from "@realtime-avatar/runtime/log";
@@ -120,6 +122,10 @@ const start = async (atExit: AtExit): Promise<void> => {
   // Stops before the database is closed: the statement that runs is awaited.
   const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
   atExit(sweeper.stop);
+  if (config.livekit !== null) {
+    const reconciler = startReconciler({ db, rooms: createRooms(config.livekit), log, random: secureRandom });
+    atExit(reconciler.stop);
+  }
   // Throws where files cannot be opened safely.
   const { description: sandbox } = await confinementOfMachine();
   if (process.platform === "linux" && !sandbox.files)

@@ -498,6 +498,50 @@ export interface paths {
     patch?: never;
     trace?: never;
   };
+  "/api/v1/realtime/livekit/session": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * Start a call
+     * @description Holds credits for a call with an avatar, as `POST /api/v1/usage/sessions` does, takes a slot of an avatar worker and creates a LiveKit room. The grant says where and how the person joins: within two minutes, or the call ends at no charge. Credits are held for as many seconds as fit, at most `max_session_seconds` and at least 60, or `max_session_seconds` if that is less; the call ends when they are over. When all slots are in use, the response is 429 without a `code`: the call waits, and keeps its place while the same request is sent again within six seconds.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["startCall"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
+  "/api/v1/realtime/livekit/session/release": {
+    parameters: {
+      query?: never;
+      header?: never;
+      path?: never;
+      cookie?: never;
+    };
+    get?: never;
+    put?: never;
+    /**
+     * End a call
+     * @description Ends a call of the calling key or of a descendant, or gives up its place in the queue. The call is charged once: what was reported or, if that is more, the time since its start; nothing if it was never started. The response is the same for an id that is unknown, ended, or of another key.
+     *
+     *     Requires the scope `realtime:write`.
+     */
+    post: operations["releaseCall"];
+    delete?: never;
+    options?: never;
+    head?: never;
+    patch?: never;
+    trace?: never;
+  };
   "/api/v1/audit-events": {
     parameters: {
       query?: never;
@@ -1442,6 +1486,32 @@ export interface components {
        */
       returnTo: "/keys" | "/avatars" | "/usage" | "/audit" | "/people";
     };
+    CallGrant: {
+      /** @enum {string} */
+      status: "ready";
+      session_id: string;
+      room_name: string;
+      /** @description The LiveKit server. */
+      livekit_url: string;
+      /** @description A secret: who has it can join the call. */
+      participant_token: string;
+      participant_identity: string;
+      /**
+       * Format: date-time
+       * @description When the call ends at no charge, if nobody has joined.
+       */
+      reservation_expires_at: string;
+      /** @enum {string} */
+      stt_mode: "server" | "off";
+      room_created: boolean;
+      dispatch_created: boolean;
+      join_timeout_seconds: number;
+      idle_timeout_seconds: number;
+      /** @description For how many seconds credits are held. The call ends then. */
+      max_session_seconds: number;
+      /** @description Fields of the request that the renderer cannot use. */
+      ignored: ("instructions" | "initial_context" | "voice" | "transcription" | "capabilities")[];
+    };
     Check: {
       /**
        * @description What was checked. `GET /models` lists what is required.
@@ -1801,6 +1871,7 @@ export interface components {
         | "revoked_api_key"
         | "expired_api_key"
         | "invalid_session"
+        | "invalid_credentials"
         | "spend_limit_exceeded"
         | "insufficient_credits"
         | "insufficient_scope"
@@ -1830,6 +1901,7 @@ export interface components {
         | "rate_limited"
         | "concurrency_limit_reached"
         | "internal_error"
+        | "realtime_not_configured"
         | "unavailable"
         | "provider_unavailable"
         | "outcome_unknown";
@@ -1845,6 +1917,28 @@ export interface components {
       publicKey: {
         [key: string]: unknown;
       };
+    };
+    QueuedCall: {
+      message: string;
+      /** @description Number of calls that wait, this one included. */
+      queue_size: number;
+      queue_position: number;
+      queue_ticket_id: string;
+      /** @description When to send the same request again. */
+      recommended_retry_ms: number;
+    };
+    ReleaseCall: {
+      /** @description The call to end. */
+      session_id?: string;
+      /** @description The ticket to give up. */
+      queue_ticket_id?: string;
+      /** @enum {string} */
+      reason?: "page_hide" | "disconnected" | "superseded" | "unmount" | "manual" | "idle_timeout";
+      /** @description Ignored. */
+      capacity_pool?: string;
+    };
+    ReleasedCall: {
+      ok: boolean;
     };
     ReleaseSession: {
       /** @description Why the call has ended. */
@@ -1960,6 +2054,57 @@ export interface components {
         /** @description Null: without a maximum. */
         max: number | null;
       } | null;
+    };
+    StartCall: {
+      /** @description The avatar of the call. It must be `ready`. */
+      avatar_id: string;
+      /**
+       * @description `voice`: no picture. Default: `avatar`.
+       * @enum {string}
+       */
+      mode?: "avatar" | "voice";
+      /**
+       * @description `off`: the person is not listened to. Default: `server`.
+       * @enum {string}
+       */
+      stt_mode?: "server" | "off";
+      /** @description How the avatar behaves. */
+      instructions?: string;
+      /** @description What was said before the call. */
+      initial_context?: {
+        /** @enum {string} */
+        role: "system" | "user" | "assistant";
+        content: string;
+      }[];
+      /** @description The voice, as its provider describes it. */
+      voice?: {
+        [key: string]: unknown;
+      };
+      transcription?: {
+        language_codes?: string[];
+        custom_vocabulary?: string[];
+      };
+      capabilities?: "client_tools"[];
+      /** @description Credits are held for as many of these seconds as fit. Default: 1800. */
+      max_session_seconds?: number;
+      /** @description Your own data: at most 16 strings of at most 200 characters, with names of 1 to 64 characters. */
+      client_metadata?: {
+        [key: string]: string;
+      };
+      /** @description The ticket of the previous response, when the call was queued. */
+      queue_ticket_id?: string;
+      /** @enum {unknown} */
+      recording?: "off" | false;
+      /** @enum {unknown} */
+      transcript_webhook?: "off" | false;
+      /** @enum {unknown} */
+      connection_history?: "off" | false;
+      /** @enum {unknown} */
+      camera?: "off" | false;
+      /** @enum {unknown} */
+      render_backend?: "off" | false;
+      /** @enum {unknown} */
+      support_edits?: "off" | false;
     };
     UpdateApiKey: {
       /** @description Human-readable name. */
@@ -2224,7 +2369,10 @@ export interface components {
       status: 409;
       /** @description What is wrong, for people. */
       detail: string;
-      /** @constant */
+      /**
+       * @description discriminator enum property added by openapi-typescript
+       * @enum {string}
+       */
       code: "avatar_not_ready";
       /** @description As in `X-Request-Id`. */
       requestId: string;
@@ -2811,6 +2959,23 @@ export interface components {
       /** @description Whether the same request may be sent again without being executed twice. */
       retryable: boolean;
     };
+    /** @description The service has no LiveKit server, or no secret for avatar workers, so it cannot hold calls. */
+    RealtimeNotConfiguredProblem: {
+      /** @constant */
+      type: "/problems/realtime_not_configured";
+      /** @constant */
+      title: "Realtime calls are not configured";
+      /** @constant */
+      status: 501;
+      /** @description What is wrong, for people. */
+      detail: string;
+      /** @constant */
+      code: "realtime_not_configured";
+      /** @description As in `X-Request-Id`. */
+      requestId: string;
+      /** @description Whether the same request may be sent again without being executed twice. */
+      retryable: boolean;
+    };
     /** @description The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource. */
     ReplayUnavailableProblem: {
       /** @constant */
@@ -2912,7 +3077,7 @@ export interface components {
       /** @description Whose spend cap it is: that of the calling key, or of an ancestor of it. */
       limitedBy: "self" | "ancestor";
     };
-    /** @description The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again. */
+    /** @description The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again. */
     UnavailableProblem: {
       /** @constant */
       type: "/problems/unavailable";
@@ -3066,6 +3231,28 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["AvatarNotReadyProblem"];
+      };
+    };
+    /**
+     * @description `avatar_not_ready`: The avatar exists, but its status is not `ready`, so no call can be held with it.
+     *
+     *     `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource.
+     */
+    AvatarNotReadyOrReplayUnavailable: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        Location: components["headers"]["LocationOfReplay"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json":
+          | components["schemas"]["AvatarNotReadyProblem"]
+          | components["schemas"]["ReplayUnavailableProblem"];
       };
     };
     /** @description `body_too_large`: The body is larger than 128 KiB, or the file of an upload is larger than its kind allows. */
@@ -3599,6 +3786,40 @@ export interface components {
           | components["schemas"]["ConcurrencyLimitReachedProblem"];
       };
     };
+    /**
+     * @description All slots are in use: the call waits for its turn.
+     *
+     *     `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again.
+     *
+     *     `concurrency_limit_reached`: As many sessions are open as the calling key (`limitedBy` is `self`), an ancestor of it (`ancestor`) or the tenant (`tenant`) may have: `maxConcurrentSessions`. Of the key's own limit it also has `liveSessions`, `activeSessions`, `connectingSessions` and `pendingSessions`. Nothing was held.
+     */
+    RateLimitedOrConcurrencyLimitReachedOrQueued: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "Retry-After": components["headers"]["Retry-After"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        /**
+         * @example {
+         *       "message": "All slots are in use. Send the same request again.",
+         *       "queue_size": 3,
+         *       "queue_position": 1,
+         *       "queue_ticket_id": "tkt_01h455vb4pex5vsknk084sn02q",
+         *       "recommended_retry_ms": 2000
+         *     }
+         */
+        "application/json": components["schemas"]["QueuedCall"];
+        "application/problem+json":
+          | components["schemas"]["RateLimitedProblem"]
+          | components["schemas"]["ConcurrencyLimitReachedProblem"];
+      };
+    };
     /** @description `rate_limited`: Too many requests from a key and its descendants or from a tenant, too many uploads of a tenant or a client in progress, too many files being sent to a client, or too many reports of leaked keys; the `Retry-After` header says when to try again. */
     RateLimitedWithoutKey: {
       headers: {
@@ -3611,6 +3832,21 @@ export interface components {
       };
       content: {
         "application/problem+json": components["schemas"]["RateLimitedProblem"];
+      };
+    };
+    /** @description `realtime_not_configured`: The service has no LiveKit server, or no secret for avatar workers, so it cannot hold calls. */
+    RealtimeNotConfigured: {
+      headers: {
+        "X-Request-Id": components["headers"]["X-Request-Id"];
+        traceparent: components["headers"]["traceparent"];
+        "Cache-Control": components["headers"]["Cache-Control"];
+        "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+        "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+        RateLimit: components["headers"]["RateLimit"];
+        [name: string]: unknown;
+      };
+      content: {
+        "application/problem+json": components["schemas"]["RealtimeNotConfiguredProblem"];
       };
     };
     /** @description `replay_unavailable`: The request was executed before, with another secret of the calling key, and only that secret can decrypt the stored response; the `Location` header, if present, names the resource. */
@@ -3665,7 +3901,7 @@ export interface components {
           | components["schemas"]["InsufficientCreditsProblem"];
       };
     };
-    /** @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again. */
+    /** @description `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again. */
     Unavailable: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3682,7 +3918,7 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again.
      *
      *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
      */
@@ -3704,7 +3940,7 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again.
      *
      *     `outcome_unknown`: The request may have been executed: the database did not respond in time, or the connection to it was lost.
      */
@@ -3724,7 +3960,7 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again.
      *
      *     `provider_unavailable`: The provider of OpenID Connect did not respond in time, or its response is not valid; the `Retry-After` header says when to try again. Passkeys do not need it.
      *
@@ -3749,7 +3985,7 @@ export interface components {
       };
     };
     /**
-     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.
+     * @description `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again.
      *
      *     `provider_unavailable`: The provider of OpenID Connect did not respond in time, or its response is not valid; the `Retry-After` header says when to try again. Passkeys do not need it.
      *
@@ -3771,7 +4007,7 @@ export interface components {
           | components["schemas"]["OutcomeUnknownProblem"];
       };
     };
-    /** @description `unavailable`: The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again. */
+    /** @description `unavailable`: The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again. */
     UnavailableWithoutKey: {
       headers: {
         "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -6628,6 +6864,142 @@ export interface operations {
       503: components["responses"]["Unavailable"];
     };
   };
+  startCall: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "avatar_id": "ava_01h455vb4pex5vsknk084sn02q",
+         *       "max_session_seconds": 600,
+         *       "client_metadata": {
+         *         "user_id": "user-17"
+         *       }
+         *     }
+         */
+        "application/json": components["schemas"]["StartCall"];
+      };
+    };
+    responses: {
+      /** @description The grant of the call. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "status": "ready",
+           *       "session_id": "ses_01h455vb4pex5vsknk084sn02q",
+           *       "room_name": "rta-k3j9x2mw-ses_01h455vb4pex5vsknk084sn02q",
+           *       "livekit_url": "wss://livekit.example.com",
+           *       "participant_token": "eyJhbGciOiJIUzI1NiJ9.…",
+           *       "participant_identity": "person",
+           *       "stt_mode": "server",
+           *       "room_created": true,
+           *       "dispatch_created": true,
+           *       "join_timeout_seconds": 120,
+           *       "idle_timeout_seconds": 120,
+           *       "reservation_expires_at": "2026-11-20T12:02:00.000Z",
+           *       "max_session_seconds": 600,
+           *       "ignored": []
+           *     }
+           */
+          "application/json": components["schemas"]["CallGrant"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      402: components["responses"]["SpendLimitExceededOrInsufficientCredits"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      404: components["responses"]["NotFound"];
+      409: components["responses"]["AvatarNotReadyOrReplayUnavailable"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimitedOrConcurrencyLimitReachedOrQueued"];
+      500: components["responses"]["InternalError"];
+      501: components["responses"]["RealtimeNotConfigured"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
+  releaseCall: {
+    parameters: {
+      query?: never;
+      header?: {
+        /** @description A key of your choice, such as `order-1734`. For 24 hours, a repeated request with the same key is not executed again but gets the first response. It must not contain an API key. */
+        "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+        /** @description Your own id for the request, such as `checkout-1734`. An id that is malformed or looks like an API key is replaced. */
+        "X-Request-Id"?: components["parameters"]["RequestId"];
+        /** @description The trace to which the request belongs (W3C Trace Context). A malformed value is ignored. */
+        traceparent?: components["parameters"]["Traceparent"];
+      };
+      path?: never;
+      cookie?: never;
+    };
+    requestBody: {
+      content: {
+        /**
+         * @example {
+         *       "session_id": "ses_01h455vb4pex5vsknk084sn02q",
+         *       "reason": "page_hide"
+         *     }
+         */
+        "application/json": components["schemas"]["ReleaseCall"];
+      };
+    };
+    responses: {
+      /** @description The request was received. */
+      200: {
+        headers: {
+          "X-Request-Id": components["headers"]["X-Request-Id"];
+          traceparent: components["headers"]["traceparent"];
+          "Cache-Control": components["headers"]["Cache-Control"];
+          "X-Content-Type-Options": components["headers"]["X-Content-Type-Options"];
+          "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+          RateLimit: components["headers"]["RateLimit"];
+          "Idempotent-Replayed": components["headers"]["Idempotent-Replayed"];
+          [name: string]: unknown;
+        };
+        content: {
+          /**
+           * @example {
+           *       "ok": true
+           *     }
+           */
+          "application/json": components["schemas"]["ReleasedCall"];
+        };
+      };
+      400: components["responses"]["MalformedJsonOrMalformedRequest"];
+      401: components["responses"]["MissingApiKeyOrInvalidApiKeyOrRevokedApiKeyOrExpiredApiKeyOrInvalidSession"];
+      403: components["responses"]["InsufficientScopeOrInsufficientRole"];
+      413: components["responses"]["BodyTooLarge"];
+      415: components["responses"]["UnsupportedMediaType"];
+      422: components["responses"]["ValidationFailedOrIdempotencyKeyReused"];
+      429: components["responses"]["RateLimited"];
+      500: components["responses"]["InternalError"];
+      503: components["responses"]["UnavailableOrOutcomeUnknown"];
+    };
+  };
   listAuditEvents: {
     parameters: {
       query?: {
@@ -8683,6 +9055,7 @@ export interface operations {
           | "revoked_api_key"
           | "expired_api_key"
           | "invalid_session"
+          | "invalid_credentials"
           | "spend_limit_exceeded"
           | "insufficient_credits"
           | "insufficient_scope"
@@ -8712,6 +9085,7 @@ export interface operations {
           | "rate_limited"
           | "concurrency_limit_reached"
           | "internal_error"
+          | "realtime_not_configured"
           | "unavailable"
           | "provider_unavailable"
           | "outcome_unknown";

@@ -47,6 +47,13 @@ export const PROBLEMS = {
     meaning: "The session of the cookie has ended or expired, or is unknown.",
     remedy: "Sign in again.",
   },
+  invalid_credentials: {
+    status: 401,
+    title: "The credentials are not valid",
+    meaning: "The secret of an avatar worker, or the signature of an event of LiveKit, is missing or wrong.",
+    remedy:
+      "Only the operator's own programs call this operation. Compare their `AVATAR_WORKER_SECRET` or `LIVEKIT_API_SECRET` with that of the service.",
+  },
   spend_limit_exceeded: {
     status: 402,
     title: "The session does not fit under a spend cap",
@@ -243,11 +250,18 @@ export const PROBLEMS = {
     meaning: "A defect in the service.",
     remedy: "Report the `requestId` to the operator. It identifies the request in the log.",
   },
+  realtime_not_configured: {
+    status: 501,
+    title: "Realtime calls are not configured",
+    meaning: "The service has no LiveKit server, or no secret for avatar workers, so it cannot hold calls.",
+    remedy:
+      "The operator installs `livekit-server`, or sets `LIVEKIT_URL`, `LIVEKIT_API_KEY`, `LIVEKIT_API_SECRET` and `AVATAR_WORKER_SECRET`.",
+  },
   unavailable: {
     status: 503,
     title: "The service is unavailable; the request was not executed",
     meaning:
-      "The request was not executed, because there were too many requests, or because the database or the store of files was unavailable; the `Retry-After` header says when to try again.",
+      "The request was not executed, because there were too many requests, or because the database, the store of files or the LiveKit server was unavailable; the `Retry-After` header says when to try again.",
     remedy: "Send the same request again after `Retry-After`, and wait longer after each further attempt.",
   },
   provider_unavailable: {

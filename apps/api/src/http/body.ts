@@ -5,28 +5,37 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import { NO_PARAMETERS, queryOf, refuseIfAny } from "./query.ts";
 import type { RequestContext } from "./request-context.ts";
 
-const MAX_BODY_BYTES = 128 * 1024;
 const MAX_DEPTH = 64;
 
-const JSON_TYPE = /^application\/json[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i;
+/** The media type that a body must have, without parameters except its charset, and its maximum size. */
+export type BodyKind = { mediaType: string; maxBytes: number };
+const JSON_BODY: BodyKind = { mediaType: "application/json", maxBytes: 128 * 1024 };
 
-const checkMediaType = ({ headers }: Request): void => {
-  if (!JSON_TYPE.test(headers.get("content-type") ?? "") || headers.has("content-encoding")) {
-    const detail =
-      "Send `Content-Type: application/json`, with no parameter except charset=utf-8, and no Content-Encoding.";
+const PARAMETERS = /^[ \t]*(;[ \t]*charset=("utf-8"|utf-8)[ \t]*)?$/i;
+
+const checkMediaType = ({ headers }: Request, { mediaType }: BodyKind): void => {
+  const sent = headers.get("content-type") ?? "";
+  const type = sent.slice(0, mediaType.length).toLowerCase();
+  if (type !== mediaType || !PARAMETERS.test(sent.slice(mediaType.length)) || headers.has("content-encoding")) {
+    const detail = `Send \`Content-Type: ${mediaType}\`, with no parameter except charset=utf-8, and no Content-Encoding.`;
     throw new Problem("unsupported_media_type", detail);
   }
 };
 
-const tooLarge = (): Problem => new Problem("body_too_large", `The body must have at most ${MAX_BODY_BYTES} bytes.`);
+const tooLarge = ({ maxBytes }: BodyKind): Problem =>
+  new Problem("body_too_large", `The body must have at most ${maxBytes} bytes.`);
 
 /** The bytes of a body without a declared length, counted as they arrive. */
-const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: RequestContext): Promise<Uint8Array> => {
+const readChunks = async (
+  body: ReadableStream<Uint8Array>,
+  { onBodyRead }: RequestContext,
+  kind: BodyKind,
+): Promise<Uint8Array> => {
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of body) {
     length += chunk.length;
-    if (length > MAX_BODY_BYTES) throw tooLarge();
+    if (length > kind.maxBytes) throw tooLarge(kind);
     chunks.push(chunk);
   }
   onBodyRead?.();
@@ -34,9 +43,10 @@ const readChunks = async (body: ReadableStream<Uint8Array>, { onBodyRead }: Requ
 };
 
 /** The bytes of the body. The client must send it by the deadline of the request, which is then moved by the time it took. */
-const readBytes = async (request: Request, context: RequestContext): Promise<Uint8Array> => {
+const readBytes = async (request: Request, context: RequestContext, kind: BodyKind): Promise<Uint8Array> => {
+  checkMediaType(request, kind);
   const declared = request.headers.get("content-length");
-  if (Number(declared) > MAX_BODY_BYTES) throw tooLarge();
+  if (Number(declared) > kind.maxBytes) throw tooLarge(kind);
   const startedAt = performance.now();
   let timer: Timer | undefined;
   const timeout = new Promise<never>((_, reject) => {
@@ -45,7 +55,7 @@ const readBytes = async (request: Request, context: RequestContext): Promise<Uin
     }, context.deadline - startedAt);
   });
   // HTTP enforces a declared length, so these bytes can be read at once.
-  const bytes = declared === null && request.body ? readChunks(request.body, context) : request.bytes();
+  const bytes = declared === null && request.body ? readChunks(request.body, context, kind) : request.bytes();
   try {
     return await Promise.race([bytes, timeout]);
   } catch (error) {
@@ -80,15 +90,17 @@ const checkDepth = (text: string): void => {
   }
 };
 
-const parseJson = (bytes: Uint8Array): unknown => {
-  if (bytes.length === 0) throw malformed("The body is empty.");
-  let text: string;
+const decode = (bytes: Uint8Array): string => {
   try {
     // The JSON parser rejects a byte order mark (RFC 8259 §8.1).
-    text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw malformed("The body is not valid UTF-8.");
   }
+};
+
+const parseJson = (text: string): unknown => {
+  if (text === "") throw malformed("The body is empty.");
   checkDepth(text);
   try {
     return JSON.parse(text);
@@ -111,6 +123,10 @@ export const readOptionalBody = async <Schema extends TSchema>(
   return {};
 };
 
+/** The text of the body. Throws the problems `unsupported_media_type`, `body_too_large` and `malformed_json`. */
+export const readText = async (request: Request, context: RequestContext, kind: BodyKind): Promise<string> =>
+  decode(await readBytes(request, context, kind));
+
 /**
  * The valid body of `request`. Throws the problems `unsupported_media_type`, `body_too_large`, `malformed_json` and
  * `validation_failed`, checked in this order. The last one contains all errors of the body and the query, and `errors`,
@@ -121,9 +137,9 @@ export const readBody = async <Schema extends TSchema>(
   context: RequestContext,
   schema: Schema,
   errors: readonly FieldError[] = [],
+  kind: BodyKind = JSON_BODY,
 ): Promise<Static<Schema>> => {
-  checkMediaType(request);
-  const value = parseJson(await readBytes(request, context));
+  const value = parseJson(await readText(request, context, kind));
   const query = queryOf(request, NO_PARAMETERS);
   refuseIfAny([...query.errors, ...errors, ...validate(schema, value)].slice(0, MAX_ERRORS));
   return value as Static<Schema>;

@@ -8,6 +8,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { type Claim, findStoredResponse, type WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { ApiKeyWithSecret } from "@realtime-avatar/domain/api-keys/schemas";
 import { type ApiKeySecret, maskApiKeys } from "@realtime-avatar/domain/api-keys/secret";
+import { CallGrant, PlannedGrant } from "@realtime-avatar/domain/calls/schemas";
 import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "@realtime-avatar/domain/idempotency";
 import { InvitationWithUrl, PasskeyInvitation } from "@realtime-avatar/domain/people/schemas";
@@ -34,8 +35,14 @@ export type ClaimingRequest = {
 /** A response that an earlier request has stored. */
 export type StoredReplay = Extract<WriteOutcome, { kind: "replayed" }>;
 
-/** The schemas of responses with a secret: that of a key, or the link of an invitation. */
-const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([ApiKeyWithSecret, InvitationWithUrl, PasskeyInvitation]);
+/** The schemas of responses with a secret: that of a key, the token of a call, or the link of an invitation. */
+const SECRET_RESPONSES: ReadonlySet<TSchema> = new Set([
+  ApiKeyWithSecret,
+  CallGrant,
+  InvitationWithUrl,
+  PasskeyInvitation,
+  PlannedGrant,
+]);
 
 /**
  * Whether responses of this schema contain a secret. Such a response is stored sealed. One that is stored unsealed was not
@@ -96,13 +103,12 @@ export const findReplay = async (db: Db, claiming: ClaimingRequest): Promise<Sto
 const needsPasskey = (text: string, status: number): boolean =>
   status !== 201 || (JSON.parse(text) as { environment?: unknown }).environment !== "test";
 
-/** Sends the stored response of an earlier request to the caller of one with `body`. */
-export const sendReplay = (
+/** The body of the stored response of an earlier request, for the caller of one with `body`. */
+export const openReplay = (
   { response: stored, responseFields }: StoredReplay,
   claiming: ClaimingRequest,
   body: unknown,
   { schema, present }: Pick<Representation<never>, "schema" | "present">,
-  set: ResponseHead,
 ): string => {
   const { path, caller, secret, idempotencyKey } = claiming;
   if (!Buffer.from(hashBody(body)).equals(stored.bodyHash)) {
@@ -116,16 +122,18 @@ export const sendReplay = (
       : openResponse(stored.responseBody, stored, context);
   if (text !== null) {
     if (isSecret && needsPasskey(text, stored.status)) requirePasskey(caller);
-    set.headers["idempotent-replayed"] = "true";
-    return sendText(
-      withMembers(text, responseFields && present ? present(responseFields) : responseFields),
-      stored,
-      set,
-    );
+    return withMembers(text, responseFields && present ? present(responseFields, body) : responseFields);
   }
   const detail =
     "The request was executed before, with another secret of the calling key or in another session. Only that one can decrypt the response.";
   // A rotation has no `Location`: the path of its key is used.
-  const location = stored.location ?? path.slice(0, path.lastIndexOf("/"));
-  throw new Problem("replay_unavailable", detail, { location });
+  const rotatedKey = path.endsWith("/rotate") ? path.slice(0, path.lastIndexOf("/")) : undefined;
+  const location = stored.location ?? rotatedKey;
+  throw new Problem("replay_unavailable", detail, location === undefined ? {} : { location });
+};
+
+/** Sends a stored response whose body is `text`. */
+export const sendReplay = (text: string, { response }: StoredReplay, set: ResponseHead): string => {
+  set.headers["idempotent-replayed"] = "true";
+  return sendText(text, response, set);
 };

@@ -32,6 +32,8 @@ export type RequestContext = {
   problem?: ProblemCode;
   /** The defect or failure of the service, for the log. */
   error?: unknown;
+  /** Whether programs of the operator send such a request all the time: it is logged only when it fails, or at the level `debug`. */
+  isRoutine?: boolean;
   /** Whether the request was refused because of overload. */
   isShed?: boolean;
 };

@@ -16,8 +16,8 @@ export type ResourceHead = { status: number; location: string | null; etag: stri
 export type Representation<Body> = {
   schema: TSchema;
   toText: (body: Body) => string;
-  /** Presents the members that only the write knew, as they are stored. */
-  present?: (members: object) => object;
+  /** Presents the members that only the write knew, as they are stored, in the response to a request with `body`. */
+  present?: (members: object, body: unknown) => object;
 };
 
 /**

@@ -17,7 +17,7 @@ import type { Static, TSchema } from "@sinclair/typebox";
 import type { WriteRequest } from "./authenticate.ts";
 import { readBody, readOptionalBody } from "./body.ts";
 import { ANY_VERSION, type Expectation, entityTag, readIfMatch } from "./conditional.ts";
-import { claimOf, findReplay, type StoredReplay, sendReplay } from "./idempotency.ts";
+import { claimOf, findReplay, openReplay, type StoredReplay, sendReplay } from "./idempotency.ts";
 import { throwWriteError } from "./problem.ts";
 import { NO_PARAMETERS, readQuery, refuseIfAny } from "./query.ts";
 import { originOf } from "./request-context.ts";
@@ -49,6 +49,8 @@ export type Plan<Input extends readonly unknown[], Resource> = {
 export type Settled<Resource> =
   | { kind: "written"; responseFields?: object | null; resource?: ResourceResponse<Resource> }
   | { kind: "stale" }
+  /** The caller waits for its turn, and has to ask again: 429 with this body, which is no problem. */
+  | { kind: "queued"; body: object; retryAfterSeconds: number }
   | StoredReplay;
 
 /** The outcome of the function of a write. */
@@ -69,6 +71,8 @@ export type WriteOperation<Body, Basis, Input extends readonly unknown[], Outcom
     attempt: Attempt<Body, Basis, Outcome>,
     basis: Basis,
   ): Settled<Resource> | Promise<Settled<Resource>>;
+  /** Makes true again what a stored response says, before it is sent once more. Throws a problem when it cannot. */
+  restore?(response: string, attempt: Attempt<Body, Basis, Outcome>): Promise<void>;
 };
 
 /** The body that an operation reads. */
@@ -102,6 +106,8 @@ const readValidBody = async <Schema extends TSchema>(
 /** The head of a response that only the write knows, as a claim stores it. */
 const UNKNOWN_HEAD: ResourceHead = { status: 200, location: null, etag: '"0"' };
 
+const QUEUED_HEAD: ResourceHead = { status: 429, location: null, etag: "" };
+
 const headOf = ({ location, version }: ResourceResponse<unknown>): ResourceHead => ({
   status: location === undefined ? 200 : 201,
   location: location ?? null,
@@ -132,7 +138,7 @@ const makeAttempt = async <Body, Basis, Input extends readonly unknown[], Outcom
 
   const settled = await operation.settle(outcome, attempt, basis);
   if (settled.kind === "stale") return { kind: "stale" as const, previous: { basis, outcome } };
-  if (settled.kind === "replayed") return settled;
+  if (settled.kind === "replayed" || settled.kind === "queued") return settled;
   const { resource, responseFields } = settled;
   return response === null && resource
     ? { kind: "written" as const, head: headOf(resource), text: responseText(representation, resource.body) }
@@ -165,8 +171,14 @@ export const executeWithBody = async <Body, Basis, Input extends readonly unknow
     switch (result.kind) {
       case "written":
         return sendText(result.text, result.head, set);
-      case "replayed":
-        return sendReplay(result, attempt, claimedBody, operation.representation, set);
+      case "replayed": {
+        const text = openReplay(result, attempt, claimedBody, operation.representation);
+        await operation.restore?.(text, attempt);
+        return sendReplay(text, result, set);
+      }
+      case "queued":
+        set.headers["retry-after"] = String(result.retryAfterSeconds);
+        return sendText(JSON.stringify(result.body), QUEUED_HEAD, set);
       case "stale":
         previous = result.previous;
     }

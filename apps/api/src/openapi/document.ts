@@ -130,6 +130,13 @@ const problemResponse = (status: number, codes: readonly ProblemCode[], rates: J
   };
 };
 
+/** A response that is a problem, or what a caller gets that waits for its turn. */
+const withQueued = (problem: Json, { description, schema }: NonNullable<Operation["queued"]>): Json => ({
+  ...problem,
+  description: `${description}\n\n${problem["description"]}`,
+  content: { ...content(schema), ...(problem["content"] as Json) },
+});
+
 const TAGS: Record<string, { name: string; description: string }> = {
   "/api/v1/api-keys": {
     name: "API keys",
@@ -143,6 +150,7 @@ const TAGS: Record<string, { name: string; description: string }> = {
     name: "Usage",
     description: "Usage sessions hold credits for a call while it is open, and are charged once when it ends.",
   },
+  "/api/v1/realtime": { name: "Calls", description: "Talk to an avatar. LiveKit carries picture and sound." },
   "/api/v1/audit-events": {
     name: "Audit trail",
     description: "The action, the actor, the target and the time of each change.",
@@ -218,8 +226,10 @@ const operationOf = (method: string, path: string, detail: RouteDetail, shared: 
       ...(detail.isConditional ? { 304: { description: "You already have this version.", headers: common } } : {}),
       ...Object.fromEntries(
         [...problemsOf(method, path, detail)].map(([status, codes]) => {
-          const name = codes.map(pascal).join("Or") + (isPublic ? "WithoutKey" : "");
-          shared[name] = problemResponse(status, codes, status === 401 ? {} : rates);
+          const queued = status === 429 ? detail.queued : undefined;
+          const name = codes.map(pascal).join("Or") + (isPublic ? "WithoutKey" : "") + (queued ? "OrQueued" : "");
+          const problem = problemResponse(status, codes, status === 401 ? {} : rates);
+          shared[name] = queued ? withQueued(problem, queued) : problem;
           return [status, ref("responses", name)];
         }),
       ),
@@ -241,6 +251,13 @@ export type DescribedRoute = { method: string; path: string; hooks?: { detail?: 
 /** Whether a route is part of the API. The others are for the operator, or serve HTML pages. */
 const isDescribed = ({ path, hooks }: DescribedRoute): boolean =>
   (path.startsWith("/api/v1") || path.startsWith("/problems")) && !(hooks?.detail as RouteDetail | undefined)?.isHidden;
+
+/** The schemas to which these paths and responses refer, and those to which such a schema refers. */
+const namedSchemas = (paths: Json, responses: Responses): Json => {
+  const schemas = Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)] as const);
+  const used = JSON.stringify([paths, responses, ...schemas]);
+  return Object.fromEntries(schemas.filter(([name]) => used.includes(JSON.stringify(ref("schemas", name)))));
+};
 
 /** The document, as JSON. Throws when a route of the API has no description. */
 export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
@@ -283,7 +300,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
         },
       },
       schemas: {
-        ...Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)])),
+        ...namedSchemas(paths, responses),
         ...Object.fromEntries(codes.map((code) => [problemName(code), schemaJson(problemSchema(code))])),
       },
       examples: Object.fromEntries(

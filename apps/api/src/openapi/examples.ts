@@ -11,6 +11,7 @@ import type { Asset, CreateRemoteAsset, CreateUpload } from "@realtime-avatar/do
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import { LIVE_MODEL_ID, modelsOf } from "@realtime-avatar/domain/avatars/models";
 import type { Avatar, CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
+import type { CallGrant, QueuedCall, ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import type {
   CreateUsageSession,
   CreditBalance,
@@ -201,6 +202,22 @@ export const EXAMPLES = {
   AuditEventPage: page(auditEvent),
   Avatar: avatar,
   AvatarPage: page(avatar),
+  CallGrant: {
+    status: "ready",
+    session_id: session.sessionId,
+    room_name: `rta-k3j9x2mw-${session.sessionId}`,
+    livekit_url: "wss://livekit.example.com",
+    participant_token: "eyJhbGciOiJIUzI1NiJ9.…",
+    participant_identity: "person",
+    stt_mode: "server",
+    room_created: true,
+    dispatch_created: true,
+    join_timeout_seconds: 120,
+    idle_timeout_seconds: 120,
+    reservation_expires_at: "2026-11-20T12:02:00.000Z",
+    max_session_seconds: 600,
+    ignored: [],
+  } satisfies CallGrant,
   CompleteUpload: {},
   CreateApiKey: {
     name: "Website",
@@ -246,11 +263,25 @@ export const EXAMPLES = {
     meaning: PROBLEMS.not_found.meaning,
     remedy: PROBLEMS.not_found.remedy,
   },
+  QueuedCall: {
+    message: "All slots are in use. Send the same request again.",
+    queue_size: 3,
+    queue_position: 1,
+    queue_ticket_id: `tkt_${suffix}`,
+    recommended_retry_ms: 2000,
+  } satisfies QueuedCall,
+  ReleaseCall: { session_id: session.sessionId, reason: "page_hide" } satisfies ReleaseCall,
+  ReleasedCall: { ok: true },
   ReleaseSession: { reason: "hung up" } satisfies ReleaseSession,
   ReportedSession: { ...session, status: "started", startedAt: time, mustEnd: false },
   ReportLeakedKey: { apiKey: secret } satisfies ReportLeakedKey,
   ReportUsage: { usedCreditMicros: 42_000_000 } satisfies ReportUsage,
   RotateApiKey: { overlapSeconds: 86_400 } satisfies RotateApiKey,
+  StartCall: {
+    avatar_id: avatar.id,
+    max_session_seconds: 600,
+    client_metadata: { user_id: "user-17" },
+  } satisfies StartCall,
   UpdateApiKey: { name: "Shop", spendLimitCreditMicros: null } satisfies UpdateApiKey,
   UpdateAvatar: { displayName: "Ada Lovelace", metadata: { team: "sales" } } satisfies UpdateAvatar,
   UsageSession: session,

@@ -24,6 +24,8 @@ export type Operation = {
   success:
     | { status: 200 | 201 | 202; description: string; schema: TSchema }
     | { status: 303; description: string; schema?: never };
+  /** The 429 of a caller that waits for its turn, beside the problems with that status. It is no problem itself. */
+  queued?: { description: string; schema: TSchema };
   /** Whether a POST creates nothing: then an `Idempotency-Key` has no effect. */
   createsNothing?: true;
   /** Whether a successful response sets the cookie of a session, or deletes it. */

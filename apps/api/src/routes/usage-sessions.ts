@@ -4,7 +4,7 @@ import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { findUsageSession } from "@realtime-avatar/db/credits/find-usage-session";
-import { countOpenSessions, listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
+import { listUsageSessions } from "@realtime-avatar/db/credits/list-usage-sessions";
 import {
   type OpenOutcome,
   openUsageSession,
@@ -15,17 +15,7 @@ import {
 } from "@realtime-avatar/db/credits/usage-sessions";
 import type { Claim, WriteOutcome } from "@realtime-avatar/db/idempotency/idempotency-keys";
 import { permits } from "@realtime-avatar/domain/api-keys/scope";
-import {
-  concurrencyLimitReached,
-  insufficientCredits,
-  type PlannedSession,
-  plannedSession,
-  presentOpened,
-  type ReachedLimit,
-  reachedLimitOf,
-  refusalOf,
-  spendLimitExceeded,
-} from "@realtime-avatar/domain/credits/open";
+import { type PlannedSession, plannedSession, presentOpened } from "@realtime-avatar/domain/credits/open";
 import {
   CreateUsageSession,
   OpenedSession,
@@ -41,7 +31,6 @@ import { readSessionPage } from "@realtime-avatar/domain/credits/session-list";
 import { isId, newId, type SessionId } from "@realtime-avatar/domain/id";
 import { pageText } from "@realtime-avatar/domain/page";
 import { notFound, Problem } from "@realtime-avatar/domain/problem";
-import type { SessionLimit } from "@realtime-avatar/runtime/metrics";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication, checkScope } from "../http/authenticate.ts";
@@ -51,6 +40,7 @@ import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../http/write.ts";
 import { operations } from "../openapi/operation.ts";
 import type { SweepOverdue } from "../overdue-sessions.ts";
+import { checkHeadroom, countRefusal, openingRefused, openWithinLimits } from "./opening.ts";
 
 const OPERATIONS = operations({
   openUsageSession: {
@@ -107,40 +97,16 @@ const SESSION = { schema: UsageSession, toText: JSON.stringify, present: present
 const OPENED_SESSION = { schema: OpenedSession, toText: JSON.stringify, present: presentSession };
 const REPORTED_SESSION = { schema: ReportedSession, toText: JSON.stringify, present: presentSession };
 
-/** The problem of a reached limit of open sessions. A key reads how many are open only when the limit is its own. */
-const sessionLimitReached = async (db: Db, caller: Caller, reached: ReachedLimit): Promise<Problem> =>
-  concurrencyLimitReached(reached, reached.limitedBy === "self" ? await countOpenSessions(db, caller) : null);
-
-/** Throws the problem of a session that cannot fit, as the look-up of its caller found it. */
-const checkHeadroom = async (db: Db, planned: PlannedSession, caller: Caller): Promise<void> => {
-  const { headroom } = caller;
-  // Overdue sessions hold credits: the write closes them before it refuses the session.
-  if (!headroom || headroom.hasOverdue) return;
-  const reached = reachedLimitOf(headroom);
-  if (reached) throw await sessionLimitReached(db, caller, reached);
-  const refusal = refusalOf(planned, headroom);
-  if (refusal) throw refusal;
-};
-
-/** The outcomes with which a limit refuses a session: it may fit once overdue sessions are closed. */
-const LIMITS: readonly string[] = ["spend_limit_exceeded", "insufficient_credits", "concurrency_limit_reached"];
-
-/**
- * Opens a session. If a limit refuses it while the tenant has overdue sessions, these are closed, and the session is tried
- * once more.
- */
-const openSession = async (
+/** Opens a session. */
+const openSession = (
   db: Db,
   request: SessionRequest,
   caller: Caller,
   origin: Origin,
   sweepOverdue: SweepOverdue,
   claim: Claim | null,
-): Promise<OpenOutcome> => {
-  const outcome = await openUsageSession(db, request, caller, claim);
-  if (!LIMITS.includes(outcome.kind) || !caller.headroom?.hasOverdue) return outcome;
-  return (await sweepOverdue(db, caller.tenantId, origin)) ? openUsageSession(db, request, caller, claim) : outcome;
-};
+): Promise<OpenOutcome> =>
+  openWithinLimits(() => openUsageSession(db, request, caller, claim), { db, caller, origin, sweepOverdue });
 
 type OpenAttempt = Attempt<CreateUsageSession, PlannedSession>;
 
@@ -179,27 +145,10 @@ const OPEN_SESSION = {
         return outcome;
       case "stale":
         return { kind: "stale" };
-      case "avatar_not_found":
-        throw notFound();
-      case "avatar_not_ready":
-        throw new Problem("avatar_not_ready", "The status of the avatar is not `ready`.");
-      case "spend_limit_exceeded":
-        throw spendLimitExceeded(planned, outcome.limitedBy);
-      case "insufficient_credits":
-        throw insufficientCredits(planned);
-      case "concurrency_limit_reached":
-        throw await sessionLimitReached(db, keyOf(caller), outcome);
+      default:
+        throw await openingRefused(outcome, planned, db, keyOf(caller));
     }
   },
-};
-
-/** What has refused a session, as the metrics name it; null when no limit has. */
-const limitOf = (error: unknown): SessionLimit | null => {
-  if (!(error instanceof Problem)) return null;
-  const { code, status, extras } = error;
-  if (code === "concurrency_limit_reached") return "sessions";
-  if (status !== 402) return null;
-  return extras.limitedBy === "self" || extras.limitedBy === "ancestor" ? extras.limitedBy : "balance";
 };
 
 /** The id in the path. Throws the problem `not_found` when it is malformed. */
@@ -259,17 +208,10 @@ export const usageSessionRoutes = (dependencies: Dependencies) => {
   const { clock, responseBytes, metrics } = dependencies;
   return new Elysia({ name: "usage-sessions", prefix: "/api/v1/usage/sessions" })
     .use(authentication(dependencies))
-    .post(
-      "",
-      ({ write }) =>
-        // Counted here, because a refused request may still get the response of an earlier one.
-        execute(write, OPEN_SESSION).catch((error: unknown) => {
-          const limit = limitOf(error);
-          if (limit !== null) metrics?.sessionRefused(limit);
-          throw error;
-        }),
-      { scope: { scopes: ["realtime:write"], withHeadroom: true }, detail: OPERATIONS.openUsageSession },
-    )
+    .post("", ({ write }) => execute(write, OPEN_SESSION).catch(countRefusal(metrics)), {
+      scope: { scopes: ["realtime:write"], withHeadroom: true },
+      detail: OPERATIONS.openUsageSession,
+    })
     .get(
       "",
       async ({ caller, db, request, set }) => {

@@ -13,6 +13,7 @@ import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api
 import { AUDIT_EVENT_LIST } from "@realtime-avatar/domain/audit";
 import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/avatars/status";
+import { ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import { CREDIT_MOVES } from "@realtime-avatar/domain/credits/entry";
 import {
   CREDIT_ENTRY_LIST,
@@ -25,8 +26,7 @@ import {
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
-import { testDatabase } from "@realtime-avatar/testing/database";
-import { bun, REPOSITORY, startProcess } from "@realtime-avatar/testing/processes";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
@@ -91,6 +91,8 @@ describe("the tables of docs/api.md", () => {
     ["List usage sessions", USAGE_SESSION_LIST.filters],
     ["Report the usage of a session", ReportUsage],
     ["End a usage session", ReleaseSession],
+    ["Start a call", StartCall],
+    ["End a call", ReleaseCall],
     ["Sum up usage", USAGE_SUMMARY.filters],
   ] as const)("the table %s, compared with its schema: a row for each field with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];
@@ -221,18 +223,6 @@ describe("the configuration", () => {
     for (const wrong of ["10", "-1", "1.5", "x"]) {
       expect(() => readConfig({ TRUSTED_PROXY_HOPS: wrong })).toThrow("TRUSTED_PROXY_HOPS must be a number of proxies");
     }
-  });
-
-  test(".env.example, used as it is: the service starts", async () => {
-    const database = await testDatabase();
-    const example = Object.fromEntries(
-      [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
-    );
-    const running = startProcess(bun("apps/api/src/main.ts"), { ...example, PORT: "0", DATABASE_URL: database.url });
-    await running.waitFor(/listening/);
-    running.kill("SIGTERM");
-    expect(await running.exited).toBe(0);
-    await database.close();
   });
 });
 

@@ -43,7 +43,8 @@ export type SessionResponseFields = Pick<UsageSession, "avatarName" | "reservedC
 /** What became of a request to open a session. Only `written` wrote anything. */
 export type OpenOutcome =
   | { kind: "written"; responseFields: SessionResponseFields }
-  | { kind: "stale" | "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
+  | { kind: "stale" }
+  | { kind: "avatar_not_found" | "avatar_not_ready" | "insufficient_credits" }
   | { kind: "spend_limit_exceeded"; limitedBy: "self" | "ancestor" }
   | { kind: "concurrency_limit_reached"; limitedBy: SessionLimitedBy; limit: number }
   | { kind: "replayed"; response: StoredResponse; responseFields: SessionResponseFields };

@@ -110,6 +110,14 @@ export const preparedKey = ({ tenantId, id }: Owned, file: string): string =>
 /** The value of `cacheManifestId`. `sha256` is that of the manifest, in hexadecimal. */
 export const manifestId = (generation: number, sha256: string): string => `man_${generation}_${sha256}`;
 
+const MANIFEST_ID = /^man_(\d+)_([0-9a-f]{64})$/;
+
+/** The file of the manifest with this id; null when `id` is no such id. */
+export const manifestFile = (id: string): string | null => {
+  const [, generation, sha256] = MANIFEST_ID.exec(id) ?? [];
+  return sha256 === undefined ? null : preparedFile(Number(generation), sha256, "json");
+};
+
 /** The path of previews. */
 export const PREVIEW_PATH = "/public/avatars";
 /** The public URL of a preview. `origin`: scheme, host and port of public URLs. */

@@ -83,7 +83,7 @@ describe("the queue", () => {
   });
 
   test("its response: valid, and without a code, which would make it an error for the SDK", () => {
-    const queued = presentQueued(queueOrder(tickets, now), "5");
+    const queued = presentQueued({ ticketId: "tkt_5", position: 3, size: 5 });
     expect(validate(QueuedCall, queued)).toEqual([]);
     expect(queued).toMatchObject({ queue_size: 5, queue_position: 3, recommended_retry_ms: 2000 });
     expect(Object.keys(queued)).not.toContain("code");

@@ -3,7 +3,7 @@
  * request. So a request without a ticket takes over a ticket of an equal request that is not in use.
  */
 import { createHash } from "node:crypto";
-import type { ApiKeyId, AvatarId, TenantId } from "../id.ts";
+import type { ApiKeyId, AvatarId, TenantId, TicketId } from "../id.ts";
 import { canonicalJson } from "../json-text.ts";
 import type { QueuedCall } from "./schemas.ts";
 
@@ -71,11 +71,19 @@ export const isAdmitted = (order: readonly Ticket[], id: string | null, freeSlot
   return freeSlots > (place === -1 ? order.length : place);
 };
 
-/** The response to a queued request. `order` includes its ticket. It says nothing about slots or other tenants' calls. */
-export const presentQueued = (order: readonly Ticket[], id: string): QueuedCall => ({
+/** The response to a queued request. It says nothing about slots or other tenants' calls. */
+export const presentQueued = ({
+  ticketId,
+  position,
+  size,
+}: {
+  ticketId: TicketId;
+  position: number;
+  size: number;
+}): QueuedCall => ({
   message: "All slots are in use. Send the same request again.",
-  queue_size: order.length,
-  queue_position: order.findIndex((ticket) => ticket.id === id) + 1,
-  queue_ticket_id: id,
+  queue_size: size,
+  queue_position: position,
+  queue_ticket_id: ticketId,
   recommended_retry_ms: RETRY_MS,
 });

@@ -93,6 +93,11 @@ export const CallGrant = ClosedObject({
 });
 export type CallGrant = Static<typeof CallGrant>;
 
+const { reservation_expires_at: _, max_session_seconds: __, ignored: ___, ...known } = CallGrant.properties;
+/** The grant of a call that is about to be opened: `CallGrant` without the fields that only the write knows. */
+export const PlannedGrant = ClosedObject(known);
+export type PlannedGrant = Static<typeof PlannedGrant>;
+
 /** The 429 of a call that waits for a slot. The SDK takes this shape for a queue; `code` would make it an error. */
 export const QueuedCall = ClosedObject({
   message: Text({ minLength: 1, maxLength: 200 }),
@@ -102,16 +107,6 @@ export const QueuedCall = ClosedObject({
   recommended_retry_ms: Count({ description: "When to send the same request again." }),
 });
 export type QueuedCall = Static<typeof QueuedCall>;
-
-/** What the problem `concurrency_limit_reached` of a call has beside the fields of each problem. */
-export const ConcurrencyCounts = ClosedObject({
-  maxConcurrentSessions: Count({ minimum: 1, description: "The limit that was reached." }),
-  liveSessions: Type.Optional(Count({ description: "Open sessions under the limit." })),
-  activeSessions: Type.Optional(Count({ description: "Those of them that have started." })),
-  connectingSessions: Type.Optional(Count({ description: "Those of them that wait for the person." })),
-  pendingSessions: Type.Optional(Count({ description: "Calls that wait for a slot." })),
-});
-export type ConcurrencyCounts = Static<typeof ConcurrencyCounts>;
 
 /** Why a program ends a call. */
 export const RELEASE_REASONS = [

@@ -3,8 +3,8 @@ import { seededBytes } from "@realtime-avatar/testing/random-bytes";
 import { newId } from "../id.ts";
 import type { FieldErrorCode, Problem } from "../problem.ts";
 import { validate } from "../schema.ts";
-import { CallGrant, ReleaseCall, StartCall } from "./schemas.ts";
-import { ignoredFields, limitReason, plannedCall, presentGrant, releaseTarget } from "./start.ts";
+import { CallGrant, PlannedGrant, ReleaseCall, StartCall } from "./schemas.ts";
+import { limitReason, plannedCall, presentGranted, presentPlannedGrant, releaseTarget } from "./start.ts";
 
 const random = seededBytes("calls");
 const now = new Date("2026-11-20T12:00:00.000Z");
@@ -83,14 +83,18 @@ describe("a planned call", () => {
   });
 
   test("its grant: valid, for the room of the session, with what the renderer cannot use", () => {
-    const planned = plan({ instructions: "x", voice: {}, stt_mode: "off" });
-    const ignored = ignoredFields(planned.input, ["voice"]);
-    const grant = presentGrant(planned, { seconds: 600, livekitUrl: "wss://x", token: "t", ignored });
+    const request = { instructions: "x", voice: {}, stt_mode: "off" as const };
+    const planned = plan(request);
+    const known = presentPlannedGrant(planned, { livekitUrl: "wss://x", token: "t" });
+    const expiresAt = "2026-11-20T12:02:00.000Z";
+    const granted = { reservedCreditMicros: 600_000_000, expiresAt, features: ["voice"] };
+    const grant = { ...known, ...presentGranted(request, granted, 1_000_000) };
     expect(validate(CallGrant, grant)).toEqual([]);
+    expect(validate(PlannedGrant, known)).toEqual([]);
     expect(grant).toMatchObject({
       room_name: `rta-k3j9-${planned.session.id}`,
       max_session_seconds: 600,
-      reservation_expires_at: "2026-11-20T12:02:00.000Z",
+      reservation_expires_at: expiresAt,
       stt_mode: "off",
       ignored: ["instructions"],
     });

@@ -11,6 +11,7 @@ import {
   type CallInput,
   type CallMode,
   INPUT_FIELDS,
+  type PlannedGrant,
   type ReleaseCall,
   type StartCall,
 } from "./schemas.ts";
@@ -80,7 +81,7 @@ export const plannedCall = (
 };
 
 /** The fields of a request that a renderer with `features` cannot use. A feature has the name of the field. */
-export const ignoredFields = (input: CallInput, features: readonly string[]): CallGrant["ignored"] =>
+const ignoredFields = (input: Omit<CallInput, "stt_mode">, features: readonly string[]): CallGrant["ignored"] =>
   INPUT_FIELDS.filter((field) => input[field] !== undefined && !features.includes(field));
 
 /** Why a call ends when the seconds that it was granted are over. */
@@ -89,25 +90,36 @@ export const limitReason = (
   grantedSeconds: number,
 ): "session_cap" | "out_of_credits" => (grantedSeconds < maxSeconds ? "out_of_credits" : "session_cap");
 
-/** The grant of a call whose room exists. */
-export const presentGrant = (
+/** The grant of a call, without what only the write knows. */
+export const presentPlannedGrant = (
   { session, roomName, input }: PlannedCall,
-  granted: { seconds: number; livekitUrl: string; token: string; ignored: CallGrant["ignored"] },
-): CallGrant => ({
+  { livekitUrl, token }: { livekitUrl: string; token: string },
+): PlannedGrant => ({
   status: "ready",
   session_id: session.id,
   room_name: roomName,
-  livekit_url: granted.livekitUrl,
-  participant_token: granted.token,
+  livekit_url: livekitUrl,
+  participant_token: token,
   participant_identity: PERSON_IDENTITY,
-  reservation_expires_at: new Date(session.createdAt.getTime() + JOIN_TIMEOUT_SECONDS * 1000).toISOString(),
   stt_mode: input.stt_mode,
   room_created: true,
   dispatch_created: true,
   join_timeout_seconds: JOIN_TIMEOUT_SECONDS,
   idle_timeout_seconds: IDLE_TIMEOUT_SECONDS,
-  max_session_seconds: granted.seconds,
-  ignored: granted.ignored,
+});
+
+/** What a call was granted: the credits that it holds, when it ends if nobody joins, and the features of its worker. */
+export type Granted = { reservedCreditMicros: number; expiresAt: string; features: readonly string[] };
+
+/** The fields of the grant that only the write knows. `price`: for each second. */
+export const presentGranted = (
+  request: Omit<CallInput, "stt_mode">,
+  { reservedCreditMicros, expiresAt, features }: Granted,
+  price: number,
+): Omit<CallGrant, keyof PlannedGrant> => ({
+  reservation_expires_at: new Date(expiresAt).toISOString(),
+  max_session_seconds: reservedCreditMicros / price,
+  ignored: ignoredFields(request, features),
 });
 
 export type ReleaseTarget = { kind: "session"; id: string } | { kind: "ticket"; id: string };

@@ -14,8 +14,8 @@ export const MAX_SESSION_SECONDS = 1800;
 const id = (description?: string) => Text({ minLength: 1, maxLength: 64, ...(description && { description }) });
 /** An indexed value: 500 characters of four bytes each fit into an entry of an index, which has 2,704 bytes at most. */
 const MetadataValue = { minLength: 0, maxLength: 500 };
-const SessionMetadata = (description: string) =>
-  Metadata({ maxProperties: 16, names: { minLength: 1, maxLength: 40 }, values: MetadataValue }, { description });
+const SessionMetadata = (maxLength: number, description: string) =>
+  Metadata({ maxProperties: 16, names: { minLength: 1, maxLength }, values: MetadataValue }, { description });
 const Seconds = (description: string) => Count({ minimum: 1, maximum: MAX_SESSION_SECONDS, description });
 
 export const CreateUsageSession = ClosedObject({
@@ -24,6 +24,7 @@ export const CreateUsageSession = ClosedObject({
   minSessionSeconds: Type.Optional(Seconds("At least credits for this many seconds are held; by default for all.")),
   metadata: Type.Optional(
     SessionMetadata(
+      40,
       "Your own data: at most 16 strings of at most 500 characters, with names of 1 to 40 characters. `user_id` names the end user: the list of sessions filters by it.",
     ),
   ),
@@ -56,7 +57,8 @@ const session = {
   billedCreditMicros: Nullable(Count(), { description: "What the session was charged; null while it is open." }),
   usedCreditMicros: Count({ description: "What was reported so far; of a closed session, what it was charged." }),
   priceCreditMicrosPerSecond: Count(),
-  metadata: SessionMetadata("Your own data."),
+  // The `client_metadata` of a call has longer names.
+  metadata: SessionMetadata(64, "Your own data."),
   createdAt: DateTime(),
   reservedCreditMicros: Count({ description: "What the session holds while it is open. At most this is charged." }),
   expiresAt: DateTime({ description: "An open session that is not reported before this moment ends by itself." }),

@@ -1,11 +1,11 @@
-/** The worker as a child process: its output, its restarts and its end, with shell scripts in its place. */
+/** A worker as a child process: its output, its restarts and its end, with shell scripts in its place. */
 import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { createWorkerProcess } from "./child.ts";
-import { findWorker } from "./program.ts";
+import { createChild } from "./child.ts";
+import { findProgram } from "./program.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -19,9 +19,10 @@ const workerOf = (script: string, firstPauseMs = 1) => {
   const errors: string[] = [];
   const write = (line: string): void => void lines.push(line);
   const logOutput = { write, onResume: () => {}, dropped: () => 0, drained: async () => {} };
-  const worker = createWorkerProcess({
-    command: ["sh", "-c", script, "worker"],
-    variables: { PATH: process.env["PATH"], WORKER_METRICS_PORT: "9465", FOLDER: folder },
+  const worker = createChild({
+    name: "worker",
+    command: ["sh", "-c", script],
+    variables: { PATH: process.env["PATH"], FOLDER: folder },
     log: createLog("info", logOutput),
     logOutput,
     isTerminal: false,
@@ -45,11 +46,11 @@ test("the worker's output, in fragments: passed on in whole lines", async () => 
   expect(worker.errors).toEqual(["trouble\n"]);
 });
 
-test("the worker, started: told to be a child, gets the variables, no metrics port", async () => {
-  const worker = workerOf(`echo "$1 $FOLDER <$WORKER_METRICS_PORT>"; cat >/dev/null`);
+test("the worker, started: gets the variables", async () => {
+  const worker = workerOf(`echo "$FOLDER"; cat >/dev/null`);
   await worker.until(() => worker.lines.length === 1);
   await worker.stop();
-  expect(worker.lines).toEqual([`--child ${folder} <>\n`]);
+  expect(worker.lines).toEqual([`${folder}\n`]);
 });
 
 test("the worker, ended by itself or a signal: started again; after a stop: not", async () => {
@@ -71,7 +72,8 @@ test("the worker, stopped before or between starts: stops at once", async () => 
   const worker = workerOf("exit 1", 600_000);
   await worker.until(() => worker.lines.length === 1);
   await worker.stop();
-  const { stop } = createWorkerProcess({
+  const { stop } = createChild({
+    name: "worker",
     command: [],
     variables: {},
     log: createLog("silent"),
@@ -89,7 +91,8 @@ test("a worker program, not executable: tried again, and it stops", async () => 
     dropped: () => 0,
     drained: async () => {},
   };
-  const worker = createWorkerProcess({
+  const worker = createChild({
+    name: "worker",
     command: [join(folder, "missing")],
     variables: {},
     log: createLog("info", logOutput),
@@ -103,13 +106,19 @@ test("a worker program, not executable: tried again, and it stops", async () => 
   expect(JSON.parse(lines[0] ?? "")).toMatchObject({ code: "ENOENT", msg: "the worker does not start; trying again" });
 });
 
-test("the worker's program, looked for: found beside the compiled API only", async () => {
-  const executable = join(folder, "realtime-avatar-api");
-  expect(findWorker("/$bunfs/root", executable)).toBeNull();
-  const worker = join(folder, "realtime-avatar-worker");
-  await writeFile(worker, "");
-  await chmod(worker, 0o755);
-  expect(findWorker("/$bunfs/root", executable)).toEqual([worker]);
-  expect(findWorker(folder, executable)).toBeNull();
-  expect(findWorker()?.at(-1)).toEndWith("apps/worker/src/main.ts");
-});
+test.each(["worker", "avatar-worker"] as const)(
+  "the program of the %s, looked for: beside the API only",
+  async (app) => {
+    const executable = join(folder, "realtime-avatar-api");
+    expect(findProgram(app, "/$bunfs/root", executable)).toBeNull();
+    const program = join(folder, `realtime-avatar-${app}`);
+    await writeFile(program, "");
+    await chmod(program, 0o755);
+    expect(findProgram(app, "/$bunfs/root", executable)).toEqual([program, "--child"]);
+    expect(findProgram(app, folder, executable)).toBeNull();
+    expect(findProgram(app)?.slice(-2)).toEqual([
+      expect.stringMatching(new RegExp(`apps/${app}/src/main.ts$`)),
+      "--child",
+    ]);
+  },
+);

@@ -1,19 +1,19 @@
 /**
- * The worker as a child process of the API, so that a service on its embedded database processes files without a second
- * command. The API does not depend on it: a request that needs a worker's work only leaves a job.
+ * Child processes of the API, so that a service on its embedded database needs no second command: the worker, and for calls
+ * LiveKit and an avatar worker. The API does not depend on them: a request that needs a worker's work only leaves a job.
  *
- * The child opens no port. It stops when its standard input ends, which the kernel also ends when the API is killed.
+ * A child stops when its standard input ends, which the kernel also ends when the API is killed.
  */
 import { type Logger, type LogOutput, passLine } from "@realtime-avatar/runtime/log";
 
-/** The pause before a worker that has ended is started again: doubled each time, up to the maximum. */
+/** The pause before a child that has ended is started again: doubled each time, up to the maximum. */
 const FIRST_PAUSE_MS = 1000;
 const MAX_PAUSE_MS = 30_000;
-/** A worker that has run for this long has started well: the pause begins anew. */
+/** A child that has run for this long has started well: the pause begins anew. */
 const STEADY_MS = 60_000;
-/** How long a worker may take to stop. It gives its jobs five seconds, and then hands them back. */
+/** How long a child may take to stop. A worker gives its jobs five seconds, and then hands them back. */
 const STOP_MS = 20_000;
-/** How long the output of a worker that has ended is waited for. */
+/** How long the output of a child that has ended is waited for. */
 const OUTPUT_MS = 1000;
 /** A longer line of output is passed on in parts. */
 const MAX_LINE_CHARACTERS = 1024 * 1024;
@@ -34,28 +34,41 @@ const eachLine = async (stream: ReadableStream<Uint8Array>, onLine: (line: strin
   if (rest !== "") onLine(`${rest}\n`);
 };
 
-export type WorkerOptions = {
+export type ChildOptions = {
+  /** For the log: "worker". */
+  name: string;
   command: readonly string[];
-  /** The environment of this process; the worker reads the same variables. */
+  /** Its environment. */
   variables: Readonly<Record<string, string | undefined>>;
   log: Logger;
   logOutput: LogOutput;
   isTerminal: boolean;
-  /** Receives the lines of the worker's standard error. */
+  /** In a process group of its own: a terminal sends its signals to this process alone. */
+  isDetached?: boolean;
+  /** Receives the lines of its standard error. */
   onError?: (line: string) => void;
   /** The pause before the first restart, in milliseconds. */
   firstPauseMs?: number;
 };
 
-export type WorkerProcess = {
+export type Child = {
   start(): void;
-  /** Tells the worker to stop, and waits until it has; kills it when it takes too long. It is not started again. */
+  /** Tells the child to stop, and waits until it has; kills it when it takes too long. It is not started again. */
   stop(): Promise<void>;
 };
 
-/** Runs a worker from `start` to `stop`: one that ends by itself is started again, after a pause that grows. */
-export const createWorkerProcess = (options: WorkerOptions): WorkerProcess => {
-  const { command, log, logOutput, isTerminal, firstPauseMs = FIRST_PAUSE_MS } = options;
+/** Runs a child from `start` to `stop`: one that ends by itself is started again, after a pause that grows. */
+export const createChild = (options: ChildOptions): Child => {
+  const {
+    name,
+    command,
+    variables,
+    log,
+    logOutput,
+    isTerminal,
+    isDetached = false,
+    firstPauseMs = FIRST_PAUSE_MS,
+  } = options;
   const { onError = (line) => process.stderr.write(line) } = options;
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;
@@ -63,9 +76,9 @@ export const createWorkerProcess = (options: WorkerOptions): WorkerProcess => {
   let child: Bun.Subprocess<"pipe", "pipe", "pipe"> | null = null;
 
   const runOnce = async (): Promise<void> => {
-    const started = Bun.spawn([...command, "--child"], {
-      // The child opens no port. What it reports goes through this process.
-      env: { ...options.variables, WORKER_METRICS_PORT: "" },
+    const started = Bun.spawn([...command], {
+      env: { ...variables },
+      detached: isDetached,
       stdin: "pipe",
       stdout: "pipe",
       stderr: "pipe",
@@ -74,10 +87,11 @@ export const createWorkerProcess = (options: WorkerOptions): WorkerProcess => {
     const output = [eachLine(started.stdout, passLine(logOutput, isTerminal)), eachLine(started.stderr, onError)];
     await started.exited;
     child = null;
-    // A process that the worker has started, and that outlives it, may hold its output open.
+    await started.stdin.end();
+    // A process that the child has started, and that outlives it, may hold its output open.
     await Promise.race([Promise.all(output), Bun.sleep(OUTPUT_MS)]);
     const { exitCode: code, signalCode: signal } = started;
-    if (!isStopping) log.warn({ code, signal: signal ?? undefined }, "the worker has ended; starting it again");
+    if (!isStopping) log.warn({ code, signal: signal ?? undefined }, `the ${name} has ended; starting it again`);
   };
 
   const run = async (): Promise<void> => {
@@ -85,7 +99,7 @@ export const createWorkerProcess = (options: WorkerOptions): WorkerProcess => {
       const startedAt = performance.now();
       await runOnce().catch((error: unknown) => {
         const code = error instanceof Error && "code" in error ? error.code : "unknown";
-        log.warn({ code }, "the worker does not start; trying again");
+        log.warn({ code }, `the ${name} does not start; trying again`);
       });
       if (performance.now() - startedAt > STEADY_MS) pauseMs = firstPauseMs;
       await Promise.race([Bun.sleep(pauseMs * (0.75 + Math.random() / 2)), stopping.promise]);

@@ -1,0 +1,76 @@
+/** Opens what calls need beside the database: the LiveKit that is configured, or one that this process starts with an avatar worker. */
+import type { Db } from "@realtime-avatar/db/connection/pool";
+import { startReconciler } from "@realtime-avatar/livekit/reconciler";
+import type { AtExit } from "@realtime-avatar/runtime/lifecycle";
+import type { Logger, LogOutput } from "@realtime-avatar/runtime/log";
+import { secureRandom } from "@realtime-avatar/runtime/random";
+import type { Secret } from "@realtime-avatar/storage/secret";
+import { type EmbeddedLivekit, type LivekitProgram, prepareLivekit } from "../children/livekit.ts";
+import { findProgram } from "../children/program.ts";
+import type { ApiConfig } from "../config.ts";
+import { type Livekit, openLivekit } from "./realtime.ts";
+
+const HOW_TO =
+  "https://docs.livekit.io/home/self-hosting/local shows how to install it; LIVEKIT_URL names a server that runs elsewhere";
+
+type CallsOptions = {
+  db: Db;
+  /** Whether the service runs on its embedded database. */
+  isEmbedded: boolean;
+  config: Pick<ApiConfig, "avatarWorkerSecret" | "database" | "livekit" | "sweepInApi">;
+  livekitProgram: LivekitProgram;
+  log: Logger;
+  logOutput: LogOutput;
+};
+
+/** The LiveKit that this process is to start; null when one is configured or cannot be started, which is logged. */
+const prepareEmbedded = async (options: CallsOptions): Promise<EmbeddedLivekit | null> => {
+  const { isEmbedded, log, config, livekitProgram } = options;
+  if (!isEmbedded || config.livekit !== null || livekitProgram.kind === "off") return null;
+  const avatarWorker = findProgram("avatar-worker");
+  if (livekitProgram.kind === "missing" || avatarWorker === null) {
+    const isMissing = livekitProgram.kind === "missing";
+    const missing = isMissing ? "livekit-server is not on the PATH" : "the avatar worker is not here";
+    log.info(`calls are refused, because ${missing}: ${HOW_TO}`);
+    return null;
+  }
+  return prepareLivekit({
+    ...options,
+    program: livekitProgram.path,
+    avatarWorker,
+    dataDirectory: config.database.dataDirectory,
+    variables: process.env,
+    workerSecret: config.avatarWorkerSecret,
+    isTerminal: process.stdout.isTTY,
+  });
+};
+
+export type Calls = {
+  /** Null: there are no calls. */
+  livekit: Livekit | null;
+  /** With what avatar workers authenticate. */
+  workerSecret: Secret | null;
+  /** Call it when the service listens at this address. */
+  start(serviceUrl: string): Promise<void>;
+  /** Call it while the service still responds. */
+  stopAvatarWorker(): Promise<void>;
+};
+
+export const openCalls = async (options: CallsOptions, atExit: AtExit): Promise<Calls> => {
+  const { db, isEmbedded, config, log } = options;
+  const embedded = await prepareEmbedded(options);
+  const livekitConfig = embedded?.config ?? config.livekit;
+  const livekit = livekitConfig && openLivekit(livekitConfig, db);
+  // As with overdue sessions: where no worker need run.
+  if (livekit && (config.sweepInApi ?? isEmbedded)) {
+    const reconciler = startReconciler({ db, rooms: livekit.rooms, log, random: secureRandom });
+    atExit(reconciler.stop);
+  }
+  atExit(async () => embedded?.stopLivekit());
+  return {
+    livekit,
+    workerSecret: embedded?.workerSecret ?? config.avatarWorkerSecret,
+    start: async (serviceUrl) => embedded?.start(serviceUrl),
+    stopAvatarWorker: async () => embedded?.stopAvatarWorker(),
+  };
+};

@@ -1,0 +1,54 @@
+/** The rooms of calls, as requests create and delete them. No request waits for LiveKit longer than its client does: two seconds. */
+import { withSpan } from "@realtime-avatar/db/connection/request-limit";
+import { LivekitError, type Rooms } from "@realtime-avatar/livekit/rooms";
+import type { Logger } from "@realtime-avatar/runtime/log";
+import type { RequestContext } from "../http/request-context.ts";
+
+/** For how long LiveKit is not asked after it has failed: each request would wait, and hold a call that is then undone. */
+const PAUSE_MS = 1000;
+/** Maximum number of rooms that one process deletes at a time. */
+const MAX_DELETIONS = 100;
+
+export type CallRooms = {
+  /** Whether LiveKit can be asked: false within a second after it has failed. */
+  isAvailable(): boolean;
+  /** Creates a room. False when LiveKit has failed: the room may exist all the same. */
+  create(name: string, context: Pick<RequestContext, "recordSpan">): Promise<boolean>;
+  /** Deletes rooms in the background. The reconciler repeats what fails, and what is too much. */
+  deleteLater(names: readonly string[]): void;
+};
+
+/** What a log line says of an error. Its message could contain a token. */
+export const describeFailure = (error: unknown): object =>
+  error instanceof LivekitError ? { kind: error.kind, status: error.status ?? undefined } : { kind: "unknown" };
+
+/** `now` is in milliseconds. */
+export const createCallRooms = (rooms: Rooms, log: Logger, now: () => number = () => performance.now()): CallRooms => {
+  let pausedUntil = Number.NEGATIVE_INFINITY;
+  let deletions = 0;
+  return {
+    isAvailable: () => now() >= pausedUntil,
+    create: async (name, { recordSpan }) => {
+      try {
+        await withSpan("livekit_create_room", { deadline: 0, recordSpan }, () => rooms.create(name));
+        return true;
+      } catch (error) {
+        pausedUntil = now() + PAUSE_MS;
+        log.warn(describeFailure(error), "LiveKit did not create a room");
+        return false;
+      }
+    },
+    deleteLater: (names) => {
+      for (const name of names) {
+        if (deletions >= MAX_DELETIONS) return;
+        deletions++;
+        rooms
+          .delete(name)
+          .catch((error: unknown) => log.warn(describeFailure(error), "LiveKit did not delete a room"))
+          .finally(() => {
+            deletions--;
+          });
+      }
+    },
+  };
+};

@@ -1,0 +1,196 @@
+/**
+ * LiveKit and an avatar worker as child processes, so that calls work on the embedded database without configuration. All of it
+ * is on loopback: from another device, only the API can be reached.
+ */
+import { randomBytes } from "node:crypto";
+import { createSocket } from "node:dgram";
+import { existsSync } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import type { LivekitConfig } from "@realtime-avatar/livekit/config";
+import { createRooms } from "@realtime-avatar/livekit/rooms";
+import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import { Secret } from "@realtime-avatar/storage/secret";
+import { type Child, type ChildOptions, createChild } from "./child.ts";
+
+const LOOPBACK = "127.0.0.1";
+/** The ports of the API, of media by TCP, and of media by UDP. The next free ones are taken. */
+const PORTS = { api: 7880, tcp: 7881, udp: 7882 };
+/** How many ports are tried. */
+const MAX_PORTS = 200;
+const CONFIG_FILE = "livekit.yaml";
+const LOG_FILE = "livekit.log";
+/** After it, a LiveKit has ended whose service was killed. */
+const LEFT_MS = 500;
+
+/**
+ * Runs LiveKit until standard input ends, however the service ends, and then kills it: on SIGTERM it would wait until its
+ * participants have left. Its log is a file of its own, because it can contain tokens.
+ */
+const SCRIPT = `
+umask 077
+exec 3<&0 </dev/null
+"$0" --config "$1" >"$2" 2>&1 3<&- &
+server=$!
+( cat <&3 >/dev/null; kill -KILL "$server" ) 2>/dev/null &
+watcher=$!
+exec 3<&- 2>/dev/null
+trap 'kill -KILL "$server"' HUP INT TERM
+wait "$server"
+code=$?
+kill "$watcher" 2>/dev/null
+exit "$code"
+`;
+
+/** Whether there is a program to start. */
+export type LivekitProgram = { kind: "found"; path: string } | { kind: "missing" } | { kind: "off" };
+
+/** `LIVEKIT_SERVER_BIN`, or `livekit-server` on the PATH, unless `LIVEKIT_EMBEDDED` is `off`. Throws a `ConfigError`. */
+export const readLivekitProgram = (variables: Variables): LivekitProgram => {
+  const isOff = readVariable(variables, "LIVEKIT_EMBEDDED", false, "off, or unset", (text) =>
+    text === "off" ? true : undefined,
+  );
+  const named = readVariable<string | null>(variables, "LIVEKIT_SERVER_BIN", null, "the path of a program", (text) =>
+    existsSync(text) ? text : undefined,
+  );
+  if (named !== null && variables["DATABASE_URL"]) {
+    throw new ConfigError("LIVEKIT_SERVER_BIN", "unset when DATABASE_URL is set: LIVEKIT_URL names a server then");
+  }
+  if (isOff) return { kind: "off" };
+  const path = named ?? Bun.which("livekit-server", { PATH: variables["PATH"] ?? "" });
+  return path === null ? { kind: "missing" } : { kind: "found", path };
+};
+
+const isFreeTcp = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const server = createServer().once("error", () => resolve(false));
+    server.listen(port, LOOPBACK, () => server.close(() => resolve(true)));
+  });
+const isFreeUdp = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = createSocket("udp4").once("error", () => resolve(false));
+    socket.bind(port, LOOPBACK, () => socket.close(() => resolve(true)));
+  });
+
+const findPort = async (first: number, isFree: (port: number) => Promise<boolean>): Promise<number> => {
+  for (let port = first; port < first + MAX_PORTS; port++) if (await isFree(port)) return port;
+  throw new Error(`No port from ${first} to ${first + MAX_PORTS - 1} is free for LiveKit.`);
+};
+
+type Ports = { api: number; tcp: number; udp: number };
+
+const findPorts = async (): Promise<Ports> => {
+  const api = await findPort(PORTS.api, isFreeTcp);
+  const tcp = await findPort(Math.max(PORTS.tcp, api + 1), isFreeTcp);
+  return { api, tcp, udp: await findPort(PORTS.udp, isFreeUdp) };
+};
+
+/** The configuration file of LiveKit. JSON is YAML. */
+const configurationOf = ({ apiKey, apiSecret }: LivekitConfig, { api, tcp, udp }: Ports, serviceUrl: string): string =>
+  JSON.stringify({
+    port: api,
+    bind_addresses: [LOOPBACK],
+    rtc: {
+      node_ip: LOOPBACK,
+      use_external_ip: false,
+      tcp_port: tcp,
+      udp_port: udp,
+      enable_loopback_candidate: true,
+      interfaces: { includes: [process.platform === "darwin" ? "lo0" : "lo"] },
+    },
+    room: { auto_create: false },
+    logging: { level: "warn" },
+    keys: { [apiKey]: apiSecret.reveal() },
+    webhook: { api_key: apiKey, urls: [`${serviceUrl}/internal/livekit-events`] },
+  });
+
+/** The LiveKit that another process of the service runs with this data directory; null when none responds. */
+const findRunning = async (file: string): Promise<LivekitConfig | null> => {
+  try {
+    const { port, keys } = JSON.parse(await readFile(file, "utf8")) as { port: number; keys: Record<string, string> };
+    const [[apiKey, apiSecret] = ["", ""]] = Object.entries(keys);
+    const config = { url: `ws://${LOOPBACK}:${port}`, apiKey, apiSecret: new Secret(apiSecret) };
+    await createRooms(config).list("");
+    return config;
+  } catch {
+    return null;
+  }
+};
+
+/** What the avatar worker needs of the environment. The rest may be secret. */
+const NEEDED = /^(PATH|HOME|TMPDIR|LD_LIBRARY_PATH|LOG_LEVEL|AVATAR_SLOTS)$/;
+
+const avatarWorkerVariables = (variables: Variables, serviceUrl: string, secret: Secret): Variables => ({
+  ...Object.fromEntries(Object.entries(variables).filter(([name]) => NEEDED.test(name))),
+  SERVICE_URL: serviceUrl,
+  AVATAR_WORKER_SECRET: secret.reveal(),
+});
+
+export type EmbeddedLivekit = {
+  config: LivekitConfig;
+  workerSecret: Secret;
+  /** Starts both, when the service listens at this address. */
+  start(serviceUrl: string): Promise<void>;
+  /** While the service still responds. */
+  stopAvatarWorker(): Promise<void>;
+  stopLivekit(): Promise<void>;
+};
+
+export type EmbeddedOptions = Pick<ChildOptions, "log" | "logOutput" | "isTerminal"> & {
+  program: string;
+  /** The command of the avatar worker. */
+  avatarWorker: readonly string[];
+  dataDirectory: string;
+  variables: Variables;
+  workerSecret: Secret | null;
+};
+
+/** Chooses ports and keys. When another process with this data directory runs a LiveKit, that one is used. */
+export const prepareLivekit = async (options: EmbeddedOptions): Promise<EmbeddedLivekit> => {
+  const { program, avatarWorker, dataDirectory, variables, log } = options;
+  const workerSecret = options.workerSecret ?? new Secret(randomBytes(32).toString("hex"));
+  const file = join(dataDirectory, CONFIG_FILE);
+  // One of a service that was killed still responds for a moment.
+  if (await findRunning(file)) await Bun.sleep(LEFT_MS);
+  const running = await findRunning(file);
+  const ports = await findPorts();
+  const apiKey = `API${randomBytes(6).toString("hex")}`;
+  const own = { url: `ws://${LOOPBACK}:${ports.api}`, apiKey, apiSecret: new Secret(randomBytes(32).toString("hex")) };
+  let children: { livekit: Child; worker: Child } | null = null;
+
+  const start = async (serviceUrl: string): Promise<void> => {
+    if (running) return log.info({ url: running.url }, "using the LiveKit of another process with this data directory");
+    const logFile = join(dataDirectory, LOG_FILE);
+    // Renamed, so that it is never seen incomplete, and has this mode even when there was a file.
+    await rm(`${file}.new`, { force: true });
+    await writeFile(`${file}.new`, configurationOf(own, ports, serviceUrl), { mode: 0o600, flag: "wx" });
+    await rename(`${file}.new`, file);
+    children = {
+      livekit: createChild({
+        ...options,
+        name: "LiveKit server",
+        command: ["/bin/sh", "-c", SCRIPT, program, file, logFile],
+        // It would read variables of its own.
+        variables: { PATH: variables["PATH"] },
+        isDetached: true,
+      }),
+      worker: createChild({
+        ...options,
+        name: "avatar worker",
+        command: avatarWorker,
+        variables: avatarWorkerVariables(variables, serviceUrl, workerSecret),
+      }),
+    };
+    children.livekit.start();
+    children.worker.start();
+    log.info({ url: own.url, log: logFile }, "started LiveKit and an avatar worker, for calls from this device");
+  };
+  return {
+    config: running ?? own,
+    workerSecret,
+    start,
+    stopAvatarWorker: async () => children?.worker.stop(),
+    stopLivekit: async () => children?.livekit.stop(),
+  };
+};

@@ -1,0 +1,153 @@
+/** LiveKit and an avatar worker as children of the API, with the real server: how they start, and that none is left behind. */
+import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { statSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { createRooms } from "@realtime-avatar/livekit/rooms";
+import { Secret } from "@realtime-avatar/storage/secret";
+import { preparedDataDirectory } from "@realtime-avatar/testing/database";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { runToEnd, source } from "@realtime-avatar/testing/processes";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { API, start, stop } from "../test/support/process.ts";
+
+// No test asserts a time: a slow disk must not fail one.
+setDefaultTimeout(60_000);
+
+const binary = await livekitBinary();
+const skipped = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
+const LIVEKIT_SERVER_BIN = binary.kind === "found" ? binary.path : "";
+
+const folder = await temporaryFolder();
+afterAll(() => rm(folder, { recursive: true }));
+
+type Process = { pid: number; parent: number; command: string };
+
+const listProcesses = async (): Promise<Process[]> => {
+  const { stdout } = await runToEnd(["ps", "-A", "-ww", "-o", "pid=,ppid=,stat=,args="]);
+  return stdout.split("\n").flatMap((line) => {
+    const [, pid, parent, state, command] = /^\s*(\d+)\s+(\d+)\s+(\S+)\s+(.*)/.exec(line) ?? [];
+    return command === undefined || state?.startsWith("Z")
+      ? []
+      : [{ pid: Number(pid), parent: Number(parent), command }];
+  });
+};
+/** The processes that a process has started, except PostgreSQL. */
+const childrenOf = async ({ pid }: { pid: number }): Promise<Process[]> => {
+  const all = await listProcesses();
+  const below = (parent: number): Process[] =>
+    all.filter((found) => found.parent === parent).flatMap((found) => [found, ...below(found.pid)]);
+  return below(pid).filter(({ command }) => /livekit|avatar-worker/.test(command));
+};
+const untilGone = async (processes: readonly Process[]): Promise<void> => {
+  const pids = new Set(processes.map(({ pid }) => pid));
+  while ((await listProcesses()).some(({ pid }) => pids.has(pid))) await Bun.sleep(20);
+};
+/** What LiveKit was configured with. */
+const configurationIn = async (data: string) => {
+  const { port, keys, rtc, webhook } = JSON.parse(await readFile(join(data, "livekit.yaml"), "utf8"));
+  const [[apiKey, apiSecret]] = Object.entries(keys) as [[string, string]];
+  const config = { url: `ws://127.0.0.1:${port}`, apiKey, apiSecret: new Secret(apiSecret) };
+  return { port, rtc, webhook, apiSecret, rooms: createRooms(config) };
+};
+/** Starts the API from its source: a bundle has no avatar worker beside it. */
+const startWithLivekit = async (name: string, variables: Record<string, string> = {}) => {
+  const data = await preparedDataDirectory(join(folder, name));
+  const running = await start({ DATA_DIR: data, LIVEKIT_SERVER_BIN, WORKER: "false", ...variables }, source(API));
+  await running.waitFor(/"process":"avatar-worker".*"msg":"started"/);
+  const { rooms, ...configuration } = await configurationIn(data);
+  while ((await rooms.list("").catch(() => null)) === null) await Bun.sleep(20);
+  return { ...running, data, rooms, ...configuration };
+};
+
+describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${skipped}`, () => {
+  test("a service, started: LiveKit and an avatar worker run; stopped: neither, and the worker said goodbye", async () => {
+    const running = await startWithLivekit("started");
+    expect(await running.rooms.autoCreates()).toBe(false);
+    expect(running.webhook.urls).toEqual([`${running.url}/internal/livekit-events`]);
+    expect(statSync(join(running.data, "livekit.yaml")).mode & 0o777).toBe(0o600);
+    expect(statSync(join(running.data, "livekit.log")).mode & 0o777).toBe(0o600);
+    const children = await childrenOf(running);
+    expect(children.filter(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN))).toHaveLength(1);
+    expect(children.filter(({ command }) => command.includes("avatar-worker"))).toHaveLength(1);
+    expect(await stop(running)).toBe(0);
+    await untilGone(children);
+    expect(running.stdout()).toMatch(/"process":"avatar-worker","msg":"stopped"/);
+    expect(running.stdout() + running.stderr()).not.toContain(running.apiSecret);
+  });
+
+  test("a service, killed and started again at once: its children end, and it has others", async () => {
+    const running = await startWithLivekit("killed");
+    const children = await childrenOf(running);
+    expect(children.length).toBeGreaterThanOrEqual(2);
+    running.kill("SIGKILL");
+    await running.exited;
+    const next = await start({ DATA_DIR: running.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
+    await next.waitFor(/started LiveKit and an avatar worker/);
+    await untilGone(children);
+    await stop(next);
+  });
+
+  test("a LiveKit that is killed: is started again at the same address, with the same keys", async () => {
+    const running = await startWithLivekit("again");
+    await running.rooms.create("rta-lost");
+    const killed = (await childrenOf(running)).find(({ command }) => command.startsWith(LIVEKIT_SERVER_BIN));
+    if (!killed) throw new Error("LiveKit does not run");
+    process.kill(killed.pid, "SIGKILL");
+    await running.waitFor(/the LiveKit server has ended; starting it again/);
+    for (let names: string[] | null = null; names === null || names.length > 0; await Bun.sleep(20)) {
+      names = await running.rooms.list("").catch(() => null);
+    }
+    const children = await childrenOf(running);
+    await stop(running);
+    await untilGone(children);
+  });
+
+  test("two services with ports that others use: take the next free ones", async () => {
+    const first = await startWithLivekit("first");
+    const second = await startWithLivekit("second");
+    const tcpOf = ({ port, rtc }: typeof first) => [port, rtc.tcp_port];
+    expect(new Set([...tcpOf(first), ...tcpOf(second)]).size).toBe(4);
+    expect(second.rtc.udp_port).not.toBe(first.rtc.udp_port);
+    await Promise.all([stop(first), stop(second)]);
+  });
+
+  test("two services with one data directory: share a LiveKit", async () => {
+    const first = await startWithLivekit("shared");
+    const second = await start({ DATA_DIR: first.data, LIVEKIT_SERVER_BIN, WORKER: "false" }, source(API));
+    await second.waitFor(/using the LiveKit of another process/);
+    expect((await configurationIn(first.data)).port).toBe(first.port);
+    await stop(second);
+    expect(await first.rooms.list("")).toEqual([]);
+    await stop(first);
+  });
+
+  test("LIVEKIT_EMBEDDED=off: no LiveKit, and no word of it", async () => {
+    const data = await preparedDataDirectory(join(folder, "off"));
+    const variables = { DATA_DIR: data, LIVEKIT_SERVER_BIN, LIVEKIT_EMBEDDED: "off", WORKER: "false" };
+    const running = await start(variables, source(API));
+    await stop(running);
+    expect(running.stdout()).not.toMatch(/livekit/i);
+  });
+});
+
+test("a service without livekit-server: starts, and the log says how to install it", async () => {
+  const data = await preparedDataDirectory(join(folder, "missing"));
+  const running = await start({ DATA_DIR: data, PATH: "/usr/bin:/bin", WORKER: "false" }, source(API));
+  await running.waitFor(/livekit-server is not on the PATH: https:\/\/docs\.livekit\.io/);
+  expect(await stop(running)).toBe(0);
+});
+
+test.each([
+  ["LIVEKIT_SERVER_BIN", "that names no file", { LIVEKIT_SERVER_BIN: "/no/such/program" }],
+  [
+    "LIVEKIT_SERVER_BIN",
+    "beside DATABASE_URL",
+    { LIVEKIT_SERVER_BIN: "/bin/sh", DATABASE_URL: "postgres://localhost/x" },
+  ],
+  ["LIVEKIT_EMBEDDED", "with another word than off", { LIVEKIT_EMBEDDED: "yes" }],
+  ["LIVEKIT_API_KEY", "missing beside LIVEKIT_URL", { LIVEKIT_URL: "wss://livekit.example.com" }],
+])("%s %s: refuses to start, and names it", async (name, _, variables) => {
+  const { code, stderr } = await runToEnd(source(API), { ...variables, DATA_DIR: join(folder, "none") });
+  expect([code, stderr]).toEqual([1, expect.stringContaining(`${name} must be`)]);
+});

@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { inspect } from "node:util";
+import { readLivekitConfig } from "./config.ts";
+
+const LIVEKIT_API_SECRET = "s".repeat(32);
+const complete = { LIVEKIT_URL: "wss://livekit.example.com", LIVEKIT_API_KEY: "APIkey", LIVEKIT_API_SECRET };
+
+test("the variables of LiveKit, all set: a configuration that shows no secret", () => {
+  const config = readLivekitConfig(complete);
+  expect(config).toMatchObject({ url: "wss://livekit.example.com", apiKey: "APIkey" });
+  expect(config?.apiSecret.reveal()).toBe(LIVEKIT_API_SECRET);
+  expect(inspect(config) + JSON.stringify(config)).not.toContain(LIVEKIT_API_SECRET);
+});
+
+test("the variables of LiveKit, unset or empty: null", () => {
+  expect(readLivekitConfig({})).toBeNull();
+  expect(readLivekitConfig({ LIVEKIT_URL: "", LIVEKIT_API_KEY: "", LIVEKIT_API_SECRET: "" })).toBeNull();
+});
+
+test.each(Object.keys(complete))("the variables of LiveKit without %s: refused, by its name", (name) => {
+  expect(() => readLivekitConfig({ ...complete, [name]: "" })).toThrow(`${name} must be set`);
+});
+
+test.each([
+  ["LIVEKIT_URL", "https://livekit.example.com"],
+  ["LIVEKIT_URL", "wss://livekit.example.com/path"],
+  ["LIVEKIT_URL", "wss://key:secret@livekit.example.com"],
+  ["LIVEKIT_URL", "livekit.example.com"],
+  ["LIVEKIT_API_KEY", "a key"],
+  ["LIVEKIT_API_SECRET", "s".repeat(31)],
+  ["LIVEKIT_API_SECRET", "s".repeat(513)],
+  ["LIVEKIT_API_SECRET", `${"s".repeat(32)}\u00e4`],
+])("%s=%s: refused, without the value", (name, value) => {
+  expect(() => readLivekitConfig({ ...complete, [name]: value })).toThrow(`${name} must be`);
+  expect(() => readLivekitConfig({ ...complete, [name]: value })).not.toThrow(value);
+});
+
+test("LIVEKIT_URL with a slash at its end: without it", () => {
+  expect(readLivekitConfig({ ...complete, LIVEKIT_URL: "ws://localhost:7880/" })?.url).toBe("ws://localhost:7880");
+});

@@ -1,0 +1,43 @@
+/** Where the LiveKit server is, and the key with which the service signs for it. */
+import { ConfigError, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import { Secret } from "@realtime-avatar/storage/secret";
+
+export type LivekitConfig = {
+  /** `ws:` or `wss:`, for the service, avatar workers and browsers. */
+  url: string;
+  apiKey: string;
+  apiSecret: Secret;
+};
+
+const readUrl = (text: string): string | undefined =>
+  /^wss?:\/\/[^\s/?#@]+\/?$/.test(text) && URL.canParse(text) ? text.replace(/\/$/, "") : undefined;
+
+/** Visible ASCII. LiveKit wants secrets of at least 32 characters. */
+const readText =
+  (minimum: number) =>
+  (text: string): string | undefined =>
+    /^[\x21-\x7e]{1,512}$/.test(text) && text.length >= minimum ? text : undefined;
+
+/** Null when no variable is set. Throws a `ConfigError` that names the first variable that is missing or invalid. */
+export const readLivekitConfig = (variables: Variables): LivekitConfig | null => {
+  const form = { url: "a ws:// or wss:// URL without a path", secret: "32 to 512 visible ASCII characters" };
+  const url = readVariable<string | null>(variables, "LIVEKIT_URL", null, form.url, readUrl);
+  const apiKey = readVariable<string | null>(
+    variables,
+    "LIVEKIT_API_KEY",
+    null,
+    "visible ASCII characters",
+    readText(1),
+  );
+  const secret = readVariable<string | null>(variables, "LIVEKIT_API_SECRET", null, form.secret, readText(32));
+  if (url === null && apiKey === null && secret === null) return null;
+  const required = (name: string, value: string | null): string => {
+    if (value !== null) return value;
+    throw new ConfigError(name, "set when one of LIVEKIT_URL, LIVEKIT_API_KEY and LIVEKIT_API_SECRET is set");
+  };
+  return {
+    url: required("LIVEKIT_URL", url),
+    apiKey: required("LIVEKIT_API_KEY", apiKey),
+    apiSecret: new Secret(required("LIVEKIT_API_SECRET", secret)),
+  };
+};

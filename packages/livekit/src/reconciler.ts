@@ -1,0 +1,237 @@
+/**
+ * The reconciler: ends the calls that must end, and keeps the rooms of a LiveKit server and the open calls equal. It is the
+ * backstop for what nobody else has noticed: a worker, a webhook or another process that was lost. Any number of processes may
+ * run it. The database alone decides which calls are open, so a LiveKit that is down delays no end and loses nothing: its rooms
+ * are compared again and again.
+ */
+import type { Origin } from "@realtime-avatar/db/audit/audit-events";
+import {
+  endDueCalls,
+  endLostCall,
+  expireWorkers,
+  listOpenRooms,
+  listRoomsToDelete,
+  markRoomsGone,
+  type OpenRoom,
+  readInstance,
+} from "@realtime-avatar/db/calls/reconcile";
+import type { Runner } from "@realtime-avatar/db/connection/batch";
+import { describeError } from "@realtime-avatar/db/connection/errors";
+import { roomPrefix } from "@realtime-avatar/domain/calls/room";
+import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
+import { LivekitError, type Rooms } from "./rooms.ts";
+
+/** The longest pause between two passes that end calls. A revocation waits for it. */
+const END_INTERVAL_MS = 2000;
+/** The longest pause between two lists of rooms. A room that appears without a call lasts that long. */
+const LIST_INTERVAL_MS = 4500;
+/** Calls that one statement ends at most. */
+const CALLS = 250;
+/** Rooms of ended calls that one pass looks at, and calls without a room that it ends. The others follow in the next pass. */
+const ROOMS = 1000;
+/** Rooms or calls at once. */
+const AT_ONCE = 8;
+/** While passes fail, one is logged each minute. */
+const LOG_INTERVAL_MS = 60_000;
+const AUTO_CREATE_WARNING =
+  "LiveKit lets participants create rooms: who has kept a token can open an empty room, which is deleted within 5 seconds. Set room.auto_create to false in its configuration";
+
+type Log = (fields: object, message: string) => void;
+export type ReconcilerOptions = {
+  db: Runner;
+  rooms: Rooms;
+  log: { info: Log; warn: Log };
+  random: RandomBytes;
+};
+
+/** What this process has done, and knows. */
+export type ReconcilerStats = {
+  /** Calls that it has ended. */
+  ended: number;
+  /** Calls that it has given to another worker. */
+  moved: number;
+  /** Rooms without an open call that it has found. */
+  orphans: number;
+  /** Whether a participant who joins creates a room; null before LiveKit has told. */
+  autoCreate: boolean | null;
+};
+
+export type Reconciler = {
+  stats(): ReconcilerStats;
+  /** Waits for what is running, at most for the deadlines of the database and of LiveKit, and starts nothing more. */
+  stop(): Promise<void>;
+};
+
+type State = ReconcilerOptions & {
+  stats: ReconcilerStats;
+  isStopping(): boolean;
+  /** Logs an error, at most one each minute. */
+  failed(error: unknown): void;
+};
+
+const originOf = ({ random }: ReconcilerOptions): Origin => {
+  const now = new Date();
+  return { actor: null, requestId: newRequestId(now, random), now, random };
+};
+
+/** Does `work` for each item, some at a time. Gives up after as many failures: then LiveKit or the database is down. */
+const forEach = async <Item>(
+  items: readonly Item[],
+  { isStopping, failed }: State,
+  work: (item: Item) => Promise<unknown>,
+): Promise<void> => {
+  const waiting = items.values();
+  let failures = 0;
+  const run = async (): Promise<void> => {
+    for (const item of waiting) {
+      if (failures >= AT_ONCE || isStopping()) return;
+      await work(item).catch((error: unknown) => {
+        failures++;
+        failed(error);
+      });
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, run));
+};
+
+/** Ends the calls that must end, and gives those of lost workers to others. Returns the rooms to delete. */
+const endCalls = async (state: State): Promise<string[]> => {
+  const { db, stats, log, isStopping } = state;
+  const toDelete: string[] = [];
+  let ended = 0;
+  for (let last = CALLS; last === CALLS && !isStopping(); ) {
+    const due = await endDueCalls(db, CALLS, originOf(state));
+    last = due.ended;
+    ended += due.ended;
+    toDelete.push(...due.rooms);
+  }
+  const expired = await expireWorkers(db, originOf(state));
+  ended += expired.ended;
+  stats.ended += ended;
+  stats.moved += expired.moved;
+  if (ended > 0 || expired.moved > 0) log.info({ ended, moved: expired.moved }, "ended or moved calls");
+  return [...toDelete, ...expired.rooms];
+};
+
+/** Deletes rooms without keeping its caller, one lot at a time: what is left out is deleted after the next list of rooms. */
+const createDeletion = (state: State) => {
+  let running: Promise<void> | null = null;
+  return {
+    start: (names: readonly string[]): void => {
+      running ??= forEach(names, state, state.rooms.delete).finally(() => {
+        running = null;
+      });
+    },
+    ended: async (): Promise<void> => void (await running),
+  };
+};
+
+/** Ends or repairs calls whose room two lists did not have. */
+const settleLost = async (state: State, calls: readonly OpenRoom[]): Promise<void> => {
+  const { db, rooms, stats, log } = state;
+  let ended = 0;
+  await forEach(calls, state, async ({ tenantId, sessionId, roomName, isStarted }) => {
+    if (!isStarted) return rooms.create(roomName);
+    await endLostCall(db, tenantId, sessionId, "disconnected", originOf(state));
+    ended++;
+  });
+  stats.ended += ended;
+  if (ended > 0) log.warn({ calls: ended }, "ended calls whose rooms were gone");
+};
+
+/** Deletes the rooms that have no open call. */
+const deleteOrphans = async (state: State, names: readonly string[], open: readonly OpenRoom[]): Promise<void> => {
+  const { db, rooms, stats, log } = state;
+  const known = new Set(open.map(({ roomName }) => roomName));
+  if (names.every((name) => known.has(name))) return;
+  // Read after the list: the room of a call that was opened meanwhile would seem to have no call.
+  const openNow = new Set((await listOpenRooms(db)).map(({ roomName }) => roomName));
+  const orphans = names.filter((name) => !openNow.has(name));
+  stats.orphans += orphans.length;
+  if (orphans.length > 0) log.info({ rooms: orphans.length }, "deleting rooms without an open call");
+  await forEach(orphans, state, rooms.delete);
+};
+
+/** Returns a function that compares one list of the rooms with the calls. */
+const createComparison = (state: State) => {
+  const { db, rooms } = state;
+  let prefix: string | null = null;
+  /** The open calls whose room the last list did not have. */
+  let missing = new Set<string>();
+  return async (): Promise<void> => {
+    prefix ??= roomPrefix(await readInstance(db));
+    // Read before the list: a call that is opened meanwhile would seem to have no room.
+    const open = await listOpenRooms(db);
+    const ended = await listRoomsToDelete(db, ROOMS);
+    const names = await rooms.list(prefix);
+    const listed = new Set(names);
+    // A room that nobody has been told of may be on its way.
+    const without = open.filter(({ room, roomName }) => room === "exists" && !listed.has(roomName));
+    const lost = without.filter(({ sessionId }) => missing.has(sessionId));
+    missing = new Set(without.map(({ sessionId }) => sessionId));
+    await deleteOrphans(state, names, open);
+    const gone = ended.filter(({ roomName }) => !listed.has(roomName));
+    if (gone.length > 0) await markRoomsGone(db, gone);
+    await settleLost(state, lost.slice(0, ROOMS));
+  };
+};
+
+/** Asks LiveKit once whether participants create rooms. */
+const checkAutoCreate = async ({ rooms, stats, log }: State): Promise<void> => {
+  if (stats.autoCreate !== null) return;
+  stats.autoCreate = await rooms.autoCreates();
+  if (stats.autoCreate) log.warn({}, AUTO_CREATE_WARNING);
+};
+
+/** Repeats `work` until it is stopped. Each pause is three quarters of `intervalMs` or longer, so that processes spread. */
+const repeat = async (
+  { isStopping, failed }: State,
+  intervalMs: number,
+  stopped: Promise<void>,
+  work: () => Promise<void>,
+): Promise<void> => {
+  while (!isStopping()) {
+    await work().catch(failed);
+    await Promise.race([Bun.sleep(intervalMs * (0.75 + Math.random() / 4)), stopped]);
+  }
+};
+
+const createState = (options: ReconcilerOptions, isStopping: () => boolean): State => {
+  let loggedAt = Number.NEGATIVE_INFINITY;
+  return {
+    ...options,
+    isStopping,
+    stats: { ended: 0, moved: 0, orphans: 0, autoCreate: null },
+    failed: (error) => {
+      if (performance.now() - loggedAt < LOG_INTERVAL_MS) return;
+      loggedAt = performance.now();
+      const cause = error instanceof LivekitError ? { livekit: error.status ?? error.kind } : describeError(error);
+      options.log.warn({ error: cause }, "failed to compare calls and rooms; retrying");
+    },
+  };
+};
+
+/** Starts a reconciler. */
+export const startReconciler = (options: ReconcilerOptions): Reconciler => {
+  const stopping = Promise.withResolvers<void>();
+  let isStopping = false;
+  const state = createState(options, () => isStopping);
+  const compare = createComparison(state);
+  const deletion = createDeletion(state);
+  const running = Promise.all([
+    repeat(state, END_INTERVAL_MS, stopping.promise, async () => deletion.start(await endCalls(state))),
+    repeat(state, LIST_INTERVAL_MS, stopping.promise, async () => {
+      await compare();
+      await checkAutoCreate(state);
+    }),
+  ]);
+  return {
+    stats: () => ({ ...state.stats }),
+    stop: async () => {
+      isStopping = true;
+      stopping.resolve();
+      await running;
+      await deletion.ended();
+    },
+  };
+};

@@ -1,0 +1,143 @@
+/**
+ * Stands in for a LiveKit server where a test needs no media, or needs a server that is slow, refuses, or loses a response. It
+ * has the rooms, and verifies each token. packages/livekit runs the same tests on it and on the real server.
+ */
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import { type ClaimGrants, TokenVerifier } from "livekit-server-sdk";
+
+export type LivekitFault =
+  /** It responds so much later. */
+  | { kind: "slow"; ms: number }
+  /** It does nothing, and responds with this status. */
+  | { kind: "refuses"; status: number }
+  /** It does what is asked, and closes the connection. */
+  | { kind: "loses_response" };
+
+type RoomCall = { method: string; claims: ClaimGrants; body: { name?: string; room?: string; names?: string[] } };
+type Room = { sid: string; name: string };
+
+const twirpError = (status: number, code: string): Response => Response.json({ code, msg: code }, { status });
+
+/** LiveKit accepts a token for one minute longer. */
+const LEEWAY_SECONDS = 60;
+
+/** What a call may do, and does. */
+const respond = (rooms: Map<string, Room>, { method, claims, body }: RoomCall): Response => {
+  const { video } = claims;
+  const name = body.name ?? body.room ?? "";
+  switch (method) {
+    case "CreateRoom": {
+      if (!video?.roomCreate) return twirpError(401, "unauthenticated");
+      const room = rooms.get(name) ?? { sid: `RM_${randomBytes(6).toString("hex")}`, name };
+      rooms.set(name, room);
+      return Response.json(room);
+    }
+    case "DeleteRoom":
+      if (!video?.roomCreate) return twirpError(401, "unauthenticated");
+      return rooms.delete(name) ? Response.json({}) : twirpError(404, "not_found");
+    case "ListRooms": {
+      if (!video?.roomList) return twirpError(401, "unauthenticated");
+      const { names = [] } = body;
+      return Response.json({ rooms: [...rooms.values()].filter((room) => !names.length || names.includes(room.name)) });
+    }
+    default:
+      return twirpError(404, "bad_route");
+  }
+};
+
+/** Whether the holder of the token could join its room. */
+const validate = (rooms: Map<string, Room>, { video, sub }: ClaimGrants & { sub?: string }, creates: boolean) => {
+  if (!video?.roomJoin || !video.room || !sub) return new Response(null, { status: 401 });
+  const exists = rooms.has(video.room) || creates || video.roomCreate === true;
+  return new Response(exists ? "success" : null, { status: exists ? 200 : 404 });
+};
+
+/** Serves on a port of its own. A null response ends the connection: a server of Bun cannot do that. */
+const serveOnLoopback = async (answer: (request: Request) => Promise<Response | null>) => {
+  const server = createServer(async (incoming, outgoing) => {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const { method = "GET", url = "/", headers } = incoming;
+    const body = method === "POST" ? Buffer.concat(chunks) : null;
+    const init = { method, headers: { authorization: headers.authorization ?? "" }, body };
+    const response = await answer(new Request(`http://127.0.0.1${url}`, init));
+    if (!response) return void incoming.socket.destroy();
+    const type = response.headers.get("content-type") ?? "text/plain";
+    outgoing.writeHead(response.status, { "content-type": type }).end(await response.text());
+  });
+  const listen = (port: number): Promise<void> =>
+    new Promise((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", () => resolve()));
+  await listen(0);
+  const { port } = server.address() as { port: number };
+  const close = (): Promise<void> =>
+    new Promise((resolve) => {
+      server.close(() => resolve());
+      server.closeAllConnections();
+    });
+  return { port, listen, close, isListening: () => server.listening };
+};
+
+export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?: boolean } = {}) => {
+  const apiKey = `API${randomBytes(6).toString("hex")}`;
+  const apiSecret = randomBytes(32).toString("hex");
+  const verifier = new TokenVerifier(apiKey, apiSecret);
+  const rooms = new Map<string, Room>();
+  /** The calls so far, such as `CreateRoom`, with what was asked. */
+  const requests: { method: string; name: string }[] = [];
+  let fault: LivekitFault | null = null;
+
+  const claimsOf = async (request: Request): Promise<ClaimGrants | null> => {
+    const [, token = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
+    return verifier.verify(token, LEEWAY_SECONDS).catch(() => null);
+  };
+  const work = async (request: Request, pathname: string, claims: ClaimGrants): Promise<Response> => {
+    if (pathname === "/rtc/validate") return validate(rooms, claims, autoCreate);
+    const [, method] = /^\/twirp\/livekit\.RoomService\/(\w+)$/.exec(pathname) ?? [];
+    if (!method || request.method !== "POST") return twirpError(404, "bad_route");
+    const body = (await request.json()) as RoomCall["body"];
+    requests.push({ method, name: body.name ?? body.room ?? "" });
+    return respond(rooms, { method, claims, body });
+  };
+
+  /** The response to a request; null: none, and the connection ends. */
+  const answer = async (request: Request): Promise<Response | null> => {
+    const { pathname } = new URL(request.url);
+    if (pathname === "/") return new Response("OK");
+    const claims = await claimsOf(request);
+    if (!claims) return new Response("invalid token", { status: 401 });
+    const now = fault;
+    if (now?.kind === "refuses") return twirpError(now.status, "unavailable");
+    if (now?.kind === "slow") await Bun.sleep(now.ms);
+    const response = await work(request, pathname, claims);
+    return now?.kind === "loses_response" ? null : response;
+  };
+  const { port, listen, close, isListening } = await serveOnLoopback(answer);
+
+  return {
+    url: `ws://127.0.0.1:${port}`,
+    apiUrl: `http://127.0.0.1:${port}`,
+    apiKey,
+    apiSecret,
+    requests,
+    /** The names of the rooms. */
+    rooms: () => [...rooms.keys()],
+    /** Creates a room as a participant does where `autoCreate` is set. */
+    addRoom: (name: string): void => void rooms.set(name, { sid: `RM_${randomBytes(6).toString("hex")}`, name }),
+    /** What is wrong with all that is asked from now on; null: nothing. */
+    setFault: (next: LivekitFault | null): void => {
+      fault = next;
+    },
+    /** Ends without its rooms, as a LiveKit that is killed. */
+    kill: (): Promise<void> => {
+      rooms.clear();
+      return close();
+    },
+    /** Starts again at the same address. */
+    restart: (): Promise<void> => listen(port),
+    stop: async (): Promise<void> => {
+      if (isListening()) await close();
+    },
+  };
+};
+export type LivekitStandIn = Awaited<ReturnType<typeof startLivekitStandIn>>;

@@ -4,6 +4,7 @@ import { createHash } from "node:crypto";
 import { readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
+import { type LivekitStandIn, startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import {
   bun,
   REPOSITORY,
@@ -13,6 +14,7 @@ import {
   startProcess,
 } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { WORKER_SECRET } from "../support/calls.ts";
 import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
 
 // No test asserts a time: a slow disk must not fail one.
@@ -25,6 +27,8 @@ const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = awa
 );
 
 let folder = "";
+let livekit: LivekitStandIn;
+let syncing: Timer;
 let service: RunningProcess;
 let variables: Record<string, string>;
 let url = "";
@@ -48,13 +52,24 @@ const createAssets = async (create: Create): Promise<void> => {
   variables["ASSET_ID"] = asset;
 };
 
+/** An avatar worker that says that it has a slot, and joins no room. */
+const syncWorker = (): void => {
+  const body = JSON.stringify({ slots: 1, features: [], calls: [] });
+  const headers = { authorization: `Bearer ${WORKER_SECRET}`, "content-type": "application/json" };
+  fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
+};
+
 beforeAll(async () => {
   folder = await temporaryFolder();
   await writeFile(join(folder, "ada.jpg"), PHOTO);
   const data = { DATA_DIR: await preparedDataDirectory(join(folder, "data")) };
-  service = startProcess(release(), { PORT: "0", ...data });
+  livekit = await startLivekitStandIn();
+  const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
+  const realtime = { LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET: WORKER_SECRET };
+  service = startProcess(release(), { PORT: "0", ...data, ...realtime });
   const [, address = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
   url = address;
+  syncing = setInterval(syncWorker, 2000);
   const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
   variables = { API_KEY: key };
   const create: Create = async <Body>(path: string, body: object) => {
@@ -79,8 +94,10 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
+  clearInterval(syncing);
   service.kill("SIGTERM");
   await service.exited;
+  await livekit.stop();
   await rm(folder, { recursive: true });
 });
 
@@ -106,7 +123,7 @@ describe.each([
     expect(shortened(settled(stdout), shown)).toEqual(shown);
     if (command.includes("/prepare")) await untilPrepared(url, variables["API_KEY"] ?? "", stdout);
     // A reader exports the ids of what was created last.
-    const [, session] = /"sessionId": ?"(ses_\w+)"/.exec(stdout) ?? [];
+    const [, session] = /"session_?[iI]d": ?"(ses_\w+)"/.exec(stdout) ?? [];
     if (session !== undefined) variables["SESSION_ID"] = session;
     const [, avatar] = /^\{"id":"(ava_\w+)"/.exec(stdout) ?? [];
     if (avatar !== undefined) variables["AVATAR_ID"] = avatar;

@@ -13,6 +13,7 @@ import { checksum, digestApiKey, parseApiKey } from "@realtime-avatar/domain/api
 import { AUDIT_EVENT_LIST } from "@realtime-avatar/domain/audit";
 import { CreateAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_TRANSITIONS } from "@realtime-avatar/domain/avatars/status";
+import { ReleaseCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
 import { CREDIT_MOVES } from "@realtime-avatar/domain/credits/entry";
 import {
   CREDIT_ENTRY_LIST,
@@ -91,6 +92,8 @@ describe("the tables of docs/api.md", () => {
     ["List usage sessions", USAGE_SESSION_LIST.filters],
     ["Report the usage of a session", ReportUsage],
     ["End a usage session", ReleaseSession],
+    ["Start a call", StartCall],
+    ["End a call", ReleaseCall],
     ["Sum up usage", USAGE_SUMMARY.filters],
   ] as const)("the table %s, compared with its schema: a row for each field with its bounds", (section, schema) => {
     const required: readonly string[] = schema.required ?? [];

@@ -32,6 +32,11 @@ const settledText = (json: string): string =>
       /http:\/\/127\.0\.0\.1:\d+(\/[a-z0-9/]+\/)[-_0-9A-Za-z.]+"|http:\/\/127\.0\.0\.1:3000(\/api\/v1\/assets\/uploads\/)<token>"/g,
       'http://<origin>$1$2<token>"',
     )
+    // Of a call.
+    .replace(/"rta-[0-9a-z]+-ses_[0-9a-z]{26}"/g, '"<room>"')
+    .replace(/"participant_token": ?"[^"]+"/g, '"participant_token":"<token>"')
+    .replace(/"livekit_url": ?"[^"]+"/g, '"livekit_url":"<url>"')
+    .replace(/"reservation_expires_at": ?"[^"]+"/g, '"reservation_expires_at":"<time>"')
     // Of a session. Those of keys are far in the future.
     .replace(/"expiresAt": ?"20[2-4][-0-9T:.Z]+"/g, '"expiresAt":"<time>"')
     .replace(/"nextCursor": ?"[-_0-9A-Za-z]+"/g, '"nextCursor":"<cursor>"')

@@ -55,6 +55,8 @@ export const ROUTES: Record<string, RouteFacts> = {
   "POST /api/v1/usage/sessions/:id/usage": { scope: "usage:write", body: { usedCreditMicros: 0 } },
   // With `usage:write` as well.
   "POST /api/v1/usage/sessions/:id/release": { scope: "realtime:write", body: {}, isBodyOptional: true },
+  "POST /api/v1/realtime/livekit/session": { scope: "realtime:write", body: { avatar_id: "x" } },
+  "POST /api/v1/realtime/livekit/session/release": { scope: "realtime:write", body: { session_id: "x" } },
   "GET /api/v1/usage/summary": { scope: "usage:read" },
   "POST /api/v1/invitations/options": { scope: "none", body: { token: "x" } },
   "POST /api/v1/invitations/acceptance": { scope: "none", body: { token: "x", name: "x", credential: {} } },

@@ -117,7 +117,7 @@ export const presentGranted = (
   { reservedCreditMicros, expiresAt, features }: Granted,
   price: number,
 ): Omit<CallGrant, keyof PlannedGrant> => ({
-  reservation_expires_at: expiresAt,
+  reservation_expires_at: new Date(expiresAt).toISOString(),
   max_session_seconds: reservedCreditMicros / price,
   ignored: ignoredFields(request, features),
 });

@@ -1,0 +1,173 @@
+/** What an avatar worker gets from the service, with the secret. */
+import { describe, expect, test } from "bun:test";
+import { createHash } from "node:crypto";
+import { manifestId, preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
+import { type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AvatarId } from "@realtime-avatar/domain/id";
+import { validate } from "@realtime-avatar/domain/schema";
+import { TokenVerifier } from "livekit-server-sdk";
+import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi();
+const headers = { authorization: `Bearer ${WORKER_SECRET}` };
+
+const hashOf = (bytes: Uint8Array): string => createHash("sha256").update(bytes).digest("hex");
+const IMAGE = Buffer.from("the picture of an avatar");
+const PICTURE = preparedFile(1, hashOf(IMAGE), "webp");
+const MANIFEST = { pictures: { normalized: { file: PICTURE } } };
+
+/** An avatar with its prepared files, as a preparation leaves them. */
+const preparedAvatar = async (): Promise<AvatarId> => {
+  const id = (await avatar()) as AvatarId;
+  const owned = { tenantId: api.tenantId, id };
+  const text = Buffer.from(JSON.stringify(MANIFEST));
+  const put = async (file: string, bytes: Buffer, type: string) => {
+    const stream = new Blob([bytes]).stream();
+    await api.files.storage.put(preparedKey(owned, file), { stream, sizeBytes: bytes.length }, type);
+  };
+  await put(PICTURE, IMAGE, "image/webp");
+  await put(preparedFile(1, hashOf(text), "json"), text, "application/json");
+  await api.database.db.client`update avatars set cache_manifest_id = ${manifestId(1, hashOf(text))} where id = ${id}`;
+  return id;
+};
+const ready = await preparedAvatar();
+
+/** A worker with one slot, and a call that it has got. */
+const workerWithCall = async (workerId: string, body: object = {}) => {
+  await syncOf(workerId, { slots: 1 });
+  const { body: grant } = await start({ avatar_id: ready, ...body });
+  const { start: assigned } = await syncOf(workerId, { slots: 1 });
+  const [call] = assigned;
+  if (!call || call.session_id !== grant.session_id) throw new Error("the worker has not got the call");
+  const report = (state: ReportedCall["state"], used_seconds: number, more: Partial<ReportedCall> = {}) => ({
+    session_id: call.session_id,
+    generation: call.generation,
+    state,
+    used_seconds,
+    ...more,
+  });
+  return { grant, call, report };
+};
+/** A worker that stops: its slot is nobody's. */
+const stop = (workerId: string) => syncOf(workerId, { slots: 0 });
+
+describe("a sync", () => {
+  test("brings a call with all that its renderer needs, once its room exists; and again until it is reported", async () => {
+    const { grant, call } = await workerWithCall("wrk_a", { instructions: "Be kind.", mode: "voice" });
+    expect(call).toMatchObject({
+      generation: 1,
+      environment: "live",
+      url: livekit.url,
+      mode: "voice",
+      avatar: { avatar_id: ready, manifest: MANIFEST },
+      input: { stt_mode: "server", instructions: "Be kind." },
+      max_seconds: grant.max_session_seconds,
+      limit: "session_cap",
+      used_seconds: 0,
+      idle_seconds: 120,
+    });
+    const claims = await new TokenVerifier(livekit.apiKey, livekit.apiSecret).verify(call.token);
+    expect(claims).toMatchObject({ sub: "avatar", kind: "agent", video: { room: grant.room_name, roomJoin: true } });
+    const again = await syncOf("wrk_a", { slots: 1 });
+    expect(validate(SyncResponse, again)).toEqual([]);
+    expect(again.start).toMatchObject([{ session_id: grant.session_id, generation: 1 }]);
+    await release({ session_id: grant.session_id });
+    await stop("wrk_a");
+  });
+
+  test("its reports: start the call, charge it once, and the ended call frees its slot and room", async () => {
+    const { grant, report } = await workerWithCall("wrk_b");
+    await syncOf("wrk_b", { slots: 1, calls: [report("joined", 0)] });
+    expect((await session(grant.session_id)).status).toBe("reserved");
+    await syncOf("wrk_b", { slots: 1, calls: [report("started", 1)] });
+    expect((await session(grant.session_id)).status).toBe("started");
+    const ended = [report("ended", 7, { reason: "disconnected" })];
+    await syncOf("wrk_b", { slots: 1, calls: ended });
+    expect(await session(grant.session_id)).toMatchObject({ status: "released", billedCreditMicros: 7_000_000 });
+    await until(() => !livekit.rooms().includes(grant.room_name));
+    // A doubled report changes nothing.
+    await syncOf("wrk_b", { slots: 1, calls: ended });
+    expect((await session(grant.session_id)).billedCreditMicros).toBe(7_000_000);
+    expect((await start({ avatar_id: ready })).status).toBe(200);
+    await stop("wrk_b");
+  });
+
+  test("that waits: hears of a new call at once, and of an end with its reason", async () => {
+    await syncOf("wrk_c", { slots: 1 });
+    const waiting = syncOf("wrk_c", { slots: 1 });
+    const { body: grant } = await start({ avatar_id: ready });
+    const [call] = (await waiting).start;
+    expect(call?.session_id).toBe(grant.session_id);
+    const calls = [{ session_id: grant.session_id, generation: 1, state: "joining" as const, used_seconds: 0 }];
+    await syncOf("wrk_c", { slots: 1, calls });
+    const next = syncOf("wrk_c", { slots: 1, calls });
+    await release({ session_id: grant.session_id, reason: "idle_timeout" });
+    expect((await next).end).toEqual([{ session_id: grant.session_id, generation: 1, reason: "idle" }]);
+    await stop("wrk_c");
+  });
+
+  test("without work: one statement of its own, and those that look for work of all", async () => {
+    await syncOf("wrk_d", { slots: 1 });
+    spans.length = 0;
+    expect(await syncOf("wrk_d", { slots: 1 })).toEqual({ lease_seconds: 15, start: [], end: [] });
+    expect(spans).toEqual(["sync_worker"]);
+    await stop("wrk_d");
+  });
+
+  test("whose avatar cannot be read from the store: leaves the call out, and brings it later", async () => {
+    await syncOf("wrk_e", { slots: 1 });
+    const { body: grant } = await start({ avatar_id: ready });
+    const { storage } = api.files;
+    const { open } = storage;
+    storage.open = () => Promise.reject(new Error("the store is away"));
+    try {
+      expect((await syncOf("wrk_e", { slots: 1 })).start).toEqual([]);
+    } finally {
+      storage.open = open;
+    }
+    expect((await syncOf("wrk_e", { slots: 1 })).start).toMatchObject([{ session_id: grant.session_id }]);
+    await release({ session_id: grant.session_id });
+    await stop("wrk_e");
+  });
+
+  test("logged only at the level debug", async () => {
+    api.log.length = 0;
+    await syncOf("wrk_f", { slots: 0 });
+    await until(() => api.log.length > 0);
+    expect(JSON.parse(api.log[0] ?? "{}")).toMatchObject({
+      level: 20,
+      route: "/internal/avatar-workers/:id/sync",
+    });
+    await sync("wrk_f", {}, "another secret");
+    await until(() => api.log.length > 1);
+    expect(JSON.parse(api.log[1] ?? "{}")).toMatchObject({ level: 30, problem: "invalid_credentials" });
+  });
+});
+
+describe("a file of an avatar", () => {
+  const get = (workerId: string, sessionId: string, file: string) =>
+    api.call("GET", `/internal/avatar-workers/${workerId}/calls/${sessionId}/files/${file}`, { headers });
+
+  test("of a call of the worker: sent; of another worker's call, an ended one, or an unknown file: 404", async () => {
+    const { grant } = await workerWithCall("wrk_g");
+    const answer = await get("wrk_g", grant.session_id, PICTURE);
+    expect([answer.status, answer.text, answer.headers.get("content-type")]).toEqual([
+      200,
+      IMAGE.toString(),
+      "image/webp",
+    ]);
+    for (const [worker, id, file] of [
+      ["wrk_h", grant.session_id, PICTURE],
+      ["wrk_g", "ses_01h455vb4pex5vsknk084sn02q", PICTURE],
+      ["wrk_g", "x", PICTURE],
+      ["wrk_g", grant.session_id, preparedFile(2, "0".repeat(64), "webp")],
+      ["wrk_g", grant.session_id, "1/x"],
+    ] as const) {
+      expectProblem(await get(worker, id, file), "not_found");
+    }
+    await release({ session_id: grant.session_id });
+    expectProblem(await get("wrk_g", grant.session_id, PICTURE), "not_found");
+    await stop("wrk_g");
+  });
+});

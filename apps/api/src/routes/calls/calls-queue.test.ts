@@ -1,0 +1,109 @@
+/** Calls that wait for a slot, outcomes that a test key forces, and many starts at once. */
+import { describe, expect, test } from "bun:test";
+import { listOpenRooms } from "@realtime-avatar/db/calls/reconcile";
+import { QueuedCall } from "@realtime-avatar/domain/calls/schemas";
+import { validate } from "@realtime-avatar/domain/schema";
+import { startCallApi, until } from "../../../test/support/calls.ts";
+import { expectProblem } from "../../../test/support/routes.ts";
+
+const { api, livekit, key, avatar, start, release, session, tenantWith, sync, giveSlots, takeSlots } =
+  await startCallApi();
+await giveSlots(500);
+
+/** The rooms of all open calls. */
+const openRooms = async (): Promise<string[]> => (await listOpenRooms(api.database.db)).map(({ roomName }) => roomName);
+
+describe("the queue", () => {
+  test("no free slot: 429 as the SDK reads it, its turn once a slot is free, and the ticket can be given up", async () => {
+    await takeSlots();
+    const { root, avatarId } = await tenantWith(10_000);
+    const queued = await start({ avatar_id: avatarId }, root.key);
+    expect([queued.status, queued.headers.get("content-type"), queued.headers.get("retry-after")]).toEqual([
+      429,
+      "application/json",
+      "2",
+    ]);
+    expect(validate(QueuedCall, queued.body)).toEqual([]);
+    expect(queued.body).toMatchObject({ queue_position: 1, queue_size: 1, recommended_retry_ms: 2000 });
+    const withTicket = { avatar_id: avatarId, queue_ticket_id: queued.body.queue_ticket_id };
+    const again = await start(withTicket, root.key);
+    expect(again.body).toEqual(queued.body);
+    const other = await start({ avatar_id: avatarId, client_metadata: { user_id: "2" } }, root.key);
+    expect(other.body).toMatchObject({ queue_position: 2, queue_size: 2 });
+    expect((await release({ queue_ticket_id: queued.body.queue_ticket_id }, root.key)).body).toEqual({ ok: true });
+    const first = await start(
+      { avatar_id: avatarId, client_metadata: { user_id: "2" }, queue_ticket_id: other.body.queue_ticket_id },
+      root.key,
+    );
+    expect(first.body).toMatchObject({ queue_position: 1, queue_size: 1 });
+    await giveSlots(1, "wrk_one");
+    const granted = await start({ avatar_id: avatarId, client_metadata: { user_id: "2" } }, root.key);
+    // Its ticket was polled a moment ago: without it, the request is behind it.
+    expect(granted.status).toBe(429);
+    const turn = await start(
+      { avatar_id: avatarId, client_metadata: { user_id: "2" }, queue_ticket_id: other.body.queue_ticket_id },
+      root.key,
+    );
+    expect(turn.status).toBe(200);
+    await giveSlots(500);
+  });
+
+  test("a queued start with an Idempotency-Key: not stored", async () => {
+    await takeSlots();
+    const { root, avatarId } = await tenantWith(10_000);
+    const headers = { "idempotency-key": "queued" };
+    const queued = await start({ avatar_id: avatarId }, root.key, headers);
+    expect(queued.status).toBe(429);
+    await giveSlots(500);
+    const body = { avatar_id: avatarId };
+    const answer = await until(async () => {
+      const again = await start(body, root.key, headers);
+      return again.status === 200 && again;
+    });
+    expect(answer.headers.get("idempotent-replayed")).toBeNull();
+  });
+});
+
+describe("outcomes that a test key forces", () => {
+  const forced = async (test_outcome: string, by?: string) => {
+    const testKey = by ?? (await api.key({ environment: "test", scopes: ["*"] }));
+    const avatar_id = await avatar(testKey);
+    return () => start({ avatar_id, client_metadata: { test_outcome } }, testKey);
+  };
+
+  test("queued: twice, then a call", async () => {
+    const again = await forced("queued");
+    const statuses: number[] = [];
+    while (statuses.at(-1) !== 200) {
+      const { status } = await again();
+      statuses.push(status);
+      await Bun.sleep(1600);
+    }
+    expect(statuses).toEqual([429, 429, 200]);
+  });
+
+  test("concurrency_limit_reached: 429 at once; for a live key it is plain data", async () => {
+    expectProblem(await (await forced("concurrency_limit_reached"))(), "concurrency_limit_reached");
+    const { body } = await (await forced("concurrency_limit_reached", key))();
+    expect((await session(body.session_id)).metadata).toEqual({ test_outcome: "concurrency_limit_reached" });
+  });
+
+  test("out_of_credits: a call of ten seconds", async () => {
+    expect((await (await forced("out_of_credits"))()).body.max_session_seconds).toBe(10);
+  });
+});
+
+test("a thousand starts at once at a limit of 10: exactly 10 calls, and as many rooms", async () => {
+  const { newKey, avatarId } = await tenantWith(1e9);
+  const limited = await newKey({ maxConcurrentSessions: 10 });
+  const before = livekit.rooms().length;
+  const answers = await Promise.all(Array.from({ length: 1000 }, () => start({ avatar_id: avatarId }, limited.key)));
+  const counts = Map.groupBy(answers, ({ status }) => status);
+  expect(counts.get(200)).toHaveLength(10);
+  for (const status of counts.keys()) expect([200, 429, 503]).toContain(status);
+  expect(livekit.rooms().length - before).toBe(10);
+  const open = await openRooms();
+  for (const { body } of counts.get(200) ?? []) expect(open).toContain(body.room_name);
+  // A worker that says nothing of its calls is told of them.
+  expect((await sync("wrk_many", { slots: 500, features: ["voice"] })).body.start.length).toBeGreaterThan(0);
+});

@@ -1,0 +1,87 @@
+/** What follows an event of LiveKit with a signature: its room is looked at. */
+import { expect, test } from "bun:test";
+import { readInstance } from "@realtime-avatar/db/calls/reconcile";
+import { startCallApi, until } from "../../../test/support/calls.ts";
+
+const { api, livekit, rooms, avatar, start, release, session, syncOf, sendEvent } = await startCallApi();
+const instance = await readInstance(api.database.db);
+const ready = await avatar();
+await syncOf("wrk_1", { slots: 20 });
+await api.database.db.client`update fleet.avatar_workers set lease_until = now() + interval '1 hour'`;
+
+const event = (name: string, kind = "room_started") => sendEvent({ event: kind, room: { name } });
+
+test("a stray room of ours: deleted; that of an open call and those of others stay", async () => {
+  const { body: grant } = await start({ avatar_id: ready });
+  const stray = `rta-${instance}-ses_01h455vb4pex5vsknk084sn02q`;
+  const foreign = "rta-other-ses_01h455vb4pex5vsknk084sn02q";
+  for (const name of [stray, foreign]) livekit.addRoom(name);
+  for (const name of [grant.room_name, foreign, stray]) expect((await event(name)).status).toBe(200);
+  await until(() => !livekit.rooms().includes(stray));
+  expect(livekit.rooms()).toEqual(expect.arrayContaining([grant.room_name, foreign]));
+  expect((await session(grant.session_id)).status).toBe("reserved");
+});
+
+test("the room of a call that has ended: deleted, each time it appears", async () => {
+  const { body: grant } = await start({ avatar_id: ready });
+  await release({ session_id: grant.session_id });
+  await until(() => !livekit.rooms().includes(grant.room_name));
+  for (let time = 0; time < 2; time++) {
+    livekit.addRoom(grant.room_name);
+    await event(grant.room_name);
+    await until(() => !livekit.rooms().includes(grant.room_name));
+  }
+});
+
+test("a started call whose room is gone: ended; one that nobody joined: its room is created again", async () => {
+  const [started, reserved] = [await start({ avatar_id: ready }), await start({ avatar_id: ready })];
+  const { start: assigned } = await syncOf("wrk_1", { slots: 20 });
+  const call = assigned.find(({ session_id }) => session_id === started.body.session_id);
+  const calls = [
+    {
+      session_id: started.body.session_id,
+      generation: call?.generation ?? 1,
+      state: "started" as const,
+      used_seconds: 3,
+    },
+  ];
+  await syncOf("wrk_1", { slots: 20, calls });
+  expect((await session(started.body.session_id)).status).toBe("started");
+  await rooms.delete(started.body.room_name);
+  await rooms.delete(reserved.body.room_name);
+  await event(started.body.room_name, "room_finished");
+  await event(reserved.body.room_name, "room_finished");
+  await until(async () => (await session(started.body.session_id)).status === "released");
+  expect((await session(started.body.session_id)).billedCreditMicros).toBe(3_000_000);
+  await until(() => livekit.rooms().includes(reserved.body.room_name));
+  expect((await session(reserved.body.session_id)).status).toBe("reserved");
+});
+
+test("events that are late, doubled or name what they do not mean: change nothing", async () => {
+  const { body: grant } = await start({ avatar_id: ready });
+  for (const kind of ["room_finished", "room_finished", "participant_left", "participant_connection_aborted"]) {
+    expect((await event(grant.room_name, kind)).status).toBe(200);
+  }
+  await Bun.sleep(1200);
+  expect((await session(grant.session_id)).status).toBe("reserved");
+  expect(livekit.rooms()).toContain(grant.room_name);
+});
+
+test("a flood of events: a few lists of rooms", async () => {
+  livekit.requests.length = 0;
+  await Promise.all(Array.from({ length: 1500 }, (_, number) => event(`rta-${instance}-${number}`)));
+  await Bun.sleep(1200);
+  const lists = livekit.requests.filter(({ method }) => method === "ListRooms");
+  expect(lists.length).toBeWithin(1, 30);
+});
+
+test("LiveKit that does not answer: the events are accepted, and the room is looked at once it does", async () => {
+  const stray = `rta-${instance}-stray`;
+  livekit.addRoom(stray);
+  livekit.setFault({ kind: "refuses", status: 500 });
+  await event(stray);
+  await until(() => api.log.join().includes("failed to look at the rooms"));
+  livekit.setFault(null);
+  await event(stray);
+  await until(() => !livekit.rooms().includes(stray));
+});

@@ -60,6 +60,17 @@ const readBoolean = (variables: Variables, name: string, fallback: boolean): boo
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** The address at which a process listens. */
+export const readHost = (variables: Variables): string =>
+  readVariable(variables, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
+    /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
+  );
+
+export const readLogLevel = (variables: Variables): LogLevel =>
+  readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
+    LOG_LEVELS.find((level) => level === text),
+  );
+
 /** The configuration that all processes share. */
 export type CommonConfig = {
   host: string;
@@ -75,9 +86,7 @@ export type CommonConfig = {
 const DATABASE_URL = /^postgres(ql)?:\/\/([^\s/@]*@)?[^\s/@?#]+(\/\S*)?$/;
 
 export const readCommonConfig = (variables: Variables): CommonConfig => ({
-  host: readVariable(variables, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
-    /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
-  ),
+  host: readHost(variables),
   database: {
     databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
@@ -92,7 +101,5 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
   },
   keepAliveMs: readInteger(variables, "KEEP_ALIVE_MS", 75_000, [1000, 240_000], MILLISECONDS),
   shutdownGraceMs: readInteger(variables, "SHUTDOWN_GRACE_MS", 0, [0, 600_000], MILLISECONDS),
-  logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
-    LOG_LEVELS.find((level) => level === text),
-  ),
+  logLevel: readLogLevel(variables),
 });

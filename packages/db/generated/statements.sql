@@ -335,6 +335,11 @@ with accounts as (
     coalesce(sum(amount) filter (where kind in ('release', 'expire')), 0) as rest,
     coalesce(sum(amount) filter (where kind in ('adjust')), 0) as refunded
   from credit_entries where tenant_id = $8 and session_id is not null group by 1
+), tenant_calls as (
+  select session_id, room, coalesce(closed, 1) as closed
+  from calls left join sessions using (session_id) where tenant_id = $9
+), slots as (
+  select session_id, count(*) as slots from fleet.avatar_slots where tenant_id = $10 group by 1
 ), findings (invariant, environment, subject, counter, expected, actual) as (
   select 'account_replay', environment, environment, counter.name, expected::text, actual::text
   from accounts account full join replayed_accounts replayed using (environment)
@@ -397,7 +402,7 @@ with accounts as (
   union all
   select 'session_closer', session.environment, session.session_id, closer.name, expected, actual
   from sessions session
-  join credit_entries entry on entry.tenant_id = $9 and entry.session_id = session.session_id
+  join credit_entries entry on entry.tenant_id = $11 and entry.session_id = session.session_id
     and entry.kind in ('settle', 'release', 'expire')
   cross join lateral (values
     ('closedBy', session.closed_by, entry.closed_by), ('reportedBy', session.reported_by, entry.reported_by)
@@ -408,12 +413,20 @@ with accounts as (
   select 'session_closer', environment, session_id, closer.name, 'a key of the tenant', closer.id
   from sessions cross join lateral (values ('closedBy', closed_by), ('reportedBy', reported_by)) closer (name, id)
   where closer.id <> 'sweep' and not exists (
-    select from api_keys key where key.tenant_id = $10 and key.id = closer.id
+    select from api_keys key where key.tenant_id = $12 and key.id = closer.id
   )
+  union all
+  select 'call_slot', null, session_id, 'slots', expected::text, actual::text
+  from tenant_calls full join slots using (session_id)
+  cross join lateral (values (1 - coalesce(closed, 1), coalesce(slots, 0))) slot (expected, actual)
+  where expected <> actual
+  union all
+  select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create or exists' end, room
+  from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
   union all
   select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
   from credit_entries entry
-  where entry.tenant_id = $11 and entry.kind in ('grant', 'void', 'adjust')
+  where entry.tenant_id = $13 and entry.kind in ('grant', 'void', 'adjust')
     and not (entry.kind = 'grant' and entry.reference is not distinct from 'initial')
     and not exists (
       select from audit_events event
@@ -423,7 +436,7 @@ with accounts as (
 )
 select invariant as invariant, environment as environment, subject as subject, counter as counter,
   expected as expected, actual as actual
-from findings limit $12::integer
+from findings limit $14::integer
 
 -- find_identities_of_user. Columns: tenantId text, id text, userId text, issuer text, subject text, createdAt timestamptz, lastUsedAt timestamptz.
 select user_identities.tenant_id as "tenantId", user_identities.id as id, user_identities.user_id as "userId", user_identities.issuer as issuer, user_identities.subject as subject, user_identities.created_at as "createdAt", user_identities.last_used_at as "lastUsedAt" from user_identities
@@ -1649,9 +1662,16 @@ select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.roo
   usage_sessions.created_at as "createdAt", calls.room as room,
   usage_sessions.started_at is not null as "isStarted"
 from fleet.avatar_slots
-join calls on calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id
-join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
-  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
+cross join lateral (
+  select * from calls
+  where calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id offset 0
+) calls
+cross join lateral (
+  select * from usage_sessions
+  where usage_sessions.tenant_id = fleet.avatar_slots.tenant_id and usage_sessions.id = fleet.avatar_slots.session_id
+    and usage_sessions.ended_at is null
+  offset 0
+) usage_sessions
 where fleet.avatar_slots.session_id is not null
 
 -- list_open_sessions. Columns: position integer, items text, next text.

@@ -1,6 +1,7 @@
 /** What `find_credit_drift` finds: nothing after a history of every movement, and each counter that is changed by hand. */
 import { describe, expect, test } from "bun:test";
 import type { TenantId } from "@realtime-avatar/domain/id";
+import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -28,14 +29,19 @@ const history = async (tenant: TenantId) => {
   await closeOverdueSessions(db, tenant, 10, operatorOrigin());
   await seedSession(db, inTest.caller);
   const left = await seedSession(db, root.caller);
-  return { rootId: root.record.id, childId: child.record.id, charged: released, open: left };
+  const avatarId = await readyAvatar(db, inTest.caller);
+  await sync(db, "worker", { slots: 9 });
+  const ended = await seedCall(db, inTest.caller, avatarId, { price: PRICE, maxSeconds: 1, minSeconds: 1 });
+  await sync(db, "worker", { slots: 9, calls: [report(ended, "ended", 1, { reason: "idle" })] });
+  const called = await seedCall(db, inTest.caller, avatarId, { price: PRICE, maxSeconds: 1, minSeconds: 1 });
+  return { rootId: root.record.id, childId: child.record.id, charged: released, open: left, ended, called };
 };
 
 // Another tenant with a history: its rows are none of the first one's.
 await history(await seedTenant(db));
 const tenantId = await seedTenant(db);
 /** `charged` is a session that was charged, and `open` one that is open. */
-const { rootId, childId, charged, open } = await history(tenantId);
+const { rootId, childId, charged, open, ended, called } = await history(tenantId);
 
 /** The findings while `change` is in place. It is rolled back, and so is what it does to the append-only trigger. */
 const findingsAfter = async (change: string): Promise<string[]> => {
@@ -95,6 +101,19 @@ describe("the drift of credits", () => {
     ]);
     expect(await findingsAfter(`delete from api_key_meters where api_key_id = '${childId}'`)).toEqual([
       `meter_replay ${childId} settled ${3 * PRICE} 0`,
+    ]);
+  });
+
+  test("drift, of a call's slot and of its room: found", async () => {
+    const freed = "update fleet.avatar_slots set tenant_id = null, session_id = null";
+    expect(await findingsAfter(`${freed} where session_id = '${called}'`)).toEqual([`call_slot ${called} slots 1 0`]);
+    const kept = `update fleet.avatar_slots set tenant_id = '${tenantId}', session_id = '${ended}' where n = 9`;
+    expect(await findingsAfter(kept)).toEqual([`call_slot ${ended} slots 0 1`]);
+    expect(await findingsAfter(`update calls set room = 'exists' where session_id = '${ended}'`)).toEqual([
+      `call_room ${ended} room delete or gone exists`,
+    ]);
+    expect(await findingsAfter(`update calls set room = 'gone' where session_id = '${called}'`)).toEqual([
+      `call_room ${called} room create or exists gone`,
     ]);
   });
 

@@ -10,6 +10,7 @@ import type { TenantId } from "@realtime-avatar/domain/id";
 import { type SQL, sql } from "drizzle-orm";
 import { apiKeys } from "../api-keys/tables.ts";
 import { auditEvents } from "../audit/tables.ts";
+import { avatarSlots, calls } from "../calls/tables.ts";
 import type { Db } from "../connection/pool.ts";
 import { statement } from "../query/statement.ts";
 import { tenants } from "../tenants/tables.ts";
@@ -28,6 +29,8 @@ import { apiKeyMeters, creditAccounts, creditEntries, usageSessions } from "./ta
  * - `session_count`: a session that has ended is not counted as open
  * - `session_closer`: who reported and who closed a session are the same in the session and in its entries, and are keys of the
  *   tenant or the sweep
+ * - `call_slot`: an open call has one slot of an avatar worker, and nothing else has one
+ * - `call_room`: the room of an open call is to exist, and that of an ended one is not
  * - `entry_audit`: a grant, a void or a refund has its audit event. The first grant of a tenant has none
  */
 export type CreditDrift = {
@@ -111,6 +114,11 @@ const select = statement<CreditDrift>(
         ${sumOf(({ from, to }) => from === "held" && to === "available")} as rest,
         ${sumOf(({ from }) => from === "spent")} as refunded
       from ${creditEntries} where tenant_id = ${TENANT} and session_id is not null group by 1
+    ), tenant_calls as (
+      select session_id, room, coalesce(closed, 1) as closed
+      from ${calls} left join sessions using (session_id) where tenant_id = ${TENANT}
+    ), slots as (
+      select session_id, count(*) as slots from ${avatarSlots} where tenant_id = ${TENANT} group by 1
     ), findings (invariant, environment, subject, counter, expected, actual) as (
       select 'account_replay', environment, environment, counter.name, expected::text, actual::text
       from accounts account full join replayed_accounts replayed using (environment)
@@ -186,6 +194,14 @@ const select = statement<CreditDrift>(
       where closer.id <> 'sweep' and not exists (
         select from ${apiKeys} key where key.tenant_id = ${TENANT} and key.id = closer.id
       )
+      union all
+      select 'call_slot', null, session_id, 'slots', expected::text, actual::text
+      from tenant_calls full join slots using (session_id)
+      cross join lateral (values (1 - coalesce(closed, 1), coalesce(slots, 0))) slot (expected, actual)
+      where expected <> actual
+      union all
+      select 'call_room', null, session_id, 'room', case when closed = 1 then 'delete or gone' else 'create or exists' end, room
+      from tenant_calls where (closed = 1) <> (room in ('delete', 'gone'))
       union all
       select 'entry_audit', entry.environment, entry.id, entry.kind, 'an audit event', 'none'
       from ${creditEntries} entry

@@ -1662,9 +1662,16 @@ select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.roo
   usage_sessions.created_at as "createdAt", calls.room as room,
   usage_sessions.started_at is not null as "isStarted"
 from fleet.avatar_slots
-join calls on calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id
-join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
-  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
+cross join lateral (
+  select * from calls
+  where calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id offset 0
+) calls
+cross join lateral (
+  select * from usage_sessions
+  where usage_sessions.tenant_id = fleet.avatar_slots.tenant_id and usage_sessions.id = fleet.avatar_slots.session_id
+    and usage_sessions.ended_at is null
+  offset 0
+) usage_sessions
 where fleet.avatar_slots.session_id is not null
 
 -- list_open_sessions. Columns: position integer, items text, next text.

@@ -1,7 +1,8 @@
--- Calls that must end, and why; and those that have ended and still have a slot. Read without locks.
+-- Calls that must end, and why; and those that have ended and still have a slot. Read without locks. `offset 0`: otherwise the
+-- server may read all sessions there are.
 create function rta.due_calls(p_now timestamptz, p_limit integer)
 returns table (tenant_id text, session_id text, reason text)
-language plpgsql stable as $$
+language plpgsql stable rows 10 as $$
 begin
   return query
   with open as materialized (
@@ -15,7 +16,9 @@ begin
         and session.started_at <= p_now - interval '5 seconds' then 'failed'
     end as reason
     from fleet.avatar_slots slot
-    join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
+    cross join lateral (
+      select * from public.usage_sessions where usage_sessions.tenant_id = slot.tenant_id and id = slot.session_id offset 0
+    ) session
     where slot.session_id is not null
   ), ended_keys as materialized (
     select key.tenant_id, key.api_key_id, key.environment

@@ -11,6 +11,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
 import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../support/api.ts";
+import { startConformanceCalls } from "../support/calls-conformance.ts";
 import {
   type Answer,
   bodiesAround,
@@ -42,11 +43,13 @@ const database = await testDatabase();
 const files = await testStorage(() => "http://localhost");
 /** With limits that nobody reaches, so that their headers are there. */
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
+const calls = await startConformanceCalls(database);
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
-    config: { ...TEST_CONFIG, rateLimit, tenantRateLimit: rateLimit },
+    livekit: calls.options.livekit,
     ...files,
     ...given,
+    config: { ...calls.options.config, rateLimit, tenantRateLimit: rateLimit, ...given.config },
   });
 const app = appWith();
 const limited = appWith({ config: { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } } });
@@ -65,7 +68,7 @@ const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = call
   return { record, key: secret.reveal() };
 };
 
-afterAll(() => Promise.all([nowhere.close(), database.close()]));
+afterAll(() => Promise.all([nowhere.close(), calls.stop(), database.close()]));
 
 /** How many tests there are, and how many have run: what they have seen together is checked only when all have. */
 const tests = { registered: 0, run: 0 };
@@ -87,6 +90,8 @@ const send = async (described: Described, sent: Sent, to = app): Promise<Answer>
   seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.code ?? String(answer.status)));
   return answer;
 };
+
+await calls.prepare(send);
 
 /** Something for an operation to work on: an id that its path can take. */
 const freshId = (described: Described): Promise<string> =>
@@ -296,6 +301,13 @@ describe("responses that need two requests", () => {
   test("a session, over a cap or a limit, its avatar unknown, or ended: the documented problem", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
     await expectSessionProblems(send, newKey, poor.secret.reveal(), () => freshId(one("getUsageSession")));
+  });
+
+  test("a call, over a cap or a limit, queued, sent again, or without LiveKit: the documented response", async () => {
+    const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
+    const without = appWith({ livekit: null });
+    const sendWithout = (described: Described, sent: Sent) => send(described, sent, without);
+    await calls.expectResponses({ send, sendWithout, newKey, poor: poor.secret.reveal() });
   });
 
   test("assets, uploaded, completed, in use and beyond the quota: the documented response", async () => {

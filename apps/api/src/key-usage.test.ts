@@ -114,7 +114,7 @@ describe("the noted uses", () => {
         uses.note({ tenantId: api.tenantId, id, checkedAt: new Date(Date.UTC(2026, 0, 1, 0, minute)) });
       }
     };
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const [one, other] = [
         createUses(api.database.db, quiet, recordUses),
         createUses(api.database.db, quiet, recordUses),
@@ -125,7 +125,7 @@ describe("the noted uses", () => {
     }
     const [row] = await client`
       select count(*)::int as number, min(last_used_at) as earliest from api_key_usage where api_key_id = any(${ids as never}::text[])`;
-    expect(row).toEqual({ number: 2500, earliest: new Date(Date.UTC(2026, 0, 1, 0, 9)) });
+    expect(row).toEqual({ number: 2500, earliest: new Date(Date.UTC(2026, 0, 1, 0, 3)) });
   });
 
   test("uses, the database refusing them: kept, logged without a secret, written later", async () => {

@@ -7,7 +7,10 @@ const AVATAR_WORKER_SECRET = "s".repeat(32);
 test("has defaults, and reads each variable", () => {
   const { secret, ...defaults } = readConfig({ AVATAR_WORKER_SECRET });
   expect(secret.reveal()).toBe(AVATAR_WORKER_SECRET);
-  expect(defaults).toEqual({ serviceUrl: "http://127.0.0.1:3000", slots: 4, logLevel: "info" });
+  expect(defaults).toEqual({
+    ...{ serviceUrl: "http://127.0.0.1:3000", slots: 4, logLevel: "info" },
+    ...{ host: "127.0.0.1", port: 3002, metricsPort: null },
+  });
   const variables = { SERVICE_URL: "https://example.com/", AVATAR_SLOTS: "1000", LOG_LEVEL: "debug" };
   const read = readConfig({ AVATAR_WORKER_SECRET, ...variables });
   expect(read).toMatchObject({ serviceUrl: "https://example.com", slots: 1000, logLevel: "debug" });

@@ -1,6 +1,15 @@
 /** The configuration of the avatar worker, read once at the start. */
 import { MAX_SLOTS } from "@realtime-avatar/domain/calls/worker-sync";
-import { ConfigError, LOG_LEVELS, type LogLevel, readVariable, type Variables } from "@realtime-avatar/runtime/config";
+import {
+  ConfigError,
+  type LogLevel,
+  readHost,
+  readLogLevel,
+  readMetricsPort,
+  readPort,
+  readVariable,
+  type Variables,
+} from "@realtime-avatar/runtime/config";
 
 /** A secret that conversion to text does not show. */
 export type Secret = { reveal(): string };
@@ -9,6 +18,11 @@ export type AvatarWorkerConfig = {
   serviceUrl: string;
   secret: Secret;
   slots: number;
+  host: string;
+  /** Port of the health checks. */
+  port: number;
+  /** null when metrics are disabled. */
+  metricsPort: number | null;
   logLevel: LogLevel;
 };
 
@@ -41,8 +55,9 @@ export const readConfig = (variables: Variables): AvatarWorkerConfig => {
     slots: readVariable(variables, "AVATAR_SLOTS", 4, `a whole number from 1 to ${MAX_SLOTS}`, (text) =>
       /^\d{1,4}$/.test(text) && Number(text) >= 1 && Number(text) <= MAX_SLOTS ? Number(text) : undefined,
     ),
-    logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
-      LOG_LEVELS.find((level) => level === text),
-    ),
+    host: readHost(variables),
+    port: readPort(variables, "AVATAR_WORKER_PORT", 3002),
+    metricsPort: readMetricsPort(variables, "AVATAR_WORKER_METRICS_PORT"),
+    logLevel: readLogLevel(variables),
   };
 };

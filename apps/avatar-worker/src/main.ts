@@ -10,6 +10,7 @@ Usage: bun run avatar-worker
   SERVICE_URL           address of the API (http://127.0.0.1:3000)
   AVATAR_WORKER_SECRET  the secret that the API has as well
   AVATAR_SLOTS          how many calls it can have at once, 1 to 1000 (4)
+  AVATAR_WORKER_PORT    port of the health checks (3002)
   LOG_LEVEL             fatal, error, warn, info, debug, trace or silent (info)
 `;
 

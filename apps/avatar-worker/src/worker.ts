@@ -2,13 +2,32 @@
 import { randomBytes } from "node:crypto";
 import { type AtExit, runProcess } from "@realtime-avatar/runtime/lifecycle";
 import { createLog, inTurns } from "@realtime-avatar/runtime/log";
-import { readConfig } from "./config.ts";
+import { version } from "../package.json";
+import { type AvatarWorkerConfig, readConfig } from "./config.ts";
 import { createService } from "./fleet/service.ts";
-import { startSync } from "./fleet/sync.ts";
+import { type Sync, startSync } from "./fleet/sync.ts";
+import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
+import type { WorkerMetrics } from "./metrics.ts";
 import { portrait } from "./renderer/portrait.ts";
 
 /** Started by the API, which holds its standard input open: it stops with the API. */
 const isChild = process.argv.includes("--child");
+
+/** Serves health checks and metrics. Returns their addresses, for the log. */
+const serveHealth = async (
+  { host, port, metricsPort }: AvatarWorkerConfig,
+  metrics: WorkerMetrics | null,
+  health: () => WorkerHealth,
+  atExit: AtExit,
+) => {
+  const checks = await serveHttp({ host, port, portVariable: "AVATAR_WORKER_PORT" }, respondHealth(health));
+  atExit(checks.close);
+  if (!metrics || metricsPort === null) return { url: checks.url };
+  const portVariable = "AVATAR_WORKER_METRICS_PORT";
+  const served = await serveHttp({ host, port: metricsPort, portVariable }, metrics.fetch);
+  atExit(served.close);
+  return { url: checks.url, metrics: `${served.url}metrics` };
+};
 
 const start = async (atExit: AtExit): Promise<void> => {
   const config = readConfig(process.env);
@@ -20,15 +39,27 @@ const start = async (atExit: AtExit): Promise<void> => {
     process.stdout.isTTY,
     isChild ? { process: "avatar-worker" } : null,
   );
+  const metrics = config.metricsPort === null ? null : (await import("./metrics.ts")).createMetrics(version);
+  atExit(async () => metrics?.stop());
   // A new one for each process: a process that starts again has none of the calls of the one before it.
   const workerId = `wrk_${randomBytes(12).toString("hex")}`;
   const service = createService({ ...config, workerId });
-  const sync = startSync({ service, slots: config.slots, renderer: portrait, log });
+  let isStopping = false;
+  const health = (): WorkerHealth => {
+    if (isStopping) return { status: "unavailable", reason: "shutting_down" };
+    return sync?.isConnected() ? { status: "ok" } : { status: "unavailable", reason: "service_unreachable" };
+  };
+  let sync: Sync | null = null;
+  const addresses = isChild ? { pid: process.pid } : await serveHealth(config, metrics, health, atExit);
+  const running = startSync({ service, slots: config.slots, renderer: portrait, log, metrics });
+  sync = running;
+  metrics?.show(config.slots, running.calls);
   atExit(async () => {
-    await sync.stop();
+    isStopping = true;
+    await running.stop();
     log.info("stopped");
   });
-  log.info({ workerId, slots: config.slots, service: config.serviceUrl }, "started");
+  log.info({ ...addresses, workerId, slots: config.slots, service: config.serviceUrl }, "started");
 };
 
 runProcess(start, { endsWithStdin: isChild });

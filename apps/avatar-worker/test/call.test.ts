@@ -21,7 +21,11 @@ describe.skipIf(binary.kind === "missing")(title, () => {
   let worker: RunningProcess;
 
   const startWorker = (): RunningProcess =>
-    startProcess(source("apps/avatar-worker/src/main.ts"), { ...control.variables, AVATAR_SLOTS: "8" });
+    startProcess(source("apps/avatar-worker/src/main.ts"), {
+      ...control.variables,
+      AVATAR_SLOTS: "8",
+      AVATAR_WORKER_METRICS_PORT: "0",
+    });
 
   beforeAll(async () => {
     livekit = await startLivekit(binary.kind === "found" ? binary.path : "");
@@ -60,19 +64,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await person.leave();
     const ended = await control.untilReported(call.session, "ended");
     expect(ended.reason).toBe("disconnected");
-    expect(ended.used_seconds).toBeGreaterThan(10);
+    // The time away counts.
+    expect(ended.used_seconds).toBeGreaterThan(1);
     await control.untilInRoom(call.room);
-  });
-
-  test("a call whose seconds are over: ends within them, with the reason", async () => {
-    const call = await control.start({ max_seconds: 4, limit: "out_of_credits" });
-    const person = await joinAsPerson(livekit.url, call.personToken);
-    const ended = await control.untilReported(call.session, "ended");
-    expect(ended).toMatchObject({ used_seconds: 4, reason: "out_of_credits" });
-    await control.untilInRoom(call.room, "person");
-    const told = person.messages.map((message) => ("reason" in message ? message.reason : message.kind));
-    expect(told.slice(-2)).toEqual(["session_cap", "out_of_credits"]);
-    await person.leave();
   });
 
   test("a page that has ended the call: the person is told, and the avatar has left when it is reported", async () => {
@@ -99,32 +93,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(person.disconnectReason()).toBe("ROOM_DELETED");
   });
 
-  test("a person who says nothing: the call ends as idle", async () => {
-    const call = await control.start({ idle_seconds: 2 });
-    const person = await joinAsPerson(livekit.url, call.personToken);
-    await person.publishMicrophone();
-    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "idle" });
-    await person.leave();
-  });
-
-  test("a person who comes back within ten seconds: the call goes on, and the time away counts", async () => {
-    const call = await control.start();
-    const first = await joinAsPerson(livekit.url, call.personToken);
-    await control.untilReported(call.session, "started");
-    await first.leave();
-    await control.untilInRoom(call.room, "avatar");
-    await Bun.sleep(1500);
-    const second = await joinAsPerson(livekit.url, call.personToken);
-    await second.until(() => second.messages.some(({ kind }) => kind === "session_clock"));
-    const [clock] = second.messages;
-    const lasts = clock?.kind === "session_clock" ? Date.now() - clock.started_at_unix_ms : 0;
-    expect(lasts).toBeGreaterThan(1500);
-    control.end(call.session, "user_ended");
-    const { used_seconds } = await control.untilReported(call.session, "ended");
-    expect(used_seconds).toBeGreaterThanOrEqual(2);
-    await second.leave();
-  });
-
   test("a call by voice: sound and no picture", async () => {
     const call = await control.start({ mode: "voice" });
     const person = await joinAsPerson(livekit.url, call.personToken);
@@ -136,17 +104,6 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(avatar?.trackPublications.size).toBe(1);
     control.end(call.session, "user_ended");
     await control.untilReported(call.session, "ended");
-    await person.leave();
-  });
-
-  test("a person who is not listened to: hears nothing", async () => {
-    const call = await control.start({ input: { stt_mode: "off" }, max_seconds: 4 });
-    const person = await joinAsPerson(livekit.url, call.personToken);
-    await person.publishMicrophone();
-    person.speak(true);
-    await control.untilReported(call.session, "ended");
-    expect(person.seen.length).toBeGreaterThan(0);
-    expect(person.heard.filter(({ level }) => level > 0.01)).toEqual([]);
     await person.leave();
   });
 
@@ -196,5 +153,73 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "failed", used_seconds: 0 });
     expect(worker.stdout() + worker.stderr()).not.toContain("eyJ");
     expect(worker.stdout() + worker.stderr()).not.toContain(control.variables.AVATAR_WORKER_SECRET);
+  });
+
+  test("its health and its metrics, after calls: ready, with calls by state and by end", async () => {
+    const [, health = ""] = await worker.waitFor(/"url":"(http:[^"]+)"/);
+    const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
+    const call = await control.start();
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    expect(await (await fetch(`${health}readyz`)).json()).toEqual({ status: "ok" });
+    const read = async () => (await fetch(metrics)).text();
+    expect(await read()).toMatch(
+      /realtime_avatar_worker_slots 8\n[\s\S]*realtime_avatar_worker_calls{state="started"} 1/,
+    );
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+    await person.leave();
+    const after = await read();
+    expect(after).toMatch(/realtime_avatar_call_seconds_count{reason="user_ended"} [1-9]/);
+    expect(after).toMatch(/realtime_avatar_call_join_seconds_count [1-9]/);
+  });
+
+  // These wait for a time to pass: together.
+  test.concurrent("a call whose seconds are over: ends within them, with the reason", async () => {
+    const call = await control.start({ max_seconds: 2, limit: "out_of_credits" });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    const ended = await control.untilReported(call.session, "ended");
+    expect(ended).toMatchObject({ used_seconds: 2, reason: "out_of_credits" });
+    await control.untilInRoom(call.room, "person");
+    const told = person.messages.map((message) => ("reason" in message ? message.reason : message.kind));
+    expect(told.slice(-2)).toEqual(["session_cap", "out_of_credits"]);
+    await person.leave();
+  });
+
+  test.concurrent("a person who says nothing: the call ends as idle", async () => {
+    const call = await control.start({ idle_seconds: 1 });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    expect(await control.untilReported(call.session, "ended")).toMatchObject({ reason: "idle" });
+    await person.leave();
+  });
+
+  test.concurrent("a person who comes back in time: the call goes on, and the time away counts", async () => {
+    const call = await control.start({ away_seconds: 10 });
+    const first = await joinAsPerson(livekit.url, call.personToken);
+    await control.untilReported(call.session, "started");
+    await first.leave();
+    await control.untilInRoom(call.room, "avatar");
+    await Bun.sleep(1500);
+    const second = await joinAsPerson(livekit.url, call.personToken);
+    await second.until(() => second.messages.some(({ kind }) => kind === "session_clock"));
+    const [clock] = second.messages;
+    const lasts = clock?.kind === "session_clock" ? Date.now() - clock.started_at_unix_ms : 0;
+    expect(lasts).toBeGreaterThan(1500);
+    control.end(call.session, "user_ended");
+    const { used_seconds } = await control.untilReported(call.session, "ended");
+    expect(used_seconds).toBeGreaterThanOrEqual(2);
+    await second.leave();
+  });
+
+  test.concurrent("a person who is not listened to: hears nothing", async () => {
+    const call = await control.start({ input: { stt_mode: "off" }, max_seconds: 3 });
+    const person = await joinAsPerson(livekit.url, call.personToken);
+    await person.publishMicrophone();
+    person.speak(true);
+    await control.untilReported(call.session, "ended");
+    expect(person.seen.length).toBeGreaterThan(0);
+    expect(person.heard.filter(({ level }) => level > 0.01)).toEqual([]);
+    await person.leave();
   });
 });

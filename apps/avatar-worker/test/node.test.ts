@@ -15,7 +15,7 @@ const SOURCES = ["bun.lock", "apps/avatar-worker/{package.json,src/**}", "packag
 /** Builds as `bun run build` does, into a folder of the tests. */
 const build = async (): Promise<string> => {
   const folder = cacheFolder("avatar-worker", SOURCES);
-  const externals = ["--external=@livekit/rtc-node", "--external=sharp"];
+  const externals = ["--external=@livekit/rtc-ffi-bindings-*", "--external=sharp"];
   const command = [process.execPath, "build", "apps/avatar-worker/src/main.ts", "--target=node", "--conditions=bun"];
   const { code, stderr } = await runToEnd([...command, "--splitting", ...externals, `--outdir=${folder}`]);
   if (code !== 0) throw new Error(stderr);

@@ -3,6 +3,7 @@
  * expected form, never the value, which may be a secret.
  */
 import type { DatabaseConfig } from "@realtime-avatar/db/open";
+import { Secret } from "@realtime-avatar/storage/secret";
 
 /** The environment variables of a process. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -30,15 +31,15 @@ export const readVariable = <Value>(
 };
 
 /** An integer in decimal digits, from `minimum` to `maximum`. `form` describes it in an error. */
-const readInteger = (
+export const readInteger = <Fallback extends number | null>(
   variables: Variables,
   name: string,
-  fallback: number,
+  fallback: Fallback,
   [minimum, maximum]: readonly [number, number],
-  form: string,
-): number =>
-  readVariable(variables, name, fallback, `${form} from ${minimum} to ${maximum}`, (text) => {
-    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  form = "a whole number",
+): number | Fallback =>
+  readVariable<number | Fallback>(variables, name, fallback, `${form} from ${minimum} to ${maximum}`, (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     return value >= minimum && value <= maximum ? value : undefined;
   });
 
@@ -52,13 +53,37 @@ export const readPort = (variables: Variables, name: string, fallback: number): 
 
 const MILLISECONDS = "a number of milliseconds";
 
-const readBoolean = (variables: Variables, name: string, fallback: boolean): boolean =>
-  readVariable(variables, name, fallback, "true or false", (text) =>
+export const readBoolean = <Fallback extends boolean | null>(
+  variables: Variables,
+  name: string,
+  fallback: Fallback,
+): boolean | Fallback =>
+  readVariable<boolean | Fallback>(variables, name, fallback, "true or false", (text) =>
     text === "true" ? true : text === "false" ? false : undefined,
+  );
+
+/** 32 characters of base64url are 192 bits. */
+export const MIN_SECRET_LENGTH = 32;
+
+/** A secret with which this service signs; null when it is not set. */
+export const readSecret = (variables: Variables, name: string): Secret | null =>
+  readVariable<Secret | null>(variables, name, null, `text of at least ${MIN_SECRET_LENGTH} characters`, (text) =>
+    text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined,
   );
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/** The address at which a process listens. */
+export const readHost = (variables: Variables): string =>
+  readVariable(variables, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
+    /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
+  );
+
+export const readLogLevel = (variables: Variables): LogLevel =>
+  readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
+    LOG_LEVELS.find((level) => level === text),
+  );
 
 /** The configuration that all processes share. */
 export type CommonConfig = {
@@ -75,9 +100,7 @@ export type CommonConfig = {
 const DATABASE_URL = /^postgres(ql)?:\/\/([^\s/@]*@)?[^\s/@?#]+(\/\S*)?$/;
 
 export const readCommonConfig = (variables: Variables): CommonConfig => ({
-  host: readVariable(variables, "HOST", "127.0.0.1", "a host name or an IP address", (text) =>
-    /^[A-Za-z0-9.:-]+$/.test(text) ? text : undefined,
-  ),
+  host: readHost(variables),
   database: {
     databaseUrl: readVariable<string | null>(variables, "DATABASE_URL", null, "a postgres:// URL", (text) =>
       DATABASE_URL.test(text) ? text : undefined,
@@ -92,7 +115,5 @@ export const readCommonConfig = (variables: Variables): CommonConfig => ({
   },
   keepAliveMs: readInteger(variables, "KEEP_ALIVE_MS", 75_000, [1000, 240_000], MILLISECONDS),
   shutdownGraceMs: readInteger(variables, "SHUTDOWN_GRACE_MS", 0, [0, 600_000], MILLISECONDS),
-  logLevel: readVariable<LogLevel>(variables, "LOG_LEVEL", "info", `one of ${LOG_LEVELS.join(", ")}`, (text) =>
-    LOG_LEVELS.find((level) => level === text),
-  ),
+  logLevel: readLogLevel(variables),
 });

@@ -57,6 +57,24 @@ describe("the metrics", () => {
     expect(shown).toContain("realtime_avatar_session_sweep_lag_seconds 12");
   });
 
+  test("calls, LiveKit and the fleet: counted by outcome, and read", async () => {
+    for (const outcome of ["started", "queued", "queued", "avatar_not_ready"]) metrics.callRequested(outcome);
+    metrics.livekitResponded({ operation: "create_room", outcome: "timed_out", durationMs: 2000 });
+    metrics.roomsDeleted("orphaned", 2);
+    metrics.showAutoCreate(() => true);
+    metrics.showFleet(async () => ({ slots: 4, usedSlots: 1, openCalls: 2, tickets: 3 }));
+    const shown = await text();
+    expect(shown).toContain('realtime_avatar_calls_total{outcome="queued"} 2');
+    expect(shown).toContain('realtime_avatar_calls_total{outcome="avatar_not_ready"} 1');
+    const labels = 'operation="create_room",outcome="timed_out"';
+    expect(shown).toContain(`realtime_avatar_livekit_request_duration_seconds_sum{${labels}} 2`);
+    expect(shown).toContain('realtime_avatar_rooms_deleted_total{kind="orphaned"} 2');
+    expect(shown).toContain("realtime_avatar_livekit_auto_create 1");
+    expect(shown).toContain('realtime_avatar_call_slots{state="free"} 3');
+    expect(shown).toContain("realtime_avatar_open_calls 2");
+    expect(shown).toContain("realtime_avatar_call_tickets 3");
+  });
+
   test("the queue, at concurrent collections: asked once; failing: NaN", async () => {
     const asked = { count: 0 };
     metrics.showQueue(async () => {

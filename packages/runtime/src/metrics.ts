@@ -5,8 +5,10 @@
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import type { Watcher } from "@realtime-avatar/db/connection/watcher";
 import type { SweepStats } from "@realtime-avatar/db/credits/sweeper";
-import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { LogOutput } from "./log.ts";
+import { cachedReads } from "./metrics/cached-reads.ts";
+import { type CallMetrics, callMetrics } from "./metrics/calls.ts";
+import { createRegistry, type OwnRegistry, SECONDS, type ServedMetrics, served } from "./metrics/registry.ts";
 
 /** A request whose response is complete. `route` is undefined when no route matched. */
 export type CompletedRequest = {
@@ -41,127 +43,40 @@ export type QueueStats = {
   oldestSeconds: number;
 };
 
-export type Metrics = {
-  /** Receives the events of the database. */
-  watcher: Watcher;
-  /** Adds the metrics of a pool. */
-  show(db: Pick<Db, "stats">): void;
-  /** Adds the number of dropped log lines. */
-  showLog(output: Pick<LogOutput, "dropped">): void;
-  requestBegins(): void;
-  requestEnds(request: CompletedRequest): void;
-  /** A session was opened; not by a replay. */
-  sessionHeld(): void;
-  /** Requests have closed so many sessions, by default one; not by a repeated release. */
-  sessionSettled(count?: number): void;
-  /** A session was refused. */
-  sessionRefused(limit: SessionLimit): void;
-  /** A file was received and stored. */
-  assetUploaded(kind: string, sizeBytes: number): void;
-  /** An upload was refused, with the code of this problem. */
-  assetRefused(problem: string): void;
-  /** Adds the metrics of a sweeper. */
-  showSweeper(stats: () => SweepStats): void;
-  /** Adds the metrics of the queue of jobs. `read` asks the database; it is called at most once in ten seconds. */
-  showQueue(read: () => Promise<QueueStats>): void;
-  jobEnds(job: EndedJob): void;
-  /** Files that a sweep has removed. */
-  filesSwept(count: number): void;
-  /** Serves `GET /metrics`. */
-  fetch(request: Request): Promise<Response>;
-  stop(): void;
-};
+export type Metrics = ServedMetrics &
+  CallMetrics & {
+    /** Receives the events of the database. */
+    watcher: Watcher;
+    /** Adds the metrics of a pool. */
+    show(db: Pick<Db, "stats">): void;
+    /** Adds the number of dropped log lines. */
+    showLog(output: Pick<LogOutput, "dropped">): void;
+    requestBegins(): void;
+    requestEnds(request: CompletedRequest): void;
+    /** A session was opened; not by a replay. */
+    sessionHeld(): void;
+    /** Requests have closed so many sessions, by default one; not by a repeated release. */
+    sessionSettled(count?: number): void;
+    /** A session was refused. */
+    sessionRefused(limit: SessionLimit): void;
+    /** A file was received and stored. */
+    assetUploaded(kind: string, sizeBytes: number): void;
+    /** An upload was refused, with the code of this problem. */
+    assetRefused(problem: string): void;
+    /** Adds the metrics of a sweeper. */
+    showSweeper(stats: () => SweepStats): void;
+    /** Adds the metrics of the queue of jobs. `read` asks the database; it is called at most once in ten seconds. */
+    showQueue(read: () => Promise<QueueStats>): void;
+    jobEnds(job: EndedJob): void;
+    /** Files that a sweep has removed. */
+    filesSwept(count: number): void;
+  };
 
 const METHODS = new Set(["GET", "HEAD", "POST", "PATCH", "PUT", "DELETE", "OPTIONS"]);
-const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
 const JOB_SECONDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
 const SIZES = [1, 2, 4, 8, 16, 32, 64];
-/** Interval of the timer that measures the lag of the event loop. */
-const LAG_TIMER_MS = 100;
 
-/** How long the numbers of the queue are used for further scrapes. */
-const QUEUE_CACHE_MS = 10_000;
-
-/**
- * Reads at most once in `QUEUE_CACHE_MS`; calls meanwhile share the numbers. They are NaN when the read fails: the last ones
- * would look as if the queue stood still.
- */
-const cachedQueue = (read: () => Promise<QueueStats>): (() => Promise<QueueStats>) => {
-  let last: { at: number; stats: Promise<QueueStats> } | null = null;
-  return () => {
-    if (last === null || performance.now() - last.at > QUEUE_CACHE_MS) {
-      const stats = read().catch(() => ({ queued: Number.NaN, running: Number.NaN, oldestSeconds: Number.NaN }));
-      last = { at: performance.now(), stats };
-    }
-    return last.stats;
-  };
-};
-
-/** A registry, and functions that add metrics to it. `read` is called when the metrics are collected. */
-const createRegistry = () => {
-  const registry = new Registry();
-  const registers = [registry];
-  return {
-    registry,
-    histogram: <Label extends string = never>(
-      name: string,
-      help: string,
-      buckets: number[],
-      labelNames: Label[] = [],
-    ) => new Histogram({ name, help, buckets, labelNames, registers }),
-    counter: <Label extends string>(name: string, help: string, labelNames: Label[]) =>
-      new Counter({ name, help, labelNames, registers }),
-    /** A counter whose total is kept elsewhere. */
-    readCounter: (name: string, help: string, read: () => number) =>
-      new Counter({
-        name,
-        help,
-        registers,
-        collect() {
-          this.reset();
-          this.inc(read());
-        },
-      }),
-    readGauge: (name: string, help: string, read: () => number | Promise<number>) =>
-      new Gauge({
-        name,
-        help,
-        registers,
-        async collect() {
-          this.set(await read());
-        },
-      }),
-    /** A gauge with one label. `read` returns the number for each value of the label. */
-    readGauges: (
-      name: string,
-      help: string,
-      label: string,
-      read: () => Record<string, number> | Promise<Record<string, number>>,
-    ) =>
-      new Gauge({
-        name,
-        help,
-        labelNames: [label],
-        registers,
-        async collect() {
-          for (const [value, count] of Object.entries(await read())) this.set({ [label]: value }, count);
-        },
-      }),
-  };
-};
-
-/** Observes, in `histogram`, the delay of a timer: the lag of the event loop. Returns a function that stops the timer. */
-const observeLag = (histogram: Histogram): (() => void) => {
-  let due = performance.now() + LAG_TIMER_MS;
-  const timer = setInterval(() => {
-    const now = performance.now();
-    histogram.observe(Math.max(0, now - due) / 1000);
-    due = now + LAG_TIMER_MS;
-  }, LAG_TIMER_MS);
-  return () => clearInterval(timer);
-};
-
-type OwnRegistry = ReturnType<typeof createRegistry>;
+const UNKNOWN_QUEUE: QueueStats = { queued: Number.NaN, running: Number.NaN, oldestSeconds: Number.NaN };
 
 const sessionMetrics = ({
   counter,
@@ -186,7 +101,7 @@ const jobMetrics = ({
   const swept = counter("realtime_avatar_files_swept_total", "Stored files that a sweep has removed.", []);
   return {
     showQueue: (read) => {
-      const cached = cachedQueue(read);
+      const cached = cachedReads(read, UNKNOWN_QUEUE);
       readGauges("realtime_avatar_jobs", "Jobs that wait and jobs that run, in all workers.", "state", async () => {
         const { queued, running } = await cached();
         return { queued, running };
@@ -216,7 +131,7 @@ const uploadMetrics = ({ counter }: OwnRegistry): Pick<Metrics, "assetUploaded" 
 /** Metric names follow OpenTelemetry's semantic conventions where they exist, and Prometheus' own clients. */
 export const createMetrics = (version: string): Metrics => {
   const own = createRegistry();
-  const { registry, histogram, counter, readCounter, readGauge, readGauges } = own;
+  const { histogram, counter, readCounter, readGauge, readGauges } = own;
   const requests = histogram("http_server_request_duration_seconds", "Duration of requests.", SECONDS, [
     "http_request_method",
     "http_route",
@@ -233,17 +148,6 @@ export const createMetrics = (version: string): Metrics => {
     "Batches that failed and were executed again one input at a time.",
     ["kind"],
   );
-  const lag = histogram("realtime_avatar_event_loop_lag_seconds", `Delay of a timer of ${LAG_TIMER_MS} ms.`, SECONDS);
-  // The standard process metrics that are correct on Bun. The library's default metrics are not.
-  readGauge("process_resident_memory_bytes", "Resident memory.", () => process.memoryUsage.rss());
-  const startSeconds = Math.round(performance.timeOrigin / 1000);
-  readGauge("process_start_time_seconds", "Start time of the process, since the epoch.", () => startSeconds);
-  readCounter("process_cpu_seconds_total", "User and system processor time.", () => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  });
-  readGauges("realtime_avatar_build_info", "Always 1.", "version", () => ({ [version]: 1 }));
-
   return {
     watcher: {
       statement: (statement, milliseconds, outcome) => statements.observe({ statement, outcome }, milliseconds / 1000),
@@ -276,18 +180,13 @@ export const createMetrics = (version: string): Metrics => {
     ...sessionMetrics(own),
     ...jobMetrics(own),
     ...uploadMetrics(own),
+    ...callMetrics(own),
     showSweeper: (stats) => {
       const swept = "Overdue usage sessions that this process has closed.";
       readCounter("realtime_avatar_sessions_swept_total", swept, () => stats().swept);
       const sweepLag = "How long the oldest overdue usage session has been overdue at most.";
       readGauge("realtime_avatar_session_sweep_lag_seconds", sweepLag, () => stats().lagSeconds);
     },
-    fetch: async ({ method, url }) => {
-      if (new URL(url).pathname !== "/metrics") return new Response(null, { status: 404 });
-      if (method !== "GET" && method !== "HEAD")
-        return new Response(null, { status: 405, headers: { allow: "GET, HEAD" } });
-      return new Response(await registry.metrics(), { headers: { "content-type": registry.contentType } });
-    },
-    stop: observeLag(lag),
+    ...served(own, version),
   };
 };

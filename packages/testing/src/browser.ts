@@ -9,8 +9,8 @@ const NAMES = ["chromium-headless-shell", "chromium", "chromium-browser", "googl
 /** Path of the browser's executable; undefined if none is installed. The headless shell takes the least processor time. */
 export const BROWSER = NAMES.map((name) => Bun.which(name)).find(Boolean);
 
-/** Starts the browser headless, with `home` as its home directory and further `flags`. */
-export const launchBrowser = (home: string, flags: readonly string[] = []): Promise<Browser> =>
+/** Starts the browser headless, with `home` as its home directory. */
+export const launchBrowser = (home: string): Promise<Browser> =>
   chromium.launch({
     executablePath: BROWSER as string,
     env: { HOME: home, PATH: process.env["PATH"] ?? "" },
@@ -22,7 +22,12 @@ export const launchBrowser = (home: string, flags: readonly string[] = []): Prom
       "--disable-background-networking",
       "--disable-component-update",
       "--disable-sync",
-      ...flags,
+      // The pages of tests are short-lived: to optimize their scripts takes more processor time than it saves.
+      "--js-flags=--no-opt --no-maglev",
+      // A microphone that beeps once a second. Nothing has to be clicked or allowed.
+      "--use-fake-device-for-media-stream",
+      "--use-fake-ui-for-media-stream",
+      "--autoplay-policy=no-user-gesture-required",
     ],
   });
 

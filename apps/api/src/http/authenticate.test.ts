@@ -8,7 +8,7 @@ import { session } from "@realtime-avatar/testing/database";
 import { cutBlocked, watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import { type Answer, createTestApp, readAnswer, requestInit, startApi, TEST_CONFIG } from "../../test/support/api.ts";
+import { type Answer, callAnew, readAnswer, startApi, TEST_CONFIG } from "../../test/support/api.ts";
 import { failureHandler } from "../app.ts";
 
 const api = await startApi();
@@ -117,14 +117,9 @@ describe("the state of a key, told only to the holder of its true secret", () =>
 });
 
 describe("an unreachable database", () => {
-  const app = () => {
-    const db = connect("postgres://postgres@127.0.0.1:1/postgres");
-    return { db, app: createTestApp(db) };
-  };
   const ask = async (key: string): Promise<Answer> => {
-    const { db, app: alone } = app();
-    const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key, body: {} }));
-    const response = await readAnswer(await alone.handle(request));
+    const db = connect("postgres://postgres@127.0.0.1:1/postgres");
+    const response = await callAnew(db)("POST", "/api/v1/avatars", { key, body: {} });
     await db.close();
     return response;
   };
@@ -211,10 +206,8 @@ describe("a defect of the service", () => {
     const lines: string[] = [];
     const config = { ...TEST_CONFIG, defaultAvatarModelId: "x".repeat(161) };
     const log = createLog("info", { write: (line) => void lines.push(line) });
-    const app = createTestApp(db, { config, log });
     const body = { displayName: "unquotable", sourceKind: "image" };
-    const request = new Request("http://localhost/api/v1/avatars", requestInit("POST", { key: await api.key(), body }));
-    const response = await readAnswer(await app.handle(request));
+    const response = await callAnew(db, { config, log })("POST", "/api/v1/avatars", { key: await api.key(), body });
     expect(outcome(response)).toEqual([500, "internal_error"]);
     expect(response.text).not.toMatch(/unquotable|xxx/);
     while (lines.length === 0) await Bun.sleep(1);

@@ -121,22 +121,4 @@ describe("the list of avatars", () => {
       }
     }
   });
-
-  test("the list, while avatars are added: the next page continues unchanged", async () => {
-    const by = await tenant();
-    for (let index = 0; index < 5; index++) await make({ displayName: `n${index}` }, by);
-    const { body: first } = await list(by, "?limit=2");
-    await Promise.all(Array.from({ length: 5 }, () => make({ displayName: "added" }, by)));
-    const second = await list(by, `?limit=100&cursor=${first.nextCursor}`);
-    expect([...names({ body: first } as Answer), ...names(second)]).toEqual(["n4", "n3", "n2", "n1", "n0"]);
-  });
-
-  test.each([
-    ["environment=live", "environment", "unknown_parameter"],
-    ["cursor=W10", "cursor", "invalid_cursor"],
-  ])("the list, with ?%s: 422", async (query, parameter, code) => {
-    const { status, body } = await list(key, `?${query}`);
-    expect([status, body.code]).toEqual([422, "validation_failed"]);
-    expect(body.errors).toMatchObject([{ parameter, code }]);
-  });
 });

@@ -26,8 +26,7 @@ import {
 import { SESSION_STATUSES } from "@realtime-avatar/domain/credits/status";
 import { MINIMUM_ROLES } from "@realtime-avatar/domain/people/roles";
 import { FIELD_ERROR_CODES, PROBLEMS } from "@realtime-avatar/domain/problem";
-import { testDatabase } from "@realtime-avatar/testing/database";
-import { bun, REPOSITORY, startProcess } from "@realtime-avatar/testing/processes";
+import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { createApp } from "../../src/app.ts";
 import { readConfig } from "../../src/config.ts";
 import type { Dependencies } from "../../src/dependencies.ts";
@@ -224,18 +223,6 @@ describe("the configuration", () => {
     for (const wrong of ["10", "-1", "1.5", "x"]) {
       expect(() => readConfig({ TRUSTED_PROXY_HOPS: wrong })).toThrow("TRUSTED_PROXY_HOPS must be a number of proxies");
     }
-  });
-
-  test(".env.example, used as it is: the service starts", async () => {
-    const database = await testDatabase();
-    const example = Object.fromEntries(
-      [...(await read(".env.example")).matchAll(/^([A-Z0-9_]+)=(.*)$/gm)].map(([, name, value]) => [name, value]),
-    );
-    const running = startProcess(bun("apps/api/src/main.ts"), { ...example, PORT: "0", DATABASE_URL: database.url });
-    await running.waitFor(/listening/);
-    running.kill("SIGTERM");
-    expect(await running.exited).toBe(0);
-    await database.close();
   });
 });
 

@@ -18,7 +18,7 @@ setDefaultTimeout(300_000);
 /** With LONG=1 in full. */
 const IS_LONG = process.env["LONG"] === "1";
 const READERS = 16;
-const ROUNDS = IS_LONG ? 60 : 4;
+const ROUNDS = IS_LONG ? 60 : 2;
 const STALLED = IS_LONG ? 100 : 40;
 const AVATARS = 100;
 const MAX_MIB = 300;

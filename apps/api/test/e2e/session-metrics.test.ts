@@ -4,7 +4,8 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type CallOptions, createTestApp, readAnswer, requestInit } from "../support/api.ts";
+import type { CallOptions } from "../support/api.ts";
+import { callAnew } from "../support/api.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -21,14 +22,13 @@ afterAll(async () => {
 /** A tenant of 100 seconds with a key, and requests with it to an application of its own. */
 const startTenant = async () => {
   const tenantId = await seedTenant(database.db, { live: 100 * SECOND });
-  const app = createTestApp(database.db, { metrics });
+  const call = callAnew(database.db, { metrics });
   const newKey = async (request: Partial<CreateApiKey>, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) => {
     const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", ...request }, parent);
     return { record, key: secret.reveal() };
   };
   const { key, record } = await newKey({ scopes: ["*", "usage:write"] });
-  const post = async (path: string, options: CallOptions) =>
-    readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit("POST", { key, ...options }))));
+  const post = (path: string, options: CallOptions) => call("POST", path, { key, ...options });
   return {
     tenantId,
     record,

@@ -74,7 +74,7 @@ const create = (service: Service, headers: Record<string, string> = {}) =>
 describe("metrics", () => {
   let service: Service;
   beforeAll(async () => {
-    service = await startService({ METRICS_PORT: "0" });
+    service = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true" });
   });
   afterAll(() => service.end());
 
@@ -183,9 +183,7 @@ describe("metrics", () => {
   });
 
   test("metrics, compared with documents, dashboard and alerts: the same names, each in use", async () => {
-    const sweeping = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true" });
-    const text = await (await fetch(sweeping.metricsUrl)).text();
-    await sweeping.end();
+    const text = await scrape();
     const known = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name);
     const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
     const [operations, dashboard, alerts] = await Promise.all(

@@ -142,14 +142,11 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
   });
 
 /**
- * Calls a new application on the database of the API. Its limits have counted nothing. Among the clients of other tests, one may
- * share its counter with another: a process has 16,384 counters (`http/rate-limit.ts`).
+ * Calls a new application on a database, as another replica would be. Its limits have counted nothing. Among the clients of
+ * other tests, one may share its counter with another: a process has 16,384 counters (`http/rate-limit.ts`).
  */
-export const callAnew = (
-  { database }: Pick<TestApi, "database">,
-  given: Partial<AppOptions> = {},
-): ((method: string, path: string, options?: CallOptions) => Promise<Answer>) => {
-  const app = createTestApp(database.db, given);
+export const callAnew = (db: Db, given: Partial<AppOptions> = {}): TestApi["call"] => {
+  const app = createTestApp(db, given);
   return async (method, path, options = {}) =>
     readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options))));
 };

@@ -1,6 +1,7 @@
 /** Keeps the service informed, and does what it says. */
-import type { AssignedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
+import type { AssignedCall, ReportedCall, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { WorkerMetrics } from "../metrics.ts";
 import type { Renderer } from "../renderer/renderer.ts";
 import { type Call, startCall } from "../room/call.ts";
 import { createLease } from "./lease.ts";
@@ -13,10 +14,24 @@ const GATHER_MS = 20;
 /** The maximum time for the last sync. */
 const GOODBYE_MS = 2000;
 
-export type SyncParts = { service: Service; slots: number; renderer: Renderer; log: Logger };
+export type SyncParts = {
+  service: Service;
+  slots: number;
+  renderer: Renderer;
+  log: Logger;
+  metrics: Pick<WorkerMetrics, "watcher" | "syncFailed"> | null;
+};
+
+export type Sync = {
+  /** Whether the service has answered within the lease. */
+  isConnected(): boolean;
+  calls(): ReportedCall[];
+  /** Leaves all rooms. */
+  stop(): Promise<void>;
+};
 
 /** The calls of the worker, by session. */
-const createCalls = ({ service, renderer, log }: SyncParts, onChange: () => void) => {
+const createCalls = ({ service, renderer, log, metrics }: SyncParts, onChange: () => void) => {
   const calls = new Map<string, Call>();
 
   const start = async (assigned: AssignedCall): Promise<void> => {
@@ -25,7 +40,7 @@ const createCalls = ({ service, renderer, log }: SyncParts, onChange: () => void
     if (known?.report().generation === generation) return;
     await known?.leave();
     log.info({ session, generation, mode: assigned.mode }, "a call was assigned");
-    calls.set(session, startCall(assigned, { service, renderer, log, onChange }));
+    calls.set(session, startCall(assigned, { service, renderer, log, watcher: metrics?.watcher ?? null, onChange }));
   };
 
   return {
@@ -65,8 +80,8 @@ const pause = (ms: number, signal: AbortSignal): Promise<void> =>
     });
   });
 
-/** Syncs until `stop`, which leaves all rooms. */
-export const startSync = (parts: SyncParts): { stop(): Promise<void> } => {
+/** Syncs until `stop`. */
+export const startSync = (parts: SyncParts): Sync => {
   const { service, slots, renderer, log } = parts;
   // Aborted by a change: a sync that waits for work is then sent again, with the change.
   let change = new AbortController();
@@ -94,6 +109,7 @@ export const startSync = (parts: SyncParts): { stop(): Promise<void> } => {
       if (signal.aborted) return;
       if (isReachable) log.warn({ reason: error instanceof Error ? error.message : "unknown" }, "a sync has failed");
       isReachable = false;
+      parts.metrics?.syncFailed();
     }
     await pause(sentAt + SYNC_INTERVAL_MS - performance.now(), signal);
   };
@@ -108,6 +124,8 @@ export const startSync = (parts: SyncParts): { stop(): Promise<void> } => {
   })();
 
   return {
+    isConnected: () => lease.isHeld(),
+    calls: () => calls.report(),
     stop: async () => {
       isStopping = true;
       change.abort();

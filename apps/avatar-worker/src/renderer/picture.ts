@@ -1,7 +1,7 @@
 /** The pictures of a portrait: one for each step of loudness, larger when the voice is louder. */
 import { VideoBufferType, VideoFrame } from "@livekit/rtc-node";
-import sharp from "sharp";
 import { PICTURE_SIZE } from "./renderer.ts";
+import { loadSharp } from "./sharp.ts";
 
 export const STEPS = 8;
 /** How much larger each step is than the one before it. */
@@ -23,6 +23,7 @@ const TEST_MARK = Buffer.from(`<svg xmlns="http://www.w3.org/2000/svg" viewBox="
 
 /** The pictures, the smallest first. `image`: null for the outline. */
 export const picturesOf = async (image: Uint8Array | null, isTest: boolean): Promise<VideoFrame[]> => {
+  const sharp = loadSharp();
   const { data, info } = await sharp(image ?? OUTLINE)
     .resize(PICTURE_SIZE, PICTURE_SIZE, { fit: "cover" })
     .flatten({ background: "#d5dbe3" })

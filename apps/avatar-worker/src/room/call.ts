@@ -18,7 +18,20 @@ import { type Published, publishAvatar } from "./publish.ts";
 /** How often the times of the call are checked. */
 const TICK_MS = 100;
 
-export type CallParts = { service: Service; renderer: Renderer; log: Logger; onChange: () => void };
+/** Is told what happens to calls, for metrics. */
+export type CallWatcher = {
+  /** Both sides were present so long after the assignment. */
+  joined(milliseconds: number): void;
+  ended(reason: EndReason, usedSeconds: number): void;
+};
+
+export type CallParts = {
+  service: Service;
+  renderer: Renderer;
+  log: Logger;
+  watcher: CallWatcher | null;
+  onChange: () => void;
+};
 
 export type Call = {
   report(): ReportedCall;
@@ -91,6 +104,7 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
   const { session_id, generation, used_seconds } = assigned;
   const room = new Room();
   const log = parts.log.child({ session: session_id, generation });
+  const assignedAt = performance.now();
   let state: ReportedCall["state"] = "joining";
   let reason: EndReason | null = null;
   let presence: Presence | null = null;
@@ -104,6 +118,8 @@ export const startCall = (assigned: AssignedCall, parts: CallParts): Call => {
     if (state === next || state === "ended") return;
     state = next;
     log.info({ state, usedSeconds: usedSeconds(), ...(reason && { reason }) }, "the state of a call has changed");
+    if (state === "started") parts.watcher?.joined(performance.now() - assignedAt);
+    if (state === "ended" && reason) parts.watcher?.ended(reason, usedSeconds());
     parts.onChange();
   };
 

@@ -16,6 +16,7 @@ const assigned: AssignedCall = {
   limit: "session_cap",
   used_seconds: 0,
   idle_seconds: 30,
+  away_seconds: 10,
 };
 /** Seconds. */
 const presence = (change: Partial<AssignedCall> = {}) => {

@@ -1,7 +1,6 @@
 /** The times of a call: since when both sides are present, and when it has to end. Pure; times are in milliseconds. */
 
 import type { EndReason } from "@realtime-avatar/domain/calls/lifecycle";
-import { AWAY_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import type { AssignedCall } from "@realtime-avatar/domain/calls/worker-sync";
 
 /** The call ends so much earlier than its seconds, because leaving takes a moment. */
@@ -29,10 +28,11 @@ export type Presence = {
 
 /** `publishedAt`: the avatar can be seen and heard from now on. */
 export const createPresence = (
-  { max_seconds, used_seconds, idle_seconds, limit }: AssignedCall,
+  { max_seconds, used_seconds, idle_seconds, away_seconds, limit }: AssignedCall,
   publishedAt: number,
 ): Presence => {
   const maxMs = max_seconds * 1000;
+  const awayMs = away_seconds * 1000;
   let startedAt: number | null = null;
   let activeAt = publishedAt;
   let isPresent = false;
@@ -55,7 +55,7 @@ export const createPresence = (
     personLeft: (now, isForGood = false) => {
       if (!isPresent) return;
       isPresent = false;
-      leftAt = isForGood ? now - AWAY_SECONDS * 1000 : now;
+      leftAt = isForGood ? now - awayMs : now;
     },
     connectionChanged: (now, isLost) => {
       lostAt = isLost ? (lostAt ?? now) : null;
@@ -66,7 +66,7 @@ export const createPresence = (
     endsSoon: (now) => startedAt !== null && usedMs(now) >= Math.max(maxMs - ENDING_MS, maxMs / 2),
     endReason: (now) => {
       if (startedAt !== null && usedMs(now) >= maxMs - MARGIN_MS) return limit;
-      if (leftAt !== null && now - leftAt >= AWAY_SECONDS * 1000) return "disconnected";
+      if (leftAt !== null && now - leftAt >= awayMs) return "disconnected";
       return isPresent && now - activeAt >= idle_seconds * 1000 ? "idle" : null;
     },
   };

@@ -112,6 +112,7 @@ const start = async (
     limit: "session_cap",
     used_seconds: 0,
     idle_seconds: 120,
+    away_seconds: 1,
     ...options,
   });
   return { session, room, personToken: await sign(livekit, personToken(room)) };
@@ -140,7 +141,7 @@ export const startControlPlane = async (livekit: LivekitServer) => {
   });
 
   return {
-    variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret },
+    variables: { SERVICE_URL: server.url.origin, AVATAR_WORKER_SECRET: secret, AVATAR_WORKER_PORT: "0" },
     rooms,
     files,
     syncs: state.syncs,

@@ -1,12 +1,12 @@
 /** The check of sources, in the sandbox, with the programs that it uses. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { copyFile, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { describe, expect, test } from "bun:test";
+import { copyFile, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
 import { type Check, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import sharp from "sharp";
 import { CHILD_ARGUMENT } from "../sandbox/command.ts";
 import { animatedWebp } from "../sandbox/corpus/images.testing.ts";
@@ -15,21 +15,13 @@ import { findFfmpeg } from "../sandbox/frame.ts";
 import { type CheckedSource, type CheckSourceOptions, createCheckSource } from "./check-source.ts";
 import { errorOf } from "./checks.ts";
 
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(180_000);
-
 const ffmpeg = findFfmpeg();
 /** With LONG=1, a film in each container. Without it, one; `frame.test.ts` has a frame of each container. */
 const isLong = process.env["LONG"] === "1";
-let base = "";
+const base = await fileFolder();
 let count = 0;
 const warnings: unknown[][] = [];
 const log = { warn: (...entry: unknown[]) => warnings.push(entry) } as never;
-
-beforeAll(async () => {
-  base = await temporaryFolder();
-});
-afterAll(() => rm(base, { recursive: true }));
 
 type Checked = Extract<CheckedSource, { kind: "checked" }>;
 

@@ -2,13 +2,13 @@
  * The hostile corpus as sources of avatars: a sample, and with LONG=1 all of it. The parent survives every file, no child has
  * more than 1 GiB, and each file ends with checks that say why it is not accepted, or as checked.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { Check } from "@realtime-avatar/domain/avatars/checks";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { bun } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
 import { CHILD_ARGUMENT } from "../sandbox/command.ts";
@@ -19,18 +19,12 @@ import { createCheckSource } from "./check-source.ts";
 import { errorOf } from "./checks.ts";
 import { hostilePortraits } from "./hostile.testing.ts";
 
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(3_600_000);
-
 const isFull = process.env["LONG"] === "1";
 /** Files at a time: as a worker of two cores does it. */
 const CONCURRENCY = 2;
 
-let base = "";
-beforeAll(async () => {
-  base = await temporaryFolder();
-});
-afterAll(() => rm(base, { recursive: true }));
+const base = await fileFolder();
+setDefaultTimeout(3_600_000);
 
 /** What is checked although the first bytes are of no accepted type: a second line of defense. */
 const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };

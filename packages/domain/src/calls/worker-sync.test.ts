@@ -40,6 +40,7 @@ test("a response: brings a call, ends one with a reason, and takes one away with
     limit: "session_cap",
     used_seconds: 0,
     idle_seconds: 120,
+    away_seconds: 10,
   };
   const end = [
     { ...call, reason: "user_ended" },

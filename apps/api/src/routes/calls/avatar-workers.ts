@@ -9,7 +9,7 @@ import {
   preparedKey,
   readPreparedFile,
 } from "@realtime-avatar/domain/avatars/preparation";
-import { IDLE_TIMEOUT_SECONDS, LEASE_SECONDS } from "@realtime-avatar/domain/calls/limits";
+import { AWAY_SECONDS, IDLE_TIMEOUT_SECONDS, LEASE_SECONDS } from "@realtime-avatar/domain/calls/limits";
 import { avatarToken } from "@realtime-avatar/domain/calls/room";
 import { type AssignedCall, isWorkerId, SyncRequest, SyncResponse } from "@realtime-avatar/domain/calls/worker-sync";
 import { isId } from "@realtime-avatar/domain/id";
@@ -80,6 +80,7 @@ const presentAssigned = async (
   limit: assignment.limit,
   used_seconds: assignment.usedSeconds,
   idle_seconds: IDLE_TIMEOUT_SECONDS,
+  away_seconds: AWAY_SECONDS,
 });
 
 /** The response to a sync. A call whose manifest cannot be read is left out: the next sync brings it again. */

@@ -2,30 +2,24 @@
  * The hostile corpus in the sandbox: a sample, and with LONG=1 all of it. The parent survives every file, and no child takes
  * more than 1 GiB or 30 s: the sandbox ends it then, which counts as refused by a limit.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { bun } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { CHILD_ARGUMENT } from "../command.ts";
 import { SANDBOX_LIMITS } from "../limited.ts";
 import { runInSandbox, type SandboxOutcome } from "../run.ts";
 import { type HostileFile, hostileFiles, validFiles } from "./hostile.testing.ts";
 
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(3_600_000);
-
 const isFull = process.env["LONG"] === "1";
 /** Files at a time: as a worker of two cores does it. */
 const CONCURRENCY = 2;
 
-let folder = "";
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await fileFolder();
+setDefaultTimeout(3_600_000);
 
 /** What is opened although the first bytes are of no accepted type: a second line of defense. */
 const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };

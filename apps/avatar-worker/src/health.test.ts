@@ -1,0 +1,31 @@
+import { expect, test } from "bun:test";
+import { respondHealth, serveHttp, type WorkerHealth } from "./health.ts";
+
+const LOOPBACK = { host: "127.0.0.1", port: 0, portVariable: "AVATAR_WORKER_PORT" };
+
+test("the health checks, of a worker with and without its service: 200, 503, and 404 elsewhere", async () => {
+  let health: WorkerHealth = { status: "ok" };
+  const server = await serveHttp(
+    LOOPBACK,
+    respondHealth(() => health),
+  );
+  const get = async (path: string) => {
+    const response = await fetch(new URL(path, server.url));
+    return [response.status, await response.text()];
+  };
+  expect(await get("/readyz")).toEqual([200, '{"status":"ok"}']);
+  health = { status: "unavailable", reason: "service_unreachable" };
+  expect(await get("/readyz?x=1")).toEqual([503, '{"status":"unavailable","reason":"service_unreachable"}']);
+  expect(await get("/healthz")).toEqual([200, '{"status":"ok"}']);
+  expect(await get("/")).toEqual([404, ""]);
+  await server.close();
+});
+
+test("the health checks, their port taken: an error that names the variable", async () => {
+  const server = await serveHttp(LOOPBACK, () => new Response());
+  const port = Number(new URL(server.url).port);
+  expect(serveHttp({ ...LOOPBACK, port }, () => new Response())).rejects.toThrow(
+    `Cannot listen on 127.0.0.1:${port} (EADDRINUSE). Set AVATAR_WORKER_PORT to another port, or HOST.`,
+  );
+  await server.close();
+});

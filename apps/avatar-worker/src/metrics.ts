@@ -1,0 +1,48 @@
+/** The metrics of an avatar worker. Loaded only when metrics are configured. */
+import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import { createRegistry, type ServedMetrics, served } from "@realtime-avatar/runtime/metrics/registry";
+import type { CallWatcher } from "./room/call.ts";
+
+const JOIN_SECONDS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 60, 120];
+const CALL_SECONDS = [5, 15, 30, 60, 120, 300, 600, 1200, 1800];
+
+export type WorkerMetrics = ServedMetrics & {
+  watcher: CallWatcher;
+  syncFailed(): void;
+  /** Adds the slots and the calls of the worker. */
+  show(slots: number, calls: () => readonly ReportedCall[]): void;
+};
+
+export const createMetrics = (version: string): WorkerMetrics => {
+  const own = createRegistry();
+  const { counter, histogram, readGauge, readGauges } = own;
+  const joins = histogram(
+    "realtime_avatar_call_join_seconds",
+    "From the assignment of a call until the avatar is published and the person is present.",
+    JOIN_SECONDS,
+  );
+  const lengths = histogram(
+    "realtime_avatar_call_seconds",
+    "Seconds of calls, from the join to the end.",
+    CALL_SECONDS,
+    ["reason"],
+  );
+  const failed = counter("realtime_avatar_syncs_failed_total", "Syncs that the service did not answer.", []);
+  return {
+    ...served(own, version),
+    watcher: {
+      joined: (milliseconds) => joins.observe(milliseconds / 1000),
+      ended: (reason, seconds) => lengths.observe({ reason }, seconds),
+    },
+    syncFailed: () => failed.inc(),
+    show: (slots, calls) => {
+      readGauge("realtime_avatar_worker_slots", "How many calls this worker can have at once.", () => slots);
+      const states = { joining: 0, joined: 0, started: 0 };
+      readGauges("realtime_avatar_worker_calls", "Calls of this worker.", "state", () => {
+        const counts: Record<string, number> = { ...states };
+        for (const { state } of calls()) if (state !== "ended") counts[state] = (counts[state] ?? 0) + 1;
+        return counts;
+      });
+    },
+  };
+};

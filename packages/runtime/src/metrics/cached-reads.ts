@@ -1,0 +1,18 @@
+/** Numbers that a metric reads from the database. */
+
+/** How long the numbers are used for further scrapes. */
+const CACHE_MS = 10_000;
+
+/**
+ * Reads at most once in `CACHE_MS`; calls meanwhile share the numbers. They are `unknown` when the read fails: the last ones
+ * would look as if nothing changed.
+ */
+export const cachedReads = <Stats>(read: () => Promise<Stats>, unknown: Stats): (() => Promise<Stats>) => {
+  let last: { at: number; stats: Promise<Stats> } | null = null;
+  return () => {
+    if (last === null || performance.now() - last.at > CACHE_MS) {
+      last = { at: performance.now(), stats: read().catch(() => unknown) };
+    }
+    return last.stats;
+  };
+};

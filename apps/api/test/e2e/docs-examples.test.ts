@@ -118,12 +118,12 @@ describe.each([
   });
 
   test.each([...examples])("the example %s, executed: the documented response", async (_title, command, answer) => {
-    // The avatar of the examples before has been deleted.
-    if (command.includes("avatar_id")) variables["AVATAR_ID"] = variables["CALLED_ID"] ?? "";
+    // The avatar of the examples before a call has been deleted.
+    const ofCall = command.includes("avatar_id") ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
     if (command.includes("/avatars")) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       ["sh", "-c", `cd ${folder} && ${command.replaceAll("http://127.0.0.1:3000", url)}`],
-      variables,
+      { ...variables, ...ofCall },
     );
     expect(code).toBe(0);
     const shown = settled(answer);

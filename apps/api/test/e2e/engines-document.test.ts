@@ -2,12 +2,12 @@
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { joinAsPerson } from "../../../avatar-worker/test/support/person.ts";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { REPOSITORY, release, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { joinAsPerson } from "../../../avatar-worker/test/support/person.ts";
 import { WORKER_SECRET } from "../support/calls.ts";
 import { untilPrepared } from "../support/examples.ts";
 import { call, start, stop } from "../support/process.ts";
@@ -33,14 +33,17 @@ describe.skipIf(isSkipped)(`docs/engines.md${isSkipped ? ` (skipped: ${missing})
     const DATA_DIR = await preparedDataDirectory(join(folder, "data"));
     const secrets = { LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET: WORKER_SECRET };
     const service = await start({ DATA_DIR, LIVEKIT_URL, ...secrets }, release());
-    const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
-    const post = async (path: string, body: object) => (await call(`${service.url}/api/v1/${path}`, key, body)).body;
+    const [, root = ""] = await service.waitFor(/export API_KEY=(\S+)/);
+    const api = `${service.url}/api/v1`;
+    const { body: test } = await call(`${api}/api-keys`, root, { name: "test", environment: "test", scopes: ["*"] });
+    const key: string = test.apiKey;
+    const post = async (path: string, body: object) => (await call(`${api}/${path}`, key, body)).body;
     const engine = startProcess([python ?? "", join(folder, "engine.py")], {
       SERVICE_URL: service.url,
       AVATAR_WORKER_SECRET: WORKER_SECRET,
     });
     const avatar = await post("avatars", { displayName: "Ada", sourceKind: "image", sourceAssetId: "ast_test_ready" });
-    await untilPrepared(service.url, key, avatar.id);
+    await untilPrepared(service.url, key, JSON.stringify(avatar));
     const startCall = { avatar_id: avatar.id, instructions: "Be kind." };
     let grant = await post("realtime/livekit/session", startCall);
     // Before its first sync, the service has no slot.
@@ -51,7 +54,7 @@ describe.skipIf(isSkipped)(`docs/engines.md${isSkipped ? ` (skipped: ${missing})
     await post("realtime/livekit/session/release", { session_id: grant.session_id });
     await person.until(() => person.disconnectReason() !== null);
     expect(person.messages.every(({ kind }) => kind === "ended")).toBe(true);
-    const response = await fetch(`${service.url}/api/v1/usage/sessions/${grant.session_id}`, {
+    const response = await fetch(`${api}/usage/sessions/${grant.session_id}`, {
       headers: { authorization: `Bearer ${key}` },
     });
     const session = (await response.json()) as { status: string; billedCreditMicros: number };

@@ -1,25 +1,18 @@
 /** The first key of an empty database. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { session, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { createFirstKey } from "./first-run.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const database = await fileDatabase();
 
 const rows = async () => {
   const [row] = await database.db.client`

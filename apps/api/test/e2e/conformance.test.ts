@@ -3,10 +3,10 @@
  * meet it and those that do not, and every answer is compared with it: status, headers and body.
  */
 
-import { afterAll, describe, expect, test as register, setDefaultTimeout } from "bun:test";
+import { afterAll, describe, expect, test as register } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
@@ -32,13 +32,10 @@ import {
 } from "../support/conformance.ts";
 import { bodySchema, type Described, resolved, valuesOf } from "../support/openapi.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
 /** With LONG=1 in full. */
 const RUNS = process.env["LONG"] === "1" ? 25 : 4;
 
-const database = await testDatabase();
+const database = await fileDatabase();
 const files = await testStorage(() => "http://localhost");
 /** With limits that nobody reaches, so that their headers are there. */
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
@@ -65,7 +62,7 @@ const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = call
   return { record, key: secret.reveal() };
 };
 
-afterAll(() => Promise.all([nowhere.close(), database.close()]));
+afterAll(() => nowhere.close());
 
 /** How many tests there are, and how many have run: what they have seen together is checked only when all have. */
 const tests = { registered: 0, run: 0 };

@@ -1,22 +1,13 @@
 /** The examples and the programs of the documents are run, on a service with its worker. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
-import {
-  bun,
-  REPOSITORY,
-  type RunningProcess,
-  release,
-  runToEnd,
-  startProcess,
-} from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { bun, REPOSITORY, release, runToEnd } from "@realtime-avatar/testing/processes";
 import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { fileService } from "../support/process.ts";
 
 const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = await Promise.all(
   ["README.md", "docs/api.md", "docs/keys.md", "docs/credits.md", "docs/getting-started.md"].map((name) =>
@@ -24,10 +15,8 @@ const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = awa
   ),
 );
 
-let folder = "";
-let service: RunningProcess;
+const folder = await fileFolder();
 let variables: Record<string, string>;
-let url = "";
 
 type Create = <Body = Record<string, string>>(path: string, body: object) => Promise<Body>;
 type SignedUpload = { id: string; upload: { method: string; url: string; headers: Record<string, string> } };
@@ -48,13 +37,12 @@ const createAssets = async (create: Create): Promise<void> => {
   variables["ASSET_ID"] = asset;
 };
 
+const data = { DATA_DIR: await preparedDataDirectory(join(folder, "data")) };
+const service = await fileService(data, release());
+const { url } = service;
+
 beforeAll(async () => {
-  folder = await temporaryFolder();
   await writeFile(join(folder, "ada.jpg"), PHOTO);
-  const data = { DATA_DIR: await preparedDataDirectory(join(folder, "data")) };
-  service = startProcess(release(), { PORT: "0", ...data });
-  const [, address = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-  url = address;
   const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
   variables = { API_KEY: key };
   const create: Create = async <Body>(path: string, body: object) => {
@@ -76,12 +64,6 @@ beforeAll(async () => {
   const session = { maxSessionSeconds: 300, metadata: { user_id: "user-17" } };
   variables["SESSION_ID"] = (await create("usage/sessions", session))["sessionId"] ?? "";
   variables["AVATAR_ID"] = (await create("avatars", bodyOf("avatars")))["id"] ?? "";
-});
-
-afterAll(async () => {
-  service.kill("SIGTERM");
-  await service.exited;
-  await rm(folder, { recursive: true });
 });
 
 describe.each([

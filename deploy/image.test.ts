@@ -2,13 +2,15 @@
  * The image without a container engine: it is built step by step in a folder, and its programs are run with nothing beside
  * them. Also the systemd unit, which runs the same programs.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { chown, cp, link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { cacheFolder, SOURCES } from "@realtime-avatar/testing/bundles";
 import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { readConfig } from "../apps/api/src/config.ts";
 import { rawPng } from "../apps/worker/src/sandbox/corpus/images.testing.ts";
 import { video } from "../apps/worker/src/sandbox/corpus/media.testing.ts";
@@ -36,33 +38,33 @@ import {
   type Yaml,
 } from "./support.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(180_000);
-
-let folder = "";
+const folder = await fileFolder();
 /** Where the image's programs are, as if it were /usr/local/bin. */
-let programs = "";
+const programs = join(folder, "programs");
 /** Where the libraries of the worker are, as if it were /usr/local/lib. */
-let libraries = "";
-/** Where the notices of the programs are, and the bundles of the same sources with theirs. */
-let notices = "";
+const libraries = join(folder, "lib");
+/** The notices of the programs, and the bundles of the same sources with theirs. */
+const notices = join(folder, "notices.txt");
 const APPS = ["api", "cli", "dashboard", "worker"] as const;
-let bundles: Record<string, string> = {};
-let empty = "";
+const bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
+const empty = join(folder, "empty");
 /** Where the programs keep files: the DATA_DIR of the image. */
-let files = "";
+const files = join(folder, "files");
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  [programs, empty, notices] = [join(folder, "programs"), join(folder, "empty"), join(folder, "notices.txt")];
-  libraries = join(folder, "lib");
-  bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
-  files = join(folder, "files");
   await Promise.all([mkdir(empty), mkdir(files, { mode: 0o700 })]);
   if (asUser.length > 0) await chown(files, Number(uid), Number(gid));
-  await build();
-});
-afterAll(() => rm(folder, { recursive: true }));
+  const sources = ["Dockerfile", ".dockerignore", "package.json", "bunfig.toml", "scripts/*", ...SOURCES];
+  const kept = join(cacheFolder("image", sources), "files");
+  const built = [programs, libraries, notices, ...Object.values(bundles)];
+  if (existsSync(kept)) await Bun.$`cp -a ${kept}/. ${folder}`.quiet();
+  else {
+    await build();
+    await mkdir(`${kept}.draft`);
+    await Bun.$`cp -a ${built} ${kept}.draft`.quiet();
+    await rename(`${kept}.draft`, kept);
+  }
+}, 180_000);
 
 /** Does what the build stage says, in a folder that has nothing but what it copies. */
 const build = async (): Promise<void> => {

@@ -14,15 +14,8 @@ const { db, cli, cliProcess, json, jsonProcess } = await cliTests();
 const HOUR = 3_600_000_000;
 
 const credits = (command: string, tenant: string, amount: number | string, reference: string, ...more: string[]) => [
-  "credits",
-  command,
-  "--tenant",
-  tenant,
-  "--amount",
-  String(amount),
-  "--reference",
-  reference,
-  ...more,
+  ...`credits ${command} --tenant ${tenant} --amount ${amount}`.split(" "),
+  ...["--reference", reference, ...more],
 ];
 /** The first line of a refusal, with its exit code. */
 const refusal = async (...args: string[]) => {

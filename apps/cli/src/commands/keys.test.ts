@@ -10,17 +10,12 @@ const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 describe("keys create", () => {
   test("keys create, with all options: the key as the API returns it", async () => {
-    const args = ["--environment", "live", "--scopes", "avatars:read, avatars:write", "--spend-limit", "5000000"];
+    const limits = "--environment live --spend-limit 5000000 --expires-at 2090-01-01T00:00:00Z --scopes".split(" ");
     const key = await jsonProcess(
-      "keys",
-      "create",
-      "--tenant",
+      ..."keys create --name ops --tenant".split(" "),
       tenantId,
-      "--name",
-      "ops",
-      ...args,
-      "--expires-at",
-      "2090-01-01T00:00:00Z",
+      ...limits,
+      "avatars:read, avatars:write",
     );
     expect(validate(ApiKeyWithSecret, key)).toEqual([]);
     expect(key).toMatchObject({

@@ -35,7 +35,7 @@ describe("users invite", () => {
 
   test("users invite, with PUBLIC_URL or PORT: the link begins with it", async () => {
     const link = async (settings: Record<string, string>) => {
-      const args = ["users", "invite", "--tenant", tenantId, "--email", "a@b.c", "--role", "viewer", "--json"];
+      const args = invitationArgs("--email", "a@b.c", "--role", "viewer", "--json");
       return JSON.parse((await run({ ...variables, ...settings }, ...args)).stdout).url;
     };
     expect(await link({ PUBLIC_URL: "https://avatars.example.com/" })).toStartWith(
@@ -48,16 +48,7 @@ describe("users invite", () => {
     const id = await seedUser("known@example.com");
     const { url } = await invite("--email", "KNOWN@example.com");
     expect(await invitationOf(url)).toMatchObject({ userId: id, role: "developer", isValid: true });
-    const raised = await cli(
-      "users",
-      "invite",
-      "--tenant",
-      tenantId,
-      "--email",
-      "known@example.com",
-      "--role",
-      "owner",
-    );
+    const raised = await cli(...invitationArgs("--email", "known@example.com", "--role", "owner"));
     expect([raised.code, raised.stdout]).toEqual([2, ""]);
   });
 
@@ -68,7 +59,7 @@ describe("users invite", () => {
       ["--email", "nobody@example.com"],
     ];
     for (const args of attempts) {
-      const { code, stdout } = await cli("users", "invite", "--tenant", tenantId, ...args);
+      const { code, stdout } = await cli(...invitationArgs(...args));
       expect([code, stdout]).toEqual([2, ""]);
     }
     const unknown = ["--tenant", UNKNOWN_TENANT, "--email", "a@b.c", "--role", "owner"];

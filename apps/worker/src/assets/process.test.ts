@@ -8,8 +8,9 @@ import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domai
 import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
 import { originOf } from "@realtime-avatar/testing/seeds";
+import { canMountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { inspector } from "../../test/support/inspector.ts";
-import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
+import { withSmallDisk } from "../../test/support/small-disk.ts";
 import { eachWorld, noise } from "../../test/support/world.ts";
 import { MAX_ATTEMPTS } from "../jobs/handler.ts";
 import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
@@ -303,7 +304,7 @@ describe("an asset that changes meanwhile", () => {
   });
 });
 
-describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
+describe.skipIf(!canMountDisk)("a full disk (as root, who may mount a small file system)", () => {
   test.each(["temporary files", "stored files"])(
     "a full disk, for %s: the job is tried again, with the reason",
     async (which) => {

@@ -205,7 +205,7 @@ describe("a child in the sandbox", () => {
       try {
         await holder.stdout.getReader().read();
         const files = { input: picture, outputs: [publicImage()] };
-        const outcome = await runInSandbox(PNG, files);
+        const outcome = await runInSandbox(PNG, files, { command: inspector });
         expect(outcome).toMatchObject({ kind: "accepted" });
       } finally {
         process.kill(-holder.pid, "SIGKILL");
@@ -297,7 +297,7 @@ test("a bundle of the worker, as a child: inspects an image", async () => {
 test.skipIf(!isLinux)("a picture whose texts need more than the memory, inspected: the fault of the file", async () => {
   await writeFile(join(folder, "texts"), manyTexts(200, 7 * 1024 * 1024));
   const files = { input: join(folder, "texts"), outputs: [publicImage()] };
-  const outcome = await runInSandbox(PNG, files);
+  const outcome = await runInSandbox(PNG, files, { command: inspector });
   await rm(files.input);
   expect(outcome).toMatchObject({ kind: "failed", code: "out_of_memory" });
 });

@@ -8,7 +8,7 @@ import { generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/s
 import { newId } from "@realtime-avatar/domain/id";
 import { session, testDatabase } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   callerOf,
@@ -187,16 +187,15 @@ test("a change, its target older than its caller: locks the target first", async
   const { record: target } = await seedKey(db, tenantId);
   const caller = await seedCaller(db, tenantId);
   expect(target.id < caller.id).toBe(true);
-  const holder = session(database.url);
-  await holder.client`begin`;
-  await holder.client`select 1 from api_keys where id = ${target.id} for update`;
-  const pending = revokeApiKey(db, target, { version: null }, caller, originOf(caller));
-  await untilBlocked(db);
-  // While the change waits for its target, the caller is not locked yet.
-  expect(await holder.client`select 1 from api_keys where id = ${caller.id} for update nowait`).toHaveLength(1);
-  await holder.client`commit`;
-  expect((await pending).kind).toBe("written");
-  await holder.close();
+  const { kind } = await whileHeld(
+    database,
+    ({ client }) => client`select 1 from api_keys where id = ${target.id} for update`,
+    () => revokeApiKey(db, target, { version: null }, caller, originOf(caller)),
+    // While the change waits for its target, the caller is not locked yet.
+    async ({ client }) =>
+      expect(await client`select 1 from api_keys where id = ${caller.id} for update nowait`).toHaveLength(1),
+  );
+  expect(kind).toBe("written");
 });
 
 describe("rotateApiKey", () => {
@@ -293,15 +292,18 @@ describe("rotateApiKey", () => {
 
   test("a rotation, its target revoked while it waits: not written", async () => {
     const { record: target } = await seedKey(db, tenantId);
-    const other = session(database.url);
-    await other.client`begin`;
-    await other.client`update api_keys set revoked_at = now() where id = ${target.id}`;
-    const { rotation, outcome } = rotate(target, 0, null);
-    await untilBlocked(db);
-    await other.client`commit`;
-    expect(await outcome).toEqual({ kind: "stale" });
-    expect(await findCredential(db, rotation.record.keyId)).toBeNull();
-    await other.close();
+    const rotated: string[] = [];
+    const outcome = await whileHeld(
+      database,
+      ({ client }) => client`update api_keys set revoked_at = now() where id = ${target.id}`,
+      () => {
+        const { rotation, outcome } = rotate(target, 0, null);
+        rotated.push(rotation.record.keyId);
+        return outcome;
+      },
+    );
+    expect(outcome).toEqual({ kind: "stale" });
+    expect(await findCredential(db, rotated[0] ?? "")).toBeNull();
   });
 });
 

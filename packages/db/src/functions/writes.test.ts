@@ -6,6 +6,7 @@ import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
 import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import {
@@ -81,29 +82,12 @@ const counts = async ({ tenantId }: Caller) => {
   return { ...row };
 };
 
-/** Does `work` while another transaction has done `before` and not ended; `end` ends it when `work` waits for it. */
-const whileWaiting = async <Result>(
+const whileWaiting = <Result>(
   before: (holder: Runner) => Promise<unknown>,
   work: () => Promise<Result>,
   end: "commit" | "rollback",
-  during: () => Promise<unknown> = async () => {},
-): Promise<Result> => {
-  const holder = session(database.url);
-  await holder.client`begin`;
-  await before(holder);
-  const result = work();
-  for (;;) {
-    const [row] = await database.db.client`
-      select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
-    if (row) break;
-    await Bun.sleep(5);
-  }
-  await during();
-  await holder.client.unsafe(end);
-  const settled = await result;
-  await holder.close();
-  return settled;
-};
+  during?: () => Promise<unknown>,
+): Promise<Result> => whileHeld(database, before, work, during, end);
 
 const expireSoon = async (caller: Caller) => {
   await database.db.client`update api_keys set expires_at = now() + interval '1 second' where id = ${caller.id}`;

@@ -191,6 +191,12 @@ describe("the JSON that the database writes", () => {
     }
   });
 
+  test("a list of keys, of an invisible environment: empty without a statement", async () => {
+    const unused = { ...db, batch: () => Promise.reject(new Error("a statement was sent")) };
+    const page = { ...all, filters: { environment: "live" } } as const;
+    expect(await listApiKeys(unused, await seedTenant(db), ["test"], page)).toEqual({ items: "", next: null });
+  });
+
   test("the JSON of audit events, of every action: that of their records", async () => {
     const tenantId = await seedTenant(db);
     const caller = await callerOf(tenantId);

@@ -69,7 +69,7 @@ const letExpire = async ({ tenantId, lease }: ClaimedJob) => {
 
 const isLong = process.env["LONG"] === "1";
 /** Of each of five tenants. */
-const JOBS = isLong ? 600 : 60;
+const JOBS = isLong ? 600 : 30;
 
 test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));
@@ -167,7 +167,7 @@ test("jobs of a tenant, many claims at once: no more run than it has slots", asy
 test("an asset, deleted and referred to at once: one of both", async () => {
   const caller = await seedCaller(db);
   const seen = new Set<string>();
-  for (let round = 0; round < (isLong ? 200 : 50); round++) {
+  for (let round = 0; round < (isLong ? 200 : 25); round++) {
     const asset = await seedAsset(db, caller.tenantId);
     const existing = await seedAvatar(db, caller);
     const create = () => {

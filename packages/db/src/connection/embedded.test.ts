@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { openEmbedded } from "./embedded.ts";
@@ -55,18 +55,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 describe("the embedded PostgreSQL", () => {
-  test("the server, restarted: keeps what was written", async () => {
-    const data = await preparedDataDirectory(join(folder, "restarts"));
-    const first = await openEmbedded(data, fast);
-    await query(first.url, "create table kept as select 42 as answer");
-    await first.close();
-    expect(existsSync(join(first.directory, "postmaster.pid"))).toBe(false);
-    const second = await openEmbedded(data, fast);
-    expect(await query(second.url, "select answer from kept")).toEqual([{ answer: 42 }]);
-    await second.close();
-  });
-
-  test("the server, with its defaults: UTF-8, durable, on a socket in its own folder only", async () => {
+  test("the server, with its defaults: UTF-8, durable, on a socket in its own folder only, with a random password", async () => {
     const embedded = await openEmbedded(join(folder, "defaults"));
     const [row] = await query(
       embedded.url,
@@ -86,7 +75,12 @@ describe("the embedded PostgreSQL", () => {
     });
     expect(hostsOf(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
     const other = await readFile(join(await preparedDataDirectory(join(folder, "another")), "password"), "utf8");
-    expect(new URL(embedded.url).password).not.toBe(other.trim());
+    const { password } = new URL(embedded.url);
+    expect([password.length, password === other.trim()]).toEqual([32, false]);
+    const file = join(dirname(embedded.directory), "password");
+    expect([(await readFile(file, "utf8")).trim(), (await stat(file)).mode & 0o777]).toEqual([password, 0o600]);
+    const wrong = Object.assign(new URL(embedded.url), { password: "password" });
+    await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
     const pid = await serverPid(embedded.directory);
     const owner = (await stat(embedded.directory)).uid;
     expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
@@ -98,20 +92,6 @@ describe("the embedded PostgreSQL", () => {
       expect(sockets.length).toBeGreaterThan(0);
       expect(sockets.filter((inode) => listeners.has(inode))).toEqual([]);
     }
-    await embedded.close();
-  });
-
-  test("the server, its password: random, required, in a file of mode 0600", async () => {
-    const data = await preparedDataDirectory(join(folder, "password"));
-    const embedded = await openEmbedded(data, fast);
-    const url = new URL(embedded.url);
-    expect((await stat(join(data, "password"))).mode & 0o777).toBe(0o600);
-    expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
-    expect((await readFile(join(data, "password"), "utf8")).trim()).toBe(url.password);
-    expect(url.password.length).toBe(32);
-    const wrong = new URL(url);
-    wrong.password = "password";
-    await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
     await embedded.close();
   });
 
@@ -128,19 +108,6 @@ describe("the embedded PostgreSQL", () => {
     expect(isAlive(pid)).toBe(true);
     await three.close();
     expect(isAlive(pid)).toBe(false);
-  });
-
-  test("the server, all leaving at once: stopped; some coming meanwhile: served", async () => {
-    const data = await preparedDataDirectory(join(folder, "crowd"));
-    for (let round = 0; round < 3; round++) {
-      const crowd = await Promise.all(Array.from({ length: 4 }, () => openEmbedded(data, fast)));
-      const leaving = Promise.all(crowd.map((member) => member.close()));
-      const late = await openEmbedded(data, fast);
-      await leaving;
-      expect(await query(late.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
-      await late.close();
-      expect(existsSync(join(late.directory, "postmaster.pid"))).toBe(false);
-    }
   });
 
   test("the server, it or its starter killed: found again", async () => {

@@ -190,7 +190,8 @@ describe("creates with an Idempotency-Key", () => {
   test("creates, on two replicas in opposite orders: no deadlock, each once", async () => {
     const caller = await seedCaller(database.db);
     const other = connect(database.url, { connections: 4 });
-    for (let round = 0; round < 10; round++) {
+    const rounds = process.env["LONG"] === "1" ? 10 : 3;
+    for (let round = 0; round < rounds; round++) {
       const keys = Array.from({ length: 40 }, (_, index) => `round ${round} key ${index}`);
       const outcomes = await Promise.all([
         ...keys.map((key) => create(caller, key, key)),
@@ -200,7 +201,7 @@ describe("creates with an Idempotency-Key", () => {
       expect(outcomes.filter(({ kind }) => kind === "replayed")).toHaveLength(40);
     }
     await other.close();
-    expect(await written(caller)).toHaveLength(400);
+    expect(await written(caller)).toHaveLength(40 * rounds);
   });
 
   test("a claim, older than 24 hours: replaced; a newer one: replayed", async () => {

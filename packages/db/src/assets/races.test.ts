@@ -69,7 +69,7 @@ const letExpire = async ({ tenantId, lease }: ClaimedJob) => {
 
 const isLong = process.env["LONG"] === "1";
 /** Of each of five tenants. */
-const JOBS = isLong ? 600 : 30;
+const JOBS = isLong ? 600 : 60;
 
 test("jobs, abandoned, finished late or twice: none lost, none done twice", async () => {
   const callers = await Promise.all(Array.from({ length: 5 }, () => seedCaller(db)));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, readlink, stat, writeFile } from "node:fs/promises";
 import { createServer, type Socket } from "node:net";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { client as clientOf, preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { openEmbedded } from "./embedded.ts";
@@ -55,7 +55,7 @@ const isAlive = (pid: number): boolean => {
 };
 
 describe("the embedded PostgreSQL", () => {
-  test("the server, with its defaults: UTF-8, durable, on a socket in its own folder only, with a random password", async () => {
+  test("the server, with its defaults: UTF-8, durable, on a socket in its own folder only", async () => {
     const embedded = await openEmbedded(join(folder, "defaults"));
     const [row] = await query(
       embedded.url,
@@ -75,12 +75,7 @@ describe("the embedded PostgreSQL", () => {
     });
     expect(hostsOf(embedded.url)).toEqual([{ host: embedded.directory, port: 5432 }]);
     const other = await readFile(join(await preparedDataDirectory(join(folder, "another")), "password"), "utf8");
-    const { password } = new URL(embedded.url);
-    expect([password.length, password === other.trim()]).toEqual([32, false]);
-    const file = join(dirname(embedded.directory), "password");
-    expect([(await readFile(file, "utf8")).trim(), (await stat(file)).mode & 0o777]).toEqual([password, 0o600]);
-    const wrong = Object.assign(new URL(embedded.url), { password: "password" });
-    await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
+    expect(new URL(embedded.url).password).not.toBe(other.trim());
     const pid = await serverPid(embedded.directory);
     const owner = (await stat(embedded.directory)).uid;
     expect((await stat(embedded.directory)).mode & 0o777).toBe(0o700);
@@ -92,6 +87,18 @@ describe("the embedded PostgreSQL", () => {
       expect(sockets.length).toBeGreaterThan(0);
       expect(sockets.filter((inode) => listeners.has(inode))).toEqual([]);
     }
+    await embedded.close();
+  });
+
+  test("the server, its password: random, required, in a file of mode 0600", async () => {
+    const data = await preparedDataDirectory(join(folder, "password"));
+    const embedded = await openEmbedded(data, fast);
+    const { password } = new URL(embedded.url);
+    const file = join(data, "password");
+    expect([(await readFile(file, "utf8")).trim(), (await stat(file)).mode & 0o777]).toEqual([password, 0o600]);
+    expect(password.length).toBe(32);
+    const wrong = Object.assign(new URL(embedded.url), { password: "password" });
+    await expect(query(wrong.href, "select 1")).rejects.toMatchObject({ code: "28P01" });
     await embedded.close();
   });
 

@@ -7,10 +7,11 @@ import { rotatedApiKey } from "@realtime-avatar/domain/api-keys/rotate";
 import { generateApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId } from "@realtime-avatar/domain/id";
 import { session, testDatabase } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
+  asOwner,
   callerOf,
   claimOf,
   operatorOrigin,
@@ -32,7 +33,7 @@ import {
 } from "./api-keys.ts";
 import { type Caller, findCredential } from "./callers.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 const tenantId = await seedTenant(db);
 
@@ -96,7 +97,7 @@ describe("insertApiKey", () => {
 describe("insertRootApiKey", () => {
   test("a root key, inserted: authenticates, with an event without an actor", async () => {
     const { record, secret } = issue();
-    expect(await insertRootApiKey(db, record, secret, operatorOrigin())).toBe(true);
+    expect(await insertRootApiKey(asOwner(db), record, secret, operatorOrigin())).toBe(true);
     expect((await callerOf(db, secret.keyId)).id).toBe(record.id);
     expect(await lastEvent(record)).toEqual({ action: "api_key.created", changed_fields: [], actor_id: null });
   });
@@ -104,7 +105,7 @@ describe("insertRootApiKey", () => {
   test("a root key, of an unknown tenant: not written", async () => {
     const { record, secret } = issue();
     const unknown = { ...record, tenantId: newId("ten", new Date(), random) };
-    expect(await insertRootApiKey(db, unknown, secret, operatorOrigin())).toBe(false);
+    expect(await insertRootApiKey(asOwner(db), unknown, secret, operatorOrigin())).toBe(false);
     expect(await findCredential(db, secret.keyId)).toBeNull();
   });
 });

@@ -4,7 +4,7 @@ import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import type { TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -12,7 +12,7 @@ import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
 import { insertApiKey } from "./api-keys.ts";
 import { type Caller, confirmFirstUse, findCredential, sweepCredentials } from "./callers.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const revoke = (record: ApiKeyRecord, to = db) =>

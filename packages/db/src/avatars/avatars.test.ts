@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
@@ -17,7 +17,7 @@ import {
 import type { Caller } from "../api-keys/callers.ts";
 import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const update = (avatar: AvatarRecord, changes: AvatarChanges, caller: Caller, to = db) =>

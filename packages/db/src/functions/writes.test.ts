@@ -5,7 +5,7 @@ import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
 import { session } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -23,7 +23,7 @@ import { avatarRow } from "../avatars/record.ts";
 import type { Runner } from "../connection/batch.ts";
 import { FUNCTIONS_SCHEMA } from "./schema.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 
 const callerOf = async (keyId: string): Promise<Caller> => {
   const found = await findCredential(database.db, keyId);

@@ -11,7 +11,7 @@ import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
 import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
 import type { TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { TSchema } from "@sinclair/typebox";
@@ -27,7 +27,7 @@ import { listAvatars } from "../avatars/list.ts";
 import { connect } from "../connection/pool.ts";
 import { columnsOf, prepared } from "./statement.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const callerOf = async (tenantId: TenantId): Promise<Caller> => {

@@ -6882,7 +6882,7 @@ export interface operations {
       content: {
         /**
          * @example {
-         *       "avatar_id": "ava_01h455vb4pex5vsknk084sn02q",
+         *       "avatar_id": "ava_01h455vb4pex5vsknk084sn03r",
          *       "max_session_seconds": 600,
          *       "client_metadata": {
          *         "user_id": "user-17"

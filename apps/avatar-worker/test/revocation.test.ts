@@ -76,24 +76,23 @@ const ENDS: Record<
   string,
   (service: Service, call: StartedCall & { key: Key; stranger: Stranger }) => Promise<unknown>
 > = {
-  "revoked key": ({ call, operatorKey }, { key }) => call("DELETE", `/api-keys/${key.record.id}`, operatorKey),
+  "a revoked key": ({ call, operatorKey }, { key }) => call("DELETE", `/api-keys/${key.record.id}`, operatorKey),
   endCall: ({ call }, { id, key }) =>
     call("POST", "/realtime/livekit/session/release", key.apiKey, { session_id: id, reason: "manual" }),
-  "person who left": async (_, { stranger }) => stranger.leave(),
-  "seconds that are over": async () => {},
-  "deleted room": ({ rooms }, { room }) => rooms.delete(room),
-  "command of the operator": ({ db, tenantId }, { id }) =>
-    endLostCall(db, tenantId, id, "user_ended", operatorOrigin()),
-  "worker that is lost": ({ killWorkers }) => killWorkers(),
+  "a person who left": async (_, { stranger }) => stranger.leave(),
+  "its last second": async () => {},
+  "a deleted room": ({ rooms }, { room }) => rooms.delete(room),
+  "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "user_ended", operatorOrigin()),
+  "a lost worker": ({ killWorkers }) => killWorkers(),
 };
 /** Each try waits for a list of rooms, and a lost worker for its lease. */
-const FEW = ["revoked key"];
+const FEW = ["a revoked key"];
 const LONG_MINUTES = 12;
 type Key = Awaited<ReturnType<Service["newKey"]>>;
 
 for (const autoCreate of [false, true]) {
   const kinds = Object.keys(ENDS).filter(
-    (kind) => isLong || (autoCreate ? FEW.includes(kind) : kind !== "worker that is lost"),
+    (kind) => isLong || (autoCreate ? FEW.includes(kind) : kind !== "a lost worker"),
   );
   const title = `a kept token, on a LiveKit where participants create ${autoCreate ? "rooms" : "no rooms"}${skipped}`;
   describe.skipIf(binary.kind === "missing")(title, () => {
@@ -118,10 +117,10 @@ for (const autoCreate of [false, true]) {
       return stranger.token();
     };
 
-    test.each(kinds)("after the end by a %s: brings nobody back to a call", async (kind) => {
+    test.each(kinds)("used after an end by %s: no call and no avatar", async (kind) => {
       if (service.countWorkers() === 0) await service.startWorker();
       const key = await service.newKey();
-      const isShort = kind === "seconds that are over";
+      const isShort = kind === "its last second";
       const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
       const stranger = await joinAsStranger(call.url, call.token);
       if (!stranger) throw new Error("the call cannot be joined");
@@ -141,7 +140,7 @@ for (const autoCreate of [false, true]) {
 
     // LiveKit gives who joins a new token, which is valid for ten minutes: with the newest, one can try for ever.
     test.skipIf(!isLong)(
-      "for twelve minutes after the end: brings nobody back to a call",
+      "used for twelve minutes, each time the newest: no call and no avatar",
       async () => {
         const key = await service.newKey();
         if (service.countWorkers() === 0) await service.startWorker();
@@ -165,7 +164,7 @@ for (const autoCreate of [false, true]) {
       LONG_MINUTES * 60_000 + 120_000,
     );
 
-    test("before the end: a second person with the same token replaces the first, and is in the same call", async () => {
+    test("used twice before the end: the second person replaces the first", async () => {
       const key = await service.newKey();
       if (service.countWorkers() === 0) await service.startWorker();
       const call = await service.start(key.apiKey, { mode: "voice" });

@@ -155,10 +155,13 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
   });
 });
 
-test("a service without livekit-server: starts, and the log says how to install it", async () => {
+test("a service without livekit-server: starts, the log says how to install it, and so does the 501 of a call", async () => {
   const data = await preparedDataDirectory(join(folder, "missing"));
   const running = await start({ DATA_DIR: data, PATH: "/usr/bin:/bin", WORKER: "false" }, source(API));
   await running.waitFor(/livekit-server is not on the PATH: https:\/\/docs\.livekit\.io/);
+  const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
+  const refused = await call(`${running.url}/api/v1/realtime/livekit/session`, key, { avatar_id: "ava_x" });
+  expect(refused.body).toMatchObject({ status: 501, detail: expect.stringMatching(/livekit-server.*LIVEKIT_URL/) });
   expect(await stop(running)).toBe(0);
 });
 

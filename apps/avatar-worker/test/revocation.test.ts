@@ -3,10 +3,11 @@
  * does; and a token that somebody has kept is worth nothing afterwards.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { readInstance } from "@realtime-avatar/db/calls/reconcile";
-import { roomPrefix } from "@realtime-avatar/domain/calls/room";
+import { endLostCall, readInstance } from "@realtime-avatar/db/calls/reconcile";
+import { AVATAR_IDENTITY, roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import type { RunningProcess } from "@realtime-avatar/testing/processes";
+import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { joinAsPerson } from "./support/person.ts";
 import { type Service, type StartedCall, startService } from "./support/service.ts";
 import { joinAsStranger, type Stranger, validate } from "./support/stranger.ts";
@@ -16,6 +17,8 @@ setDefaultTimeout(60_000);
 const binary = await livekitBinary();
 const program = binary.kind === "found" ? binary.path : "";
 const skipped = binary.kind === "missing" ? ` (skipped: ${binary.reason})` : "";
+
+const isLong = process.env["LONG"] !== undefined;
 
 const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await condition())) await Bun.sleep(20);
@@ -58,7 +61,7 @@ describe.skipIf(binary.kind === "missing")(`a revoked key${skipped}`, () => {
     const answeredAt = performance.now();
     await person.until(() => person.disconnectReason() !== null);
     const seconds = (performance.now() - answeredAt) / 1000;
-    if (process.env["LONG"]) process.stderr.write(`last frame ${seconds.toFixed(2)} s after the revocation\n`);
+    if (isLong) process.stderr.write(`last frame ${seconds.toFixed(2)} s after the revocation\n`);
     expect(person.disconnectReason()).toBe("ROOM_DELETED");
     const frames = person.seen.length;
     await until(async () => (await service.stateOf(call.id))["room"] === "gone");
@@ -73,16 +76,24 @@ const ENDS: Record<
   string,
   (service: Service, call: StartedCall & { key: Key; stranger: Stranger }) => Promise<unknown>
 > = {
-  "revoked key": ({ call, operatorKey }, { key }) => call("DELETE", `/api-keys/${key.record.id}`, operatorKey),
+  "a revoked key": ({ call, operatorKey }, { key }) => call("DELETE", `/api-keys/${key.record.id}`, operatorKey),
   endCall: ({ call }, { id, key }) =>
     call("POST", "/realtime/livekit/session/release", key.apiKey, { session_id: id, reason: "manual" }),
-  "person who left": async (_, { stranger }) => stranger.leave(),
-  "seconds that are over": async () => {},
-  "deleted room": ({ rooms }, { room }) => rooms.delete(room),
+  "a person who left": async (_, { stranger }) => stranger.leave(),
+  "its last second": async () => {},
+  "a deleted room": ({ rooms }, { room }) => rooms.delete(room),
+  "the operator": ({ db, tenantId }, { id }) => endLostCall(db, tenantId, id, "user_ended", operatorOrigin()),
+  "a lost worker": ({ killWorkers }) => killWorkers(),
 };
+/** Each try waits for a list of rooms, and a lost worker for its lease. */
+const FEW = ["a revoked key"];
+const LONG_MINUTES = 12;
 type Key = Awaited<ReturnType<Service["newKey"]>>;
 
 for (const autoCreate of [false, true]) {
+  const kinds = Object.keys(ENDS).filter(
+    (kind) => isLong || (autoCreate ? FEW.includes(kind) : kind !== "a lost worker"),
+  );
   const title = `a kept token, on a LiveKit where participants create ${autoCreate ? "rooms" : "no rooms"}${skipped}`;
   describe.skipIf(binary.kind === "missing")(title, () => {
     let service: Service;
@@ -94,40 +105,68 @@ for (const autoCreate of [false, true]) {
     });
     afterAll(() => service?.stop());
 
-    /** Joins with a token: refused; or alone in a room that is gone soon. */
-    const tryToken = async (call: StartedCall, token: string): Promise<void> => {
-      if (!autoCreate) {
-        expect(await validate(call.url, token)).toBe(404);
-        expect(await joinAsStranger(call.url, token)).toBeNull();
-        return;
-      }
+    /** Joins with a token: refused; or alone in a room that is gone soon. Returns the newest token. */
+    const tryToken = async (call: StartedCall, token: string): Promise<string> => {
+      if (!autoCreate) expect(await validate(call.url, token)).toBe(404);
       const stranger = await joinAsStranger(call.url, token);
-      expect(stranger).not.toBeNull();
-      await until(() => stranger?.isGone() === true);
+      if (!autoCreate) expect(stranger).toBeNull();
+      if (stranger === null) return token;
+      await until(() => stranger.isGone());
+      expect(stranger.hasMet(AVATAR_IDENTITY)).toBe(false);
       await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
+      return stranger.token();
     };
 
-    test.each(Object.keys(ENDS))("after the end by a %s: brings nobody back to a call", async (kind) => {
+    test.each(kinds)("used after an end by %s: no call and no avatar", async (kind) => {
+      if (service.countWorkers() === 0) await service.startWorker();
       const key = await service.newKey();
-      const isShort = kind === "seconds that are over";
+      const isShort = kind === "its last second";
       const call = await service.start(key.apiKey, { mode: "voice", ...(isShort && { max_session_seconds: 2 }) });
       const stranger = await joinAsStranger(call.url, call.token);
       if (!stranger) throw new Error("the call cannot be joined");
       await untilStatus(service, call, "started");
-      await until(() => stranger.token() !== call.token);
+      await until(() => stranger.token() !== call.token && stranger.hasMet(AVATAR_IDENTITY));
       await ENDS[kind]?.(service, { ...call, key, stranger });
       await untilStatus(service, call, "released");
       await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
       const ended = await service.stateOf(call.id);
       // The one of the grant, the one that LiveKit sent, and both again: it has no natural end.
-      for (const token of [call.token, stranger.token(), call.token, stranger.token()]) await tryToken(call, token);
+      const newest = await tryToken(call, stranger.token());
+      for (const token of [call.token, newest]) await tryToken(call, token);
       const { room: _, ...charged } = ended;
       expect(await service.stateOf(call.id)).toMatchObject(charged);
       expect(await service.rooms.list(prefix)).toEqual([]);
     });
 
-    test("before the end: a second person with the same token replaces the first, and another room is refused", async () => {
+    // LiveKit gives who joins a new token, which is valid for ten minutes: with the newest, one can try for ever.
+    test.skipIf(!isLong)(
+      "used for twelve minutes, each time the newest: no call and no avatar",
+      async () => {
+        const key = await service.newKey();
+        if (service.countWorkers() === 0) await service.startWorker();
+        const call = await service.start(key.apiKey, { mode: "voice" });
+        const stranger = await joinAsStranger(call.url, call.token);
+        await untilStatus(service, call, "started");
+        let token = stranger?.token() ?? "";
+        await ENDS["endCall"]?.(service, { ...call, key, stranger: stranger as Stranger });
+        await until(async () => !(await service.rooms.list(prefix)).includes(call.room));
+        const end = performance.now() + LONG_MINUTES * 60_000;
+        let tries = 0;
+        for (; performance.now() < end; await Bun.sleep(20_000)) {
+          if (!autoCreate && (await validate(call.url, token)) === 401) break;
+          token = await tryToken(call, token);
+          tries++;
+        }
+        expect(tries).toBeGreaterThan(0);
+        expect(await service.rooms.list(prefix)).toEqual([]);
+        expect(await service.stateOf(call.id)).toMatchObject({ status: "released", room: "gone" });
+      },
+      LONG_MINUTES * 60_000 + 120_000,
+    );
+
+    test("used twice before the end: the second person replaces the first", async () => {
       const key = await service.newKey();
+      if (service.countWorkers() === 0) await service.startWorker();
       const call = await service.start(key.apiKey, { mode: "voice" });
       const first = await joinAsStranger(call.url, call.token);
       await untilStatus(service, call, "started");

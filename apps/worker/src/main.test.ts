@@ -3,9 +3,12 @@ import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
+import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
+import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
+import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
@@ -51,6 +54,22 @@ describe("the worker", () => {
     expect(text).toContain("realtime_avatar_oldest_job_seconds 0");
     worker.kill("SIGTERM");
     expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
+  });
+
+  test("the worker, with a LiveKit: deletes a room without a call, warns of rooms that participants create, and stops", async () => {
+    const livekit = await startLivekitStandIn({ autoCreate: true });
+    const orphan = `${roomPrefix(await readInstance(database.db))}ses_1`;
+    livekit.addRoom(orphan);
+    livekit.addRoom("another");
+    const worker = startProcess(bun(WORKER), {
+      ...{ WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data },
+      ...{ LIVEKIT_URL: livekit.url, LIVEKIT_API_KEY: livekit.apiKey, LIVEKIT_API_SECRET: livekit.apiSecret },
+    });
+    await worker.waitFor(/Set room.auto_create to false/);
+    expect(livekit.rooms()).toEqual(["another"]);
+    worker.kill("SIGTERM");
+    expect([await worker.exited, worker.stderr()]).toEqual([0, ""]);
+    await livekit.stop();
   });
 
   test("two workers, on one embedded database: the last one stops it", async () => {

@@ -134,8 +134,7 @@ const settleLost = async (state: State, calls: readonly OpenRoom[]): Promise<voi
   let ended = 0;
   await forEach(calls, state, async ({ tenantId, sessionId, roomName, isStarted }) => {
     if (!isStarted) return rooms.create(roomName);
-    await endLostCall(db, tenantId, sessionId, "disconnected", originOf(state));
-    ended++;
+    if ((await endLostCall(db, tenantId, sessionId, "disconnected", originOf(state))) !== null) ended++;
   });
   stats.ended += ended;
   if (ended > 0) log.warn({ calls: ended }, "ended calls whose rooms were gone");

@@ -72,5 +72,8 @@ export const createRealtime = ({ livekit, workerSecret, db, ...options }: Realti
 /** Throws the problem `realtime_not_configured`. Not 503: a client would send the request again. */
 export const realtimeOf = ({ realtime }: { realtime: Realtime | null }): Realtime => {
   if (realtime !== null) return realtime;
-  throw new Problem("realtime_not_configured", "This service has no LiveKit server, or no secret for avatar workers.");
+  throw new Problem(
+    "realtime_not_configured",
+    "This service has no LiveKit server, or no secret for avatar workers. Its operator installs livekit-server, or sets LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET and AVATAR_WORKER_SECRET.",
+  );
 };

@@ -1,6 +1,7 @@
 /**
  * The service is held to its document: requests are made up from what the document says of each operation, those that
- * meet it and those that do not, and every answer is compared with it: status, headers and body.
+ * meet it and those that do not, and every answer is compared with it: status, headers and body. LONG
+ * makes more requests for each property.
  */
 
 import { afterAll, describe, expect } from "bun:test";

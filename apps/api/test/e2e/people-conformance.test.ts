@@ -1,6 +1,7 @@
 /**
  * The operations of people are held to the document, as the others in `conformance.test.ts`: requests are made up from what the
- * document says of each, and every response is compared with it.
+ * document says of each, and every response is compared with it. LONG makes more
+ * requests for each property.
  */
 import { describe, expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";

@@ -61,6 +61,12 @@ export const startService = async (livekitProgram: string, { autoCreate = false,
     operatorKey: operator.apiKey,
     avatarId: avatarId as AvatarId,
     startWorker,
+    countWorkers: () => workers.length,
+    killWorkers: async (): Promise<void> => {
+      const killed = workers.splice(0);
+      for (const worker of killed) worker.kill("SIGKILL");
+      await Promise.all(killed.map(({ exited }) => exited));
+    },
     call,
     /** A key that the operator's key can revoke. */
     newKey: () => seedCaller(db, tenantId, {}, operator.record),

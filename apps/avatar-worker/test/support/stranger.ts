@@ -5,6 +5,8 @@ const TOKEN = /eyJ[\w-]+\.eyJ[\w-]+\.[\w-]+/;
 export type Stranger = {
   /** The latest token: LiveKit sends a participant a new one. */
   token(): string;
+  /** Whether a message of the server has named this identity. */
+  hasMet(identity: string): boolean;
   /** Whether the server or `leave` has closed the connection. */
   isGone(): boolean;
   leave(): void;
@@ -23,11 +25,14 @@ export const joinAsStranger = (url: string, token: string): Promise<Stranger | n
     const socket = new WebSocket(addressOf(url, "/rtc", token));
     socket.binaryType = "arraybuffer";
     let latest = token;
+    let heard = "";
     let isGone = false;
     socket.addEventListener("message", ({ data }) => {
-      const [found] = TOKEN.exec(Buffer.from(data as ArrayBuffer).toString("latin1")) ?? [];
-      latest = found ?? latest;
-      resolve({ token: () => latest, isGone: () => isGone, leave: () => socket.close() });
+      const text = Buffer.from(data as ArrayBuffer).toString("latin1");
+      heard += text;
+      latest = TOKEN.exec(text)?.[0] ?? latest;
+      const hasMet = (identity: string): boolean => heard.includes(identity);
+      resolve({ token: () => latest, hasMet, isGone: () => isGone, leave: () => socket.close() });
     });
     for (const event of ["close", "error"] as const) {
       socket.addEventListener(event, () => {

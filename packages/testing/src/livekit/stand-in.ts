@@ -86,7 +86,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
   /** The calls so far, such as `CreateRoom`, with what was asked. */
   const requests: { method: string; name: string }[] = [];
   let fault: LivekitFault | null = null;
-  let missing: string | null = null;
+  let leftOut: string | null = null;
 
   const claimsOf = async (request: Request): Promise<ClaimGrants | null> => {
     const [, token = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
@@ -98,7 +98,9 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     if (!method || request.method !== "POST") return twirpError(404, "bad_route");
     const body = (await request.json()) as RoomCall["body"];
     requests.push({ method, name: body.name ?? body.room ?? "" });
-    const listed = method === "ListRooms" ? new Map([...rooms].filter(([name]) => name !== missing)) : rooms;
+    if (method !== "ListRooms") return respond(rooms, { method, claims, body });
+    const listed = new Map([...rooms].filter(([name]) => name !== leftOut));
+    leftOut = null;
     return respond(listed, { method, claims, body });
   };
 
@@ -130,9 +132,9 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     setFault: (next: LivekitFault | null): void => {
       fault = next;
     },
-    /** A room that lists do not have, as if it were created only now; null: none. */
-    setMissing: (name: string | null): void => {
-      missing = name;
+    /** The next list does not have this room, as if it were created only afterwards. */
+    leaveOutOnce: (name: string): void => {
+      leftOut = name;
     },
     /** Ends without its rooms, as a LiveKit that is killed. */
     kill: (): Promise<void> => {

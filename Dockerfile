@@ -1,4 +1,5 @@
-# The API, the worker and the command line, each as a single program.
+# The API, the worker and the command line, each as a single program; and, by --target=avatar-worker, an image with the avatar
+# worker.
 # Both base images can be pinned by their digests: see docs/deployment.md.
 ARG BUN_IMAGE=oven/bun:1.4.5
 ARG RUNTIME_IMAGE=debian:bookworm-slim
@@ -27,6 +28,23 @@ COPY apps apps
 COPY packages packages
 COPY scripts scripts
 RUN bun run compile
+
+FROM $RUNTIME_IMAGE AS avatar-worker
+LABEL org.opencontainers.image.title="Avatar worker of the Realtime Avatar Service" \
+      org.opencontainers.image.description="Joins calls on LiveKit and publishes the avatar." \
+      org.opencontainers.image.licenses="MIT"
+# The certificates by which it verifies the service and LiveKit.
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
+COPY --from=build /src/dist/avatar-worker/bin/ /usr/local/bin/
+COPY --from=build /src/dist/avatar-worker/lib/ /usr/local/lib/
+COPY --from=build /src/dist/bin/realtime-avatar /usr/local/bin/
+COPY --from=build /src/dist/THIRD_PARTY_NOTICES.txt /usr/share/doc/realtime-avatar/
+ENV HOST=0.0.0.0
+USER 65532:65532
+EXPOSE 3002
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s CMD ["realtime-avatar", "health", "--avatar-worker"]
+CMD ["realtime-avatar-avatar-worker"]
 
 FROM $RUNTIME_IMAGE
 LABEL org.opencontainers.image.title="Realtime Avatar Service" \

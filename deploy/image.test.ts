@@ -2,24 +2,33 @@
  * The image without a container engine: it is built step by step in a folder, and its programs are run with nothing beside
  * them. Also the systemd unit, which runs the same programs.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { chown, cp, link, mkdir, readdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { cacheFolder, SOURCES } from "@realtime-avatar/testing/bundles";
 import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
+import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { portraitPath } from "@realtime-avatar/testing/photos";
-import { REPOSITORY, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { readConfig } from "../apps/api/src/config.ts";
+import { readConfig as readAvatarWorkerConfig } from "../apps/avatar-worker/src/config.ts";
+import { startControlPlane } from "../apps/avatar-worker/test/support/control-plane.ts";
+import { joinAsPerson } from "../apps/avatar-worker/test/support/person.ts";
 import { rawPng } from "../apps/worker/src/sandbox/corpus/images.testing.ts";
 import { video } from "../apps/worker/src/sandbox/corpus/media.testing.ts";
 import { runInSandbox } from "../apps/worker/src/sandbox/run.ts";
+import { APPS, build } from "./build.ts";
 import {
+  AVATAR_WORKER,
+  avatarWorkerStage,
   buildStage,
   CMD,
   checkVariables,
   compiledChild,
   compose,
-  contextFiles,
   gid,
   globals,
   HEALTHCHECK,
@@ -30,91 +39,39 @@ import {
   PROGRAMS,
   read,
   seconds,
-  taken,
   uid,
   unit,
   type Yaml,
 } from "./support.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(180_000);
-
-let folder = "";
+const folder = await fileFolder();
 /** Where the image's programs are, as if it were /usr/local/bin. */
-let programs = "";
+const programs = join(folder, "programs");
 /** Where the libraries of the worker are, as if it were /usr/local/lib. */
-let libraries = "";
-/** Where the notices of the programs are, and the bundles of the same sources with theirs. */
-let notices = "";
-const APPS = ["api", "cli", "dashboard", "worker"] as const;
-let bundles: Record<string, string> = {};
-let empty = "";
+const libraries = join(folder, "lib");
+/** Where the program of the avatar worker is, in a `bin` beside its `lib`. */
+const avatarWorker = join(folder, "avatar-worker");
+/** The notices of the programs, and the bundles of the same sources with theirs. */
+const notices = join(folder, "notices.txt");
+const bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
+const empty = join(folder, "empty");
 /** Where the programs keep files: the DATA_DIR of the image. */
-let files = "";
+const files = join(folder, "files");
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  [programs, empty, notices] = [join(folder, "programs"), join(folder, "empty"), join(folder, "notices.txt")];
-  libraries = join(folder, "lib");
-  bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
-  files = join(folder, "files");
   await Promise.all([mkdir(empty), mkdir(files, { mode: 0o700 })]);
   if (asUser.length > 0) await chown(files, Number(uid), Number(gid));
-  await build();
-});
-afterAll(() => rm(folder, { recursive: true }));
-
-/** Does what the build stage says, in a folder that has nothing but what it copies. */
-const build = async (): Promise<void> => {
-  const source = join(folder, "source");
-  const tools = join(folder, "tools");
-  await Promise.all([mkdir(source), mkdir(tools)]);
-  const bun = join(tools, "bun");
-  await symlink(process.execPath, bun);
-  const context = await contextFiles();
-  for (const { name, text } of buildStage) {
-    if (name === "COPY") {
-      const words = text.split(" ");
-      const target = words.pop() ?? "";
-      for (const word of words) {
-        const files = context.filter((file) => file === word || file.startsWith(`${word}/`));
-        if (files.length === 0) throw new Error(`COPY ${word}: there is no such file for the build`);
-        for (const file of files) {
-          const inFolder = target.endsWith("/") ? join(target, basename(file)) : target;
-          const to = file === word ? inFolder : join(target, file.slice(word.length + 1));
-          await cp(join(REPOSITORY, file), join(source, to), { recursive: true });
-        }
-      }
-    }
-    if (name === "RUN") {
-      const PATH = `${tools}:${process.env["PATH"]}`;
-      const { code, stderr } = await runToEnd(["sh", "-c", `cd "$0" && ${text}`, source], { PATH });
-      if (code !== 0) throw new Error(`RUN ${text}: ${stderr}`);
-    }
+  const sources = ["Dockerfile", ".dockerignore", "package.json", "bunfig.toml", "scripts/*", ...SOURCES];
+  const kept = join(cacheFolder("image", sources), "files");
+  const built = [programs, libraries, avatarWorker, notices, ...Object.values(bundles)];
+  if (existsSync(kept)) await Bun.$`cp -a ${kept}/. ${folder}`.quiet();
+  else {
+    await build(folder, { programs, libraries, avatarWorker, notices, bundles });
+    await mkdir(`${kept}.draft`);
+    await Bun.$`cp -a ${built} ${kept}.draft`.quiet();
+    await rename(`${kept}.draft`, kept);
   }
-  // COPY --from=build: nothing but the programs and their notices is left of it.
-  expect(taken).toEqual({
-    "dist/bin/": "/usr/local/bin/",
-    "dist/lib/": "/usr/local/lib/",
-    "dist/THIRD_PARTY_NOTICES.txt": "/usr/share/doc/realtime-avatar/",
-  });
-  await rename(join(source, "dist/bin"), programs);
-  // Beside the programs, as in the image.
-  await rename(join(source, "dist/lib"), libraries);
-  await rename(join(source, "dist/THIRD_PARTY_NOTICES.txt"), notices);
-  await Promise.all(
-    APPS.map(async (app) => {
-      const dist = join(source, "apps", app, "dist");
-      // The API's program contains that of the dashboard, which is built by now.
-      if (app !== "dashboard") {
-        const { code, stderr } = await runToEnd(["sh", "-c", 'cd "$0" && "$1" run build', dirname(dist), bun]);
-        if (code !== 0) throw new Error(`the bundle of ${app}: ${stderr}`);
-      }
-      await rename(dist, bundles[app] ?? "");
-    }),
-  );
-  await rm(source, { recursive: true });
-};
+}, 180_000);
 
 /** As the image's user, where we may become another. */
 const asUser =
@@ -144,10 +101,13 @@ describe("the image", () => {
   test("the image, its base and user: the Bun of package.json, a numeric user, not root", async () => {
     const { packageManager } = JSON.parse(await read("package.json"));
     // Each base image is an argument, so that it can be pinned by its digest.
-    expect([...globals, buildStage[0], imageStage[0]].map((line) => `${line?.name} ${line?.text}`)).toEqual([
+    expect(
+      [...globals, buildStage[0], avatarWorkerStage[0], imageStage[0]].map((line) => `${line?.name} ${line?.text}`),
+    ).toEqual([
       `ARG BUN_IMAGE=oven/${packageManager.replace("@", ":")}`,
       "ARG RUNTIME_IMAGE=debian:bookworm-slim",
       "FROM $BUN_IMAGE AS build",
+      "FROM $RUNTIME_IMAGE AS avatar-worker",
       "FROM $RUNTIME_IMAGE",
     ]);
     expect(compose["x-program"].build).toEqual({ context: ".", args: ["BUN_IMAGE", "RUNTIME_IMAGE"] });
@@ -249,6 +209,40 @@ describe("the image", () => {
   );
 });
 
+const livekit = await livekitBinary();
+
+describe("the image of the avatar worker", () => {
+  test("the image, its variables and ports: those of the program", () => {
+    const textOf = (wanted: string) => avatarWorkerStage.find(({ name }) => name === wanted)?.text ?? "";
+    expect(JSON.parse(textOf("CMD"))).toEqual([AVATAR_WORKER]);
+    expect(textOf("USER")).toBe(inImage("USER"));
+    const { port } = readAvatarWorkerConfig({ AVATAR_WORKER_SECRET: "x".repeat(32) });
+    expect(Number(textOf("EXPOSE"))).toBe(port);
+    expect(textOf("HEALTHCHECK")).toEndWith('CMD ["realtime-avatar", "health", "--avatar-worker"]');
+  });
+
+  const missing = livekit.kind === "missing" ? ` (skipped: ${livekit.reason})` : "";
+  test.skipIf(livekit.kind === "missing")(`the program, alone: has a call, and is healthy${missing}`, async () => {
+    const server = await startLivekit(livekit.kind === "found" ? livekit.path : "");
+    const control = await startControlPlane(server);
+    const worker = startProcess(...alone([join(avatarWorker, "bin", AVATAR_WORKER)], control.variables));
+    const AVATAR_WORKER_PORT = await listening(worker);
+    const call = await control.start();
+    const person = await joinAsPerson(server.url, call.personToken);
+    await person.until(() => person.seen.length > 5);
+    const { code, stdout } = await run(["realtime-avatar", "health", "--avatar-worker"], { AVATAR_WORKER_PORT });
+    expect([code, stdout]).toEqual([0, "ready\n"]);
+    control.end(call.session, "user_ended");
+    await control.untilReported(call.session, "ended");
+    await person.leave();
+    worker.kill("SIGTERM");
+    // The library of LiveKit complains that it finds no sound card.
+    expect(await worker.exited).toBe(0);
+    await control.stop();
+    await server.stop();
+  });
+});
+
 describe("the sandbox of the compiled worker", () => {
   /** Runs this machine's confinement around the image's program. */
   const inspect = async (contentType: "image/jpeg" | "image/png", bytes: Uint8Array) => {
@@ -338,17 +332,24 @@ describe("the third-party notices", () => {
     );
     const ofPrograms = await noticed(notices);
     // What is in a program is what is in the bundles of the same sources, the runtime, and the packages beside the program.
-    const packages = join(libraries, "realtime-avatar/node_modules");
-    const find = (pattern: string) => Array.fromAsync(new Bun.Glob(pattern).scan({ cwd: packages }));
-    const manifests = [...(await find("*/package.json")), ...(await find("@*/*/package.json"))];
+    const folders = [join(libraries, "realtime-avatar"), join(avatarWorker, "lib", AVATAR_WORKER)];
+    const find = (cwd: string, pattern: string) => Array.fromAsync(new Bun.Glob(pattern).scan({ cwd, absolute: true }));
+    const manifests = await Promise.all(
+      folders.flatMap((cwd) =>
+        ["node_modules/*/package.json", "node_modules/@*/*/package.json"].map((at) => find(cwd, at)),
+      ),
+    );
     const beside = await Promise.all(
-      manifests.map(async (file) => {
-        const { name, version } = JSON.parse(await readFile(join(packages, file), "utf8"));
+      manifests.flat().map(async (file) => {
+        const { name, version } = JSON.parse(await readFile(file, "utf8"));
         return `${name} ${version}`;
       }),
     );
+    // The native library of LiveKit is inside the program of the avatar worker, and outside of its bundle.
+    const native = ofPrograms.filter((name) => name.startsWith("@livekit/rtc-ffi-bindings-"));
+    expect(native).toHaveLength(1);
     expect(beside.some((name) => name.startsWith("sharp "))).toBe(true);
-    expect(new Set(ofPrograms)).toEqual(new Set([`Bun ${Bun.version}`, ...ofBundles.flat(), ...beside]));
+    expect(new Set(ofPrograms)).toEqual(new Set([`Bun ${Bun.version}`, ...ofBundles.flat(), ...beside, ...native]));
     const text = await readFile(notices, "utf8");
     expect(text).toContain("BlazeFace (back) and Face Mesh of MediaPipe, by Google");
   });

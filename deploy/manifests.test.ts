@@ -6,6 +6,7 @@ import ipaddr from "ipaddr.js";
 import { createApp } from "../apps/api/src/app.ts";
 import { readConfig } from "../apps/api/src/config.ts";
 import type { Dependencies } from "../apps/api/src/dependencies.ts";
+import { readConfig as readAvatarWorkerConfig } from "../apps/avatar-worker/src/config.ts";
 import {
   CMD,
   checkVariables,
@@ -43,7 +44,7 @@ describe("compose.yaml", () => {
 
   test("compose.yaml, its programs: few rights, and the time that they need to end", async () => {
     const names = PROGRAMS;
-    const { postgres, ...own } = compose.services;
+    const { postgres, "avatar-worker": _, ...own } = compose.services;
     expect(Object.keys(own).sort()).toEqual(["api", "migrate", "worker"]);
     for (const service of Object.values<Yaml>(own)) {
       expect(service).toMatchObject({
@@ -56,7 +57,11 @@ describe("compose.yaml", () => {
       // The files of assets, which the API and the worker share, and temporary files.
       const volumes = [`files:${imageVariables["DATA_DIR"]}`, "temporary:/tmp"];
       expect(service.volumes).toEqual(service === own.migrate ? [] : volumes);
-      const variables = { ...service.environment, DATABASE_URL: withPassword(service.environment.DATABASE_URL) };
+      const set = Object.entries<string | null>(service.environment).filter(([, value]) => value !== null);
+      const variables = {
+        ...(Object.fromEntries(set) as Record<string, string>),
+        DATABASE_URL: withPassword(service.environment.DATABASE_URL),
+      };
       checkVariables(variables, seconds(service.stop_grace_period));
       const [program] = service.command ?? CMD;
       expect(names).toContain(program);
@@ -74,6 +79,19 @@ describe("compose.yaml", () => {
     expect(Number(high) - Number(low) + 1).toBe(own.api.deploy.replicas);
     expect(Number(port)).toBe(readConfig({}).port);
     expect(own.api.deploy.replicas).toBeGreaterThan(1);
+  });
+
+  test("compose.yaml, its avatar worker: in a profile, with few rights and no secret but its own", () => {
+    const { "avatar-worker": worker, api } = compose.services;
+    for (const [name, value] of Object.entries({ ...worker.environment, ...api.environment })) {
+      expect([name, KNOWN.has(name) || value === null]).toEqual([name, true]);
+    }
+    expect(Object.keys(worker.environment)).toEqual(["SERVICE_URL", "AVATAR_WORKER_SECRET"]);
+    expect(worker.environment.AVATAR_WORKER_SECRET).toBeNull();
+    expect(worker).toMatchObject({
+      ...{ profiles: ["calls"], read_only: true, cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] },
+      build: { context: ".", target: "avatar-worker", args: ["BUN_IMAGE", "RUNTIME_IMAGE"] },
+    });
   });
 
   test("compose.yaml, its secrets and volumes: no password, a volume for each kind of data", () => {
@@ -235,7 +253,8 @@ describe("kubernetes.yaml", () => {
       const [{ command, env, envFrom, volumeMounts, securityContext, resources }] = spec.containers;
       const usesFiles = ["realtime-avatar-api", "realtime-avatar-worker"].includes((command ?? CMD)[0]);
       const store = { secretRef: { name: "realtime-avatar-storage" } };
-      expect(envFrom).toEqual(usesFiles ? [store] : undefined);
+      const livekit = { secretRef: { name: "realtime-avatar-livekit", optional: true } };
+      expect(envFrom).toEqual(usesFiles ? [store, livekit] : undefined);
       // Pods share no disk: only temporary files are on one, and their size is limited. The API has them in its DATA_DIR.
       const isApi = (command ?? CMD)[0] === "realtime-avatar-api";
       const mountPath = isApi ? imageVariables["DATA_DIR"] : "/tmp";
@@ -256,5 +275,49 @@ describe("kubernetes.yaml", () => {
         if (name === "DATABASE_URL") expect([value, Object.keys(valueFrom)]).toEqual([undefined, ["secretKeyRef"]]);
       }
     }
+  });
+});
+
+describe("avatar-worker.yaml", async () => {
+  const text = await read("deploy/avatar-worker.yaml");
+  const [deployment, ...policies] = Bun.YAML.parse(text) as Yaml[];
+  const pod = deployment.spec.template.spec;
+  const [container] = pod.containers;
+
+  test("avatar-worker.yaml, its program: the variables and ports that it reads, and few rights", () => {
+    const values = Object.fromEntries(
+      container.env.map(({ name, value }: Yaml) => [name, name === "AVATAR_WORKER_SECRET" ? "x".repeat(32) : value]),
+    );
+    const { port, metricsPort } = readAvatarWorkerConfig(values);
+    for (const name of Object.keys(values)) expect([name, KNOWN.has(name)]).toEqual([name, true]);
+    expect(container.ports.map(({ containerPort }: Yaml) => containerPort)).toEqual([port, metricsPort]);
+    const { valueFrom } = container.env.find(({ name }: Yaml) => name === "AVATAR_WORKER_SECRET");
+    expect(valueFrom.secretKeyRef.name).toBe("realtime-avatar-livekit");
+    expect(pod.securityContext).toEqual({
+      runAsNonRoot: true,
+      runAsUser: Number(uid),
+      runAsGroup: Number(gid),
+      seccompProfile: { type: "RuntimeDefault" },
+    });
+    expect(container.securityContext).toEqual({
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      capabilities: { drop: ["ALL"] },
+    });
+    expect(pod.automountServiceAccountToken).toBe(false);
+  });
+
+  test("avatar-worker.yaml, its policies: the API lets avatar workers in, and nothing reaches them but Prometheus", () => {
+    const labels = deployment.spec.template.metadata.labels;
+    expect(deployment.spec.selector.matchLabels).toEqual(labels);
+    const [own, ofApi] = policies.map(({ spec }) => spec);
+    expect(own.podSelector.matchLabels).toEqual(labels);
+    expect(own.ingress.flatMap((rule: Yaml) => rule.ports.map(({ port }: Yaml) => port))).toEqual(["metrics"]);
+    const api = kubernetes.find(
+      ({ kind, metadata }) => kind === "Deployment" && metadata.name === "realtime-avatar-api",
+    );
+    expect(ofApi.podSelector.matchLabels).toEqual(api.spec.template.metadata.labels);
+    expect(ofApi.ingress[0].from).toEqual([{ podSelector: { matchLabels: labels } }]);
+    expect(own.egress[0].to).toEqual([{ podSelector: ofApi.podSelector }]);
   });
 });

@@ -20,6 +20,9 @@ export const [dockerfile, dockerignore, unit, composeText, kubernetesText, confi
 
 export const PROGRAMS = ["realtime-avatar", "realtime-avatar-api", "realtime-avatar-worker"];
 
+/** The program of the image of the avatar worker, which has the command line beside it. */
+export const AVATAR_WORKER = "realtime-avatar-avatar-worker";
+
 export const compose: Yaml = Bun.YAML.parse(composeText ?? "");
 
 type Instruction = { name: string; text: string };
@@ -37,16 +40,17 @@ const parts: Instruction[][] = (dockerfile ?? "")
         return { name, text: words.join(" ") };
       }),
   );
-export const [globals = [], buildStage = [], imageStage = []] = parts;
+export const [globals = [], buildStage = [], avatarWorkerStage = [], imageStage = []] = parts;
 export const inImage = (name: string): string =>
   imageStage.find((instruction) => instruction.name === name)?.text ?? "";
-/** What the image takes from the build, by where it is there: `/src/…`. */
-export const taken = Object.fromEntries(
-  imageStage.flatMap(({ name, text }) => {
-    const [, from = "", to = ""] = (name === "COPY" && /^--from=build \/src\/(\S+) (\S+)$/.exec(text)) || [];
-    return from === "" ? [] : [[from, to] as const];
-  }),
-);
+/** What an image takes from the build, by where it is there: `/src/…`. */
+export const takenBy = (stage: readonly Instruction[]): Record<string, string> =>
+  Object.fromEntries(
+    stage.flatMap(({ name, text }) => {
+      const [, from = "", to = ""] = (name === "COPY" && /^--from=build \/src\/(\S+) (\S+)$/.exec(text)) || [];
+      return from === "" ? [] : [[from, to] as const];
+    }),
+  );
 export const imageVariables = Object.fromEntries(
   imageStage.filter(({ name }) => name === "ENV").map(({ text }) => text.split("=") as [string, string]),
 );

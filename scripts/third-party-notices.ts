@@ -17,10 +17,14 @@ import { basename, dirname, join, resolve } from "node:path";
  */
 const SOURCE_LICENSES = ["LGPL-3.0-or-later", "MPL-2.0"];
 
+/** Reviewed licence expressions of packages without a text of their own, and which text they get; `CONTAINED` has the other. */
+const EXPRESSIONS: Record<string, string> = { "(Apache-2.0 AND BSD-3-Clause)": "Apache-2.0" };
+
 /** These, and licences that require only their text. Licence expressions are not allowed without a review. */
 export const ALLOWED_LICENSES = [
   ...["0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "MIT", "Unlicense"],
   ...SOURCE_LICENSES,
+  ...Object.keys(EXPRESSIONS),
 ];
 
 /** Standard licence texts, for packages that name their licence but contain no text of it. */
@@ -44,6 +48,16 @@ const CONTAINED: Record<string, { license: string; text: string }> = {
     license: "Apache-2.0",
     text: `The networks blazeface and facemesh in this package are BlazeFace (back) and Face Mesh of MediaPipe, by Google, under the
 Apache License 2.0. The package has them with weights of 16 bits. https://github.com/google-ai-edge/mediapipe`,
+  },
+  "@bufbuild/protobuf": {
+    license: "BSD-3-Clause",
+    text: `Under the Apache License 2.0, with code of Protocol Buffers, Copyright 2008 Google Inc., and of the Closure Library, under
+the BSD-3-Clause license. https://github.com/bufbuild/protobuf-es`,
+  },
+  "@livekit/rtc-ffi-bindings": {
+    license: "BSD-3-Clause",
+    text: `Its native library contains WebRTC, Copyright (c) 2011, The WebRTC project authors, under the BSD-3-Clause license, and
+libraries in Rust. https://github.com/livekit/rust-sdks lists them.`,
   },
 };
 
@@ -97,7 +111,8 @@ const noticeOf = async (folder: string, bundled: readonly string[]): Promise<str
     throw new Error(`The licence of ${name} ${version} is not allowed: ${JSON.stringify(license) ?? "not specified"}`);
   }
   const files = (await noticeFiles(folder, bundled)).map((file) => join(folder, file));
-  if (!files.some((file) => !/README/.test(file))) files.push(join(STANDARD_TEXTS, `${license}.txt`));
+  if (!files.some((file) => !/README/.test(file)))
+    files.push(join(STANDARD_TEXTS, `${EXPRESSIONS[license] ?? license}.txt`));
   const source = SOURCE_LICENSES.includes(license) ? `Source: ${repository?.url?.replace(/^git\+/, "")}\n` : "";
   if (source.includes("undefined")) throw new Error(`${name} ${version} does not say where its source is`);
   const contained = CONTAINED[name];

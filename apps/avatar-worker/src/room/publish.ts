@@ -52,9 +52,10 @@ export const publishAvatar = async (room: Room, rendering: Rendering | null): Pr
     }
     const options = new TrackPublishOptions({ source: TrackSource.SOURCE_MICROPHONE });
     await publish(LocalAudioTrack.createAudioTrack("avatar-audio", sound), options);
-  } catch (error) {
+  } catch {
     await close();
-    throw error;
+    // The message of the library can contain a token.
+    throw new Error("the avatar cannot be published");
   }
   const play = (pcm: Int16Array): void => {
     if (sound.closed || sound.queuedDuration > MAX_QUEUED_MS) return;

@@ -1,17 +1,25 @@
 /** `health`: asks a running process whether it is ready. */
-import { readCommonConfig, readPort } from "@realtime-avatar/runtime/config";
+import { readHost, readPort } from "@realtime-avatar/runtime/config";
 import type { Health } from "@realtime-avatar/runtime/health";
 import type { Command } from "commander";
 import { type OutputOptions, withOutputOptions } from "../options.ts";
 import { print, printable, UsageError } from "../terminal.ts";
+import { checkLivekit, livekitText } from "./livekit-health.ts";
+
+type HealthOptions = OutputOptions & { url?: string; worker?: boolean; avatarWorker?: boolean };
 
 /** Timeout of a health check. */
 const HEALTH_DEADLINE_MS = 2000;
 
-/** The URL of the API or the worker on this machine, from the same variables that they read. */
-const localUrl = (isWorker: boolean): string => {
-  const { host } = readCommonConfig(process.env);
-  const port = isWorker ? readPort(process.env, "WORKER_PORT", 3001) : readPort(process.env, "PORT", 3000);
+/** The URL of a process on this machine, from the same variables that it reads. */
+const localUrl = ({ worker, avatarWorker }: HealthOptions): string => {
+  const host = readHost(process.env);
+  const [variable, fallback] = worker
+    ? (["WORKER_PORT", 3001] as const)
+    : avatarWorker
+      ? (["AVATAR_WORKER_PORT", 3002] as const)
+      : (["PORT", 3000] as const);
+  const port = readPort(process.env, variable, fallback);
   // A process that listens on every address is reached on loopback.
   const name = host === "0.0.0.0" ? "127.0.0.1" : host === "::" ? "::1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
@@ -33,13 +41,17 @@ const checkReadiness = async (url: string): Promise<HealthResult> => {
   return { status: "unavailable", reason: "unreachable" };
 };
 
-const check = async (options: OutputOptions & { url?: string; worker?: boolean }): Promise<void> => {
-  const url = options.url ?? localUrl(options.worker === true);
+const check = async (options: HealthOptions): Promise<void> => {
+  const url = options.url ?? localUrl(options);
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError("--url: Must be an http:// URL.");
   // Connect directly, even if the environment (of a container, for example) sets a proxy.
   process.env["NO_PROXY"] = "*";
-  const health = await checkReadiness(url);
-  print(options, health, printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`));
+  const isApi = !options.worker && !options.avatarWorker;
+  const [health, livekit] = await Promise.all([checkReadiness(url), isApi ? checkLivekit() : null]);
+  const text = printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`);
+  // A LiveKit that is down does not make the service unready: everything but calls works.
+  if (livekit === null) print(options, health, text);
+  else print(options, { ...health, livekit }, `${text}\n${livekitText(livekit)}`);
   if (health.status !== "ok") process.exitCode = 1;
 };
 
@@ -48,6 +60,7 @@ export const addHealth = (program: Command): void => {
     .command("health")
     .description("check whether a running process is ready; exit code 0 if it is, 1 if not")
     .option("--url <url>", "URL of the process (default: from HOST and PORT)")
-    .option("--worker", "check the worker instead of the API (HOST and WORKER_PORT)");
+    .option("--worker", "check the worker instead of the API (HOST and WORKER_PORT)")
+    .option("--avatar-worker", "check the avatar worker (HOST and AVATAR_WORKER_PORT)");
   withOutputOptions(health).action(check);
 };

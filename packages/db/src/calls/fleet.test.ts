@@ -92,6 +92,15 @@ describe("a report", () => {
     await one.isClean();
   });
 
+  test("a call that is listed twice, with more seconds than there are: charged once, and what it holds", async () => {
+    const one = await world();
+    const id = await one.seed();
+    const ended = report(id, "ended", Number.MAX_SAFE_INTEGER, { reason: "idle" });
+    expect((await sync(db, "one", { calls: [ended, ended] })).rooms).toHaveLength(1);
+    expect(await one.state(id)).toMatchObject({ status: "released", used: 100 });
+    await one.isClean();
+  });
+
   test("a report of another worker, of another generation, of an unknown call: changes nothing", async () => {
     const one = await world();
     const id = await one.seed();

@@ -1664,12 +1664,8 @@ cross join lateral (
   select * from calls
   where calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id offset 0
 ) calls
-cross join lateral (
-  select * from usage_sessions
-  where usage_sessions.tenant_id = fleet.avatar_slots.tenant_id and usage_sessions.id = fleet.avatar_slots.session_id
-    and usage_sessions.ended_at is null
-  offset 0
-) usage_sessions
+join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
+  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
 where fleet.avatar_slots.session_id is not null
 
 -- list_open_sessions. Columns: position integer, items text, next text.

@@ -209,6 +209,16 @@ describe("an upload by a signed PUT", () => {
     expect((await send(target, PNG)).status).toBe(200);
   });
 
+  // More: upload.test.ts of the domain.
+  test("a signed upload, a type and a size that its kind does not allow: 422 before it is sent", async () => {
+    const large = { contentType: "audio/wav", sizeBytes: ASSET_LIMITS.image.maxBytes + 1 };
+    const { status, body } = await call("POST", "/uploads", request(PNG, large));
+    expect([status, body.errors.map(({ pointer }: { pointer: string }) => pointer)]).toEqual([
+      422,
+      ["#/contentType", "#/sizeBytes"],
+    ]);
+  });
+
   test("a signed upload, its bytes of another type or kind: 422, and only deletion is left", async () => {
     const text = Buffer.from("hello, world");
     const wav = fileOf("audio", 1000);

@@ -34,6 +34,14 @@ describe("an import from a URL", () => {
     expect([...jobs]).toEqual([{ kind: "process_asset" }]);
     expect(outcome(await call("POST", `/${id}/complete`)).slice(0, 2)).toEqual([409, "invalid_transition"]);
   });
+
+  // More: remote-url.test.ts of the domain. Fields: conformance.test.ts.
+  test.each(["http://example.com/a", "https://127.0.0.1/a"])("an import, from %s: 422", async (remoteUrl) => {
+    expect(outcome(await call("POST", "/remote", { ...remote, remoteUrl }))).toEqual([
+      ...[422, "validation_failed"],
+      ...["#/remoteUrl", "unsupported_url"],
+    ]);
+  });
 });
 
 test("a list of assets, filtered: newest first, without the deleted", async () => {

@@ -3,11 +3,8 @@
  * each contestant as a process. Loads them over HTTP, one after another in several rounds. Prints medians, ratios, latency,
  * processor time, statements and memory. Requires wrk; with pgbench it also measures the limit of the database. `--write`
  * writes the tables, their JSON and a chart to docs/. The other options change the size and the duration. `--parts requests`
- * leaves out credits (credits/bench.ts), `--parts credits` the rest.
+ * leaves out credits (credits/bench.ts), `--parts credits` or `--parts functions` the rest.
  */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { contestantsOf } from "./contestants.ts";
 import { benchCredits } from "./credits/bench.ts";
 import { openDatabase, seedAvatars, seedLists } from "./database.ts";
@@ -25,11 +22,8 @@ if (!Bun.which("wrk")) throw new Error("wrk is required: apt-get install wrk");
 
 /** Measures the requests of keys, avatars and lists. */
 const benchRequests = async (): Promise<void> => {
-  const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
-  // PostgreSQL may run as another user.
-  await chmod(folder, 0o755);
-  const database = await openDatabase(folder);
-  const processes = await startProcesses(folder, database.url);
+  const database = await openDatabase();
+  const processes = await startProcesses(database.folder, database.url);
   const { service, startUps } = processes;
   const restMiB = await residentMiB(service.pid);
   // The avatars last: the server counts the rows after them. With the counts of a new database it looks up keys badly.
@@ -37,7 +31,7 @@ const benchRequests = async (): Promise<void> => {
   await seedAvatars(database, 1, options.avatars);
   const contestants = await contestantsOf(database, processes, options.only);
 
-  const bench = { options, folder, database, processes, contestants };
+  const bench = { options, database, processes, contestants };
   const rounds = await measureRounds(bench);
   const loadedMiB = await residentMiB(service.pid);
   const latencies = await measureLatencies(bench, rounds);
@@ -52,11 +46,7 @@ const benchRequests = async (): Promise<void> => {
 
   await processes.end();
   await database.close();
-  await rm(folder, { recursive: true });
 };
 
 if (options.parts.includes("requests")) await benchRequests();
-if (options.parts.includes("credits")) {
-  const isWhole = options.only === "";
-  await benchCredits({ ...options, minutes: isWhole ? options.minutes : 0, withFunctions: isWhole });
-}
+if (options.parts.some((part) => part !== "requests")) await benchCredits(options);

@@ -1,5 +1,6 @@
 /** The database of the benchmark, and the rows that it starts with. */
-import { readFile } from "node:fs/promises";
+import { chmod, mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
@@ -10,6 +11,8 @@ import { createFirstKey } from "../apps/api/src/first-run.ts";
 
 export type Database = {
   url: string;
+  /** A folder for the data, logs and scripts of the benchmark. */
+  folder: string;
   /** One connection, so that `pg_prepared_statements` shows every statement that it has run. */
   db: Db;
   tenantId: string;
@@ -20,8 +23,11 @@ export type Database = {
   close(): Promise<void>;
 };
 
-/** Starts a PostgreSQL with default durability in `folder`, with one tenant and its first key. */
-export const openDatabase = async (folder: string): Promise<Database> => {
+/** Starts a PostgreSQL with default durability in a new folder, with one tenant and its first key. */
+export const openDatabase = async (): Promise<Database> => {
+  const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
+  // PostgreSQL may run as another user.
+  await chmod(folder, 0o755);
   const { url, close } = await openByTcp(join(folder, "data"), {
     settings: { max_connections: "300", shared_preload_libraries: "pg_stat_statements" },
   });
@@ -37,6 +43,7 @@ export const openDatabase = async (folder: string): Promise<Database> => {
   );
   return {
     url,
+    folder,
     db,
     tenantId,
     apiKey: secret?.reveal() ?? "",
@@ -44,6 +51,7 @@ export const openDatabase = async (folder: string): Promise<Database> => {
     close: async () => {
       await db.close();
       await close();
+      await rm(folder, { recursive: true });
     },
   };
 };

@@ -126,7 +126,19 @@ export const wrk = (
   wrkScript(folder, url + request.path, requestScript(request, isClaimed), connections, seconds);
 
 /** How much longer pgbench runs than the other contestants: its run includes the time to connect. */
-export const CONNECT_SECONDS = 4;
+const CONNECT_SECONDS = 4;
+
+/** The environment and the options with which pgbench connects. */
+const pgbenchAt = (databaseUrl: string, options: readonly string[]) => {
+  const { hostname, port, password } = new URL(databaseUrl);
+  return Bun.spawnSync(["pgbench", ...options, "-h", hostname, "-p", port, "-U", "postgres", "postgres"], {
+    env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password },
+  });
+};
+
+/** pgbench's own script, for which `prepareTpcb` creates the tables. */
+export const TPCB = "tpcb-like";
+export const prepareTpcb = (databaseUrl: string): unknown => pgbenchAt(databaseUrl, ["-i", "-q"]);
 
 /** Runs a script with pgbench in prepared mode. Returns the transactions per second and their number. */
 export const pgbench = async (
@@ -138,18 +150,19 @@ export const pgbench = async (
 ): Promise<{ rate: number; count: number }> => {
   const path = join(folder, "pgbench.sql");
   await Bun.write(path, script);
-  const { hostname, port, password } = new URL(databaseUrl);
   const duration = `${seconds + CONNECT_SECONDS}`;
-  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", duration, "-f", path];
-  const { stdout, stderr } = Bun.spawnSync(
-    ["pgbench", ...load, "-h", hostname, "-p", port, "-U", "postgres", "postgres"],
-    { env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password } },
-  );
+  const which = script === TPCB ? ["-b", script] : ["-f", path];
+  const load = ["-n", "-M", "prepared", "-c", `${connections}`, "-j", "1", "-T", duration, ...which];
+  const { stdout, stderr } = pgbenchAt(databaseUrl, load);
   const tps = /tps = ([\d.]+) \(without initial/.exec(stdout.toString())?.[1];
   const count = /actually processed: (\d+)/.exec(stdout.toString())?.[1];
-  if (!tps || !count) throw new Error(stderr.toString());
+  if (!tps || !count || stderr.includes("ERROR")) throw new Error(stderr.toString());
   return { rate: Number(tps), count: Number(count) };
 };
+
+/** The value below which this part of the values lies. */
+export const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 
 /**
  * Sends `rate` requests per second without waiting for responses (an open loop). Requests due in the same millisecond are
@@ -184,8 +197,5 @@ export const openLoop = async (
     }
   }
   await Promise.all(pending);
-  times.sort((a, b) => a - b);
-  const percentile = (fraction: number): number =>
-    times[Math.min(times.length - 1, Math.floor(times.length * fraction))] ?? 0;
-  return { p50: percentile(0.5), p99: percentile(0.99), "p99.9": percentile(0.999) };
+  return { p50: percentile(times, 0.5), p99: percentile(times, 0.99), "p99.9": percentile(times, 0.999) };
 };

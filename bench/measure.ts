@@ -7,29 +7,28 @@ import type { Processes } from "./processes.ts";
 
 export type Bench = {
   options: Options;
-  folder: string;
   database: Database;
   processes: Processes;
   contestants: readonly Contestant[];
 };
 
 /** Connections of a load whose rate is not reported. */
-const WARM_UP_CONNECTIONS = 64;
+export const WARM_UP_CONNECTIONS = 64;
 const SEQUENTIAL_REQUESTS = 200;
 
 export const print = (text: string): void => void process.stdout.write(`${text}\n`);
 
 /** What a load needs. */
-export type LoadBench = { folder: string; database: Database; options: Pick<Options, "seconds"> };
+export type LoadBench = { database: Database; options: Pick<Options, "seconds"> };
 
 /** Returns the requests per second and their number. Throws on unexpected errors, or if expected errors are missing. */
 const load = async (
-  { folder, database }: LoadBench,
+  { database: { folder, url } }: LoadBench,
   { name, server, request, isRefused = false, isClaimed = false, script }: Contestant,
   connections: number,
   seconds: number,
 ): Promise<{ rate: number; count: number }> => {
-  if (script) return pgbench(folder, database.url, script, connections, seconds);
+  if (script) return pgbench(folder, url, script, connections, seconds);
   const { rate, refused } = await wrk(folder, server?.url ?? "", request as Request, connections, seconds, isClaimed);
   if (refused > 0 !== isRefused) throw new Error(`${name} returned unexpected statuses`);
   const count = rate * seconds;

@@ -1,51 +1,25 @@
 /** Options of the benchmark's command line. */
 import { parseArgs } from "node:util";
 
-export const PARTS = ["requests", "credits"] as const;
+export const PARTS = ["requests", "functions", "credits"] as const;
 
-export type Options = {
-  /** What to measure. */
-  parts: readonly (typeof PARTS)[number][];
-  /** Duration of each load. */
-  seconds: number;
-  rounds: number;
-  /** Duration of the load before the rounds, for each contestant. */
-  warmUpSeconds: number;
-  connections: readonly number[];
-  /** The number of connections for measurements that use only one. */
-  typicalConnections: number;
-  /** Measures only contestants whose names contain this text. */
-  only: string;
-  /** Number of avatars during the rounds. */
-  avatars: number;
-  /** Numbers of avatars for the measurement by table size. */
-  sizes: readonly number[];
-  /** Number of keys for the last measurement by table size. */
-  keys: number;
-  /** Number of requests before the last measurement of memory. */
-  requests: number;
-  /** Length of the long load of credits. */
-  minutes: number;
-  /** Whether to write the results to docs/. */
-  isWritten: boolean;
-};
-
+const number = (value: string) => ({ type: "string", default: value }) as const;
 const numbersOf = (text: string): number[] => text.split(",").filter(Boolean).map(Number);
 
-export const parseOptions = (args: string[]): Options => {
+export const parseOptions = (args: string[]) => {
   const { values } = parseArgs({
     args,
     options: {
-      seconds: { type: "string", default: "3" },
-      rounds: { type: "string", default: "3" },
-      "warm-up": { type: "string", default: "6" },
+      seconds: number("3"),
+      rounds: number("3"),
+      "warm-up": number("6"),
       connections: { type: "string", default: "1,8,32,128" },
       only: { type: "string", default: "" },
-      avatars: { type: "string", default: "100000" },
+      avatars: number("100000"),
       sizes: { type: "string", default: "1000,100000,5000000" },
-      keys: { type: "string", default: "1000000" },
-      requests: { type: "string", default: "1000000" },
-      minutes: { type: "string", default: "10" },
+      keys: number("1000000"),
+      requests: number("1000000"),
+      minutes: number("10"),
       parts: { type: "string", default: PARTS.join(",") },
       write: { type: "boolean", default: false },
     },
@@ -53,18 +27,31 @@ export const parseOptions = (args: string[]): Options => {
   const connections = numbersOf(values.connections);
   const parts = values.parts.split(",");
   return {
+    /** What to measure. */
     parts: PARTS.filter((part) => parts.includes(part)),
+    /** Duration of each load. */
     seconds: Number(values.seconds),
     rounds: Number(values.rounds),
+    /** Duration of the load before the rounds, for each contestant. */
     warmUpSeconds: Number(values["warm-up"]),
     connections,
+    /** The number of connections for measurements that use only one. */
     typicalConnections: connections.includes(32) ? 32 : (connections.at(-1) ?? 32),
+    /** Measures only contestants whose names contain this text. */
     only: values.only,
+    /** Number of avatars during the rounds. */
     avatars: Number(values.avatars),
+    /** Numbers of avatars for the measurement by table size. */
     sizes: numbersOf(values.sizes),
+    /** Number of keys for the last measurement by table size. */
     keys: Number(values.keys),
+    /** Number of requests before the last measurement of memory. */
     requests: Number(values.requests),
-    minutes: Number(values.minutes),
+    /** Length of the long load of credits. */
+    minutes: values.only === "" ? Number(values.minutes) : 0,
+    /** Whether to write the results to docs/. */
     isWritten: values.write,
   };
 };
+
+export type Options = ReturnType<typeof parseOptions>;

@@ -9,7 +9,7 @@ import { newId } from "@realtime-avatar/domain/id";
 import { Elysia } from "elysia";
 import postgres from "postgres";
 import { firstCredits } from "./credits/first.ts";
-import { keyOf } from "./look-up.ts";
+import { pageOf, withKey } from "./look-up.ts";
 
 const random = (count: number): Uint8Array => crypto.getRandomValues(new Uint8Array(count));
 const [name = "", databaseUrl = ""] = process.argv.slice(2);
@@ -26,11 +26,9 @@ const above = () =>
 
 const first = () => {
   const sql = postgres(databaseUrl);
-  return new Elysia().post(
+  return withKey(sql).post(
     "/api/v1/avatars",
-    async ({ body, headers, set, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
+    async ({ body, key, set }) => {
       const now = new Date();
       const avatar = {
         tenant_id: key.tenantId,
@@ -55,27 +53,24 @@ const first = () => {
   );
 };
 
-/** The newest 50 of each list. No filters, no cursor, no validation of the response. */
 const lists = () => {
   const sql = postgres(databaseUrl);
-  return new Elysia()
-    .get("/api/v1/avatars", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
+  return withKey(sql)
+    .get("/api/v1/avatars", async ({ key }) =>
+      pageOf(
+        await sql`
         select id, tenant_id as "tenantId", environment, display_name as "displayName", source_kind as "sourceKind",
           model_id as "modelId", status, source_asset_id as "sourceAssetId", default_voice_id as "defaultVoiceId",
           cache_manifest_id as "cacheManifestId", cache_version as "cacheVersion", settings, metadata,
           created_at as "createdAt", updated_at as "updatedAt"
         from avatars
         where tenant_id = ${key.tenantId} and environment = ${key.environment} and status <> 'deleted'
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    })
-    .get("/api/v1/api-keys", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
+        order by id desc limit 50`,
+      ),
+    )
+    .get("/api/v1/api-keys", async ({ key }) =>
+      pageOf(
+        await sql`
         select id, key_id as "keyId", api_keys.tenant_id as "tenantId", name, environment,
           'rta_' || environment || '_' || key_id || '_****' as "redactedKey", scopes,
           case when revoked_at is not null then 'revoked' when expires_at <= now() then 'expired' else 'active' end as status,
@@ -84,20 +79,19 @@ const lists = () => {
         from api_keys
         left join api_key_usage on api_key_usage.tenant_id = api_keys.tenant_id and api_key_id = id
         where api_keys.tenant_id = ${key.tenantId}
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    })
-    .get("/api/v1/audit-events", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
+        order by id desc limit 50`,
+      ),
+    )
+    .get("/api/v1/audit-events", async ({ key }) =>
+      pageOf(
+        await sql`
         select id, tenant_id as "tenantId", environment, action, target_id as "targetId",
           changed_fields as "changedFields", actor_id as "actorId", actor_key_id as "actorKeyId",
           request_id as "requestId", created_at as "createdAt"
         from audit_events where tenant_id = ${key.tenantId} and environment = ${key.environment}
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    });
+        order by id desc limit 50`,
+      ),
+    );
 };
 
 const sink = () => ({

@@ -1,15 +1,8 @@
-/**
- * Benchmark of credits over HTTP, with the functions alone beside it. `bun bench/credits/bench.ts` runs it by itself, on a
- * PostgreSQL of its own with default durability; `bun run bench` runs it as its last part. Requires wrk and pgbench.
- *
- * `--short` measures everything once, for a moment: whether it runs at all. `--minutes` is the length of the long load.
- */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { loadavg, tmpdir } from "node:os";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
+/** The parts `functions` and `credits` of the benchmark: credits over HTTP, and the functions alone. Requires pgbench. */
+import { loadavg } from "node:os";
 import { type Database, openDatabase } from "../database.ts";
 import { print } from "../measure.ts";
+import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { writeBlock } from "../report.ts";
 import { rowsOf, SELF, type Servers } from "./contestants.ts";
@@ -22,35 +15,15 @@ import { LEASE_SECONDS, seedWorld } from "./world.ts";
 /** More releases a second than any machine makes. */
 const RELEASES_PER_SECOND = 6000;
 
-/** The functions vary less than requests over HTTP. */
-const FUNCTION_ROUNDS = 3;
-
-export type CreditOptions = {
-  /** Duration of each load. */
-  seconds: number;
-  rounds: number;
-  warmUpSeconds: number;
-  /** Length of the long load. */
-  minutes: number;
-  /** Measures only rows whose names contain this text. */
-  only: string;
-  /** Whether to measure the functions alone as well. */
-  withFunctions: boolean;
-  isWritten: boolean;
-};
-
-const SHORT: Partial<CreditOptions> = { seconds: 1, rounds: 1, warmUpSeconds: 1, minutes: 0 };
-
 /** Starts the servers, gives them to `work`, and ends them. Sessions are never overdue. */
 const withServers = async <Result>(
-  folder: string,
-  databaseUrl: string,
+  { folder, url }: Database,
   work: (servers: Servers) => Promise<Result>,
 ): Promise<Result> => {
   buildService();
   const lease = { SESSION_START_SECONDS: `${LEASE_SECONDS}`, SESSION_LEASE_SECONDS: `${LEASE_SECONDS}` };
-  const service = await startService(folder, "service", databaseUrl, lease);
-  const first = await startServer(folder, "credits", databaseUrl);
+  const service = await startService(folder, "service", url, lease);
+  const first = await startServer(folder, "credits", url);
   try {
     return await work({ service, first });
   } finally {
@@ -61,16 +34,16 @@ const withServers = async <Result>(
 
 const textOf = (results: CreditResults): string => `${goalTable(goalsOf(results))}\n\n${creditReportOf(results)}`;
 
-const measureIn = async (folder: string, database: Database, options: CreditOptions): Promise<CreditResults> => {
-  const { seconds, rounds, only, minutes, withFunctions } = options;
-  const before = loadavg()[0] ?? 0;
-  // First, while the tables are small.
-  const functions = withFunctions
-    ? await measureFunctions(database.url, folder, { seconds, rounds: Math.min(rounds, FUNCTION_ROUNDS) })
-    : { goals: [], tables: "" };
+const measureIn = async (
+  database: Database,
+  options: Options,
+  before: number,
+  functions: CreditResults["functions"],
+): Promise<CreditResults> => {
+  const { seconds, only, minutes } = options;
   const world = await seedWorld(database);
-  const results = await withServers(folder, database.url, async (servers): Promise<CreditResults> => {
-    const bench = { folder, database, options };
+  const results = await withServers(database, async (servers): Promise<CreditResults> => {
+    const bench = { database, options };
     const all = rowsOf(world, servers, RELEASES_PER_SECOND * seconds, "");
     const rows = rowsOf(world, servers, RELEASES_PER_SECOND * seconds, only);
     const reference = all.find(({ name }) => name === SELF)?.request;
@@ -95,43 +68,21 @@ const measureIn = async (folder: string, database: Database, options: CreditOpti
   return results;
 };
 
-/** Measures, prints the tables and, if asked to, writes them to docs/. */
-export const benchCredits = async (options: CreditOptions): Promise<void> => {
-  const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
-  // PostgreSQL may run as another user.
-  await chmod(folder, 0o755);
-  const database = await openDatabase(folder);
-  const results = await measureIn(folder, database, options);
+/** Measures the parts of `options`, prints the tables and, if asked to, writes them to docs/. */
+export const benchCredits = async (options: Options): Promise<void> => {
+  const before = loadavg()[0] ?? 0;
+  const database = await openDatabase();
+  // First, while the tables are small.
+  const functions = options.parts.includes("functions")
+    ? await measureFunctions(database, options)
+    : { goals: [], tables: "" };
+  if (options.parts.includes("credits")) {
+    const results = await measureIn(database, options, before, functions);
+    print(`\n${textOf(results)}`);
+    if (options.isWritten) {
+      await writeBlock("docs/credits.md", "goals", goalTable(goalsOf(results)));
+      await writeBlock("docs/performance.md", "credits", creditReportOf(results));
+    }
+  } else print(`\n${goalTable(functions.goals)}\n\n${functions.tables}`);
   await database.close();
-  print(`\n${textOf(results)}`);
-  if (options.isWritten) {
-    await writeBlock("docs/credits.md", "goals", goalTable(goalsOf(results)));
-    await writeBlock("docs/performance.md", "credits", creditReportOf(results));
-  }
-  await rm(folder, { recursive: true });
 };
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      seconds: { type: "string", default: "2" },
-      rounds: { type: "string", default: "5" },
-      "warm-up": { type: "string", default: "4" },
-      minutes: { type: "string", default: "10" },
-      only: { type: "string", default: "" },
-      functions: { type: "boolean", default: false },
-      short: { type: "boolean", default: false },
-      write: { type: "boolean", default: false },
-    },
-  });
-  await benchCredits({
-    seconds: Number(values.seconds),
-    rounds: Number(values.rounds),
-    warmUpSeconds: Number(values["warm-up"]),
-    minutes: Number(values.minutes),
-    only: values.only,
-    withFunctions: values.functions,
-    isWritten: values.write,
-    ...(values.short ? SHORT : {}),
-  });
-}

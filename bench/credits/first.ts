@@ -7,16 +7,14 @@ import { newId } from "@realtime-avatar/domain/id";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import { Elysia } from "elysia";
 import postgres from "postgres";
-import { keyOf } from "../look-up.ts";
+import { pageOf, withKey } from "../look-up.ts";
 import { PRICE } from "./world.ts";
 
 const writes = (sql: postgres.Sql) =>
-  new Elysia()
+  withKey(sql)
     .post(
       "/api/v1/usage/sessions",
-      async ({ body, headers, status }) => {
-        const key = await keyOf(sql, headers["authorization"]);
-        if (!key) return status(401);
+      async ({ body, key, status }) => {
         const { tenantId, environment } = key;
         const amount = body.maxSessionSeconds * PRICE;
         const now = new Date();
@@ -50,9 +48,7 @@ const writes = (sql: postgres.Sql) =>
     )
     .post(
       "/api/v1/usage/sessions/:id/usage",
-      async ({ body, headers, params: { id }, status }) => {
-        const key = await keyOf(sql, headers["authorization"]);
-        if (!key) return status(401);
+      async ({ body, key, params: { id }, status }) => {
         const [session] = await sql`
           update usage_sessions set status = 'started', started_at = coalesce(started_at, now()),
             used = greatest(used, ${body.usedCreditMicros}), expires_at = now() + interval '60 seconds'
@@ -63,9 +59,7 @@ const writes = (sql: postgres.Sql) =>
     )
     .post(
       "/api/v1/usage/sessions/:id/release",
-      async ({ body, headers, params: { id }, status }) => {
-        const key = await keyOf(sql, headers["authorization"]);
-        if (!key) return status(401);
+      async ({ body, key, params: { id }, status }) => {
         const { tenantId, environment } = key;
         const used = body.usedCreditMicros ?? 0;
         const released = await sql.begin(async (sql) => {
@@ -86,51 +80,43 @@ const writes = (sql: postgres.Sql) =>
     );
 
 const reads = (sql: postgres.Sql) =>
-  new Elysia()
-    .get("/api/v1/usage/sessions", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
+  withKey(sql)
+    .get("/api/v1/usage/sessions", async ({ key }) =>
+      pageOf(
+        await sql`
         select session.*, avatar.display_name from usage_sessions session
         left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
         where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment}
           and session.created_at >= now() - interval '30 days'
-        order by session.id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    })
-    .get("/api/v1/usage/sessions/:id", async ({ headers, params: { id }, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
+        order by session.id desc limit 50`,
+      ),
+    )
+    .get("/api/v1/usage/sessions/:id", async ({ key, params: { id }, status }) => {
       const [session] = await sql`
         select session.*, avatar.display_name from usage_sessions session
         left join avatars avatar on avatar.tenant_id = session.tenant_id and avatar.id = session.avatar_id
         where session.tenant_id = ${key.tenantId} and session.environment = ${key.environment} and session.id = ${id}`;
       return session ?? status(404);
     })
-    .get("/api/v1/usage/summary", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
+    .get("/api/v1/usage/summary", async ({ key }) => {
       const data = await sql`
         select date_trunc('day', created_at) as day, api_key_id, count(*), sum(used) as used from usage_sessions
         where tenant_id = ${key.tenantId} and environment = ${key.environment} and created_at >= now() - interval '30 days'
         group by 1, 2 order by 1 desc`;
       return { data };
     })
-    .get("/api/v1/credits/balance", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
+    .get("/api/v1/credits/balance", async ({ key, status }) => {
       const [account] = await sql`
         select * from credit_accounts where tenant_id = ${key.tenantId} and environment = ${key.environment}`;
       return account ?? status(404);
     })
-    .get("/api/v1/credits/entries", async ({ headers, status }) => {
-      const key = await keyOf(sql, headers["authorization"]);
-      if (!key) return status(401);
-      const data = await sql`
+    .get("/api/v1/credits/entries", async ({ key }) =>
+      pageOf(
+        await sql`
         select * from credit_entries where tenant_id = ${key.tenantId} and environment = ${key.environment}
-        order by id desc limit 50`;
-      return { data, nextCursor: data.at(-1)?.["id"] ?? null };
-    });
+        order by id desc limit 50`,
+      ),
+    );
 
 /** The server of all these routes. */
 export const firstCredits = (databaseUrl: string) => {

@@ -1,22 +1,18 @@
 /**
  * Benchmark of credits at the database: how many holds a second the functions write, beside the limits below them, in one
- * run. `bun bench/credits/functions.ts` runs it alone, on a PostgreSQL of its own with default durability; it needs pgbench.
+ * run.
  *
  * The limits: one hot conditional UPDATE at 32 clients, and tpcb-like at scale 1. Each is measured with commits as fast as
  * the disk allows, and with commits that take 1 ms more (`commit_delay`).
  */
-import { chmod, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { parseArgs } from "node:util";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
-import { migrate } from "@realtime-avatar/db/migrate";
-import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
-import { CONNECT_SECONDS } from "../machine.ts";
+import type { Database } from "../database.ts";
+import { pgbench, prepareTpcb, TPCB } from "../machine.ts";
+import type { Options } from "../options.ts";
 import { number, table } from "../report.ts";
-import { type Goal, goalTable, rangeOf, ratiosOf } from "./goals.ts";
+import { type Goal, rangeOf, ratiosOf } from "./goals.ts";
 import { createHotRow, delayCommits, HOT_UPDATE, SLOW_COMMIT } from "./hot-row.ts";
 import { PRICE, seedLine, TENANTS } from "./world.ts";
 
@@ -57,16 +53,19 @@ const opening = (callers: readonly Caller[], batch: number, { seconds = 1, isCla
   ), ${isClaimed ? claims(batch) : "null"}, false);`;
 
 /** Creates a batch of avatars with claims, as POST /avatars with an Idempotency-Key. */
-const creating = (callers: readonly Caller[], batch: number): string => `
+const creating = (callers: readonly Caller[], batch: number): string => {
+  const tenants = callers.map(({ tenantId }) => `'${tenantId}'`).join(", ");
+  const tenantId = `(array[${tenants}])[(i - 1) % ${callers.length} + 1]`;
+  return `
   select count(*) from ${FUNCTIONS_SCHEMA}.create_avatars(${callersOf(callers)}, ${callerAt(callers, batch)}, array(
-    select row((array${JSON.stringify(callers.map(({ tenantId }) => tenantId)).replaceAll('"', "'")})[(i - 1) % ${callers.length} + 1],
-      ${id("ava")}, 'live', 'n', 'image', 'm', 'draft', null, null, null, 0, '{}', '{}', 1, now(), now())::${FUNCTIONS_SCHEMA}.avatar
+    select row(${tenantId}, ${id("ava")}, 'live', 'n', 'image', 'm', 'draft', null, null, null, 0, null, '[]', null, null, null, 0,
+      '{}', '{}', 1, now(), now())::${FUNCTIONS_SCHEMA}.avatar
     from ${RUN}, generate_series(1, ${batch}) i
-  ), array(
-    select row((array${JSON.stringify(callers.map(({ tenantId }) => tenantId)).replaceAll('"', "'")})[(i - 1) % ${callers.length} + 1],
-      ${id("aud")}, 'live', null, null, 'avatar.created', ${id("ava")}, '{}', 'r', now())::${FUNCTIONS_SCHEMA}.audit_event
+  ), null, array(
+    select row(${tenantId}, ${id("aud")}, 'live', null, null, 'avatar.created', ${id("ava")}, '{}', 'r', now())::${FUNCTIONS_SCHEMA}.audit_event
     from ${RUN}, generate_series(1, ${batch}) i
   ), ${claims(batch)}, false);`;
+};
 
 const HOT = "hot UPDATE, 32 clients";
 const contestantsOf = async (db: Db): Promise<Contestant[]> => {
@@ -77,7 +76,7 @@ const contestantsOf = async (db: Db): Promise<Contestant[]> => {
   await createHotRow(db);
   return [
     { name: HOT, script: HOT_UPDATE, clients: 32, batch: 1 },
-    { name: "tpcb-like, scale 1, 32 clients", script: "tpcb-like", clients: 32, batch: 1 },
+    { name: "tpcb-like, scale 1, 32 clients", script: TPCB, clients: 32, batch: 1 },
     ...[1, 8, 32, 64].map((batch) => ({
       name: `holds, one tenant, batches of ${batch}`,
       script: opening([flat], batch),
@@ -89,29 +88,6 @@ const contestantsOf = async (db: Db): Promise<Contestant[]> => {
     { name: "avatars with claims, 64 tenants", script: creating(many, 64), clients: 2, batch: 64 },
     { name: "refusals, batches of 64", script: opening([refused], 64), clients: 2, batch: 64 },
   ];
-};
-
-/** Runs a script for `seconds`, and returns how many holds, updates or creates it makes in a second. */
-const measure = async (
-  url: string,
-  { name, script, clients, batch }: Contestant,
-  seconds: number,
-  path: string,
-): Promise<number> => {
-  await Bun.write(path, script.replaceAll(/\s+/g, " "));
-  const { hostname, port, password } = new URL(url);
-  const duration = `${seconds + CONNECT_SECONDS}`;
-  const of = script === "tpcb-like" ? ["-b", script] : ["-f", path];
-  const { stdout, stderr } = Bun.spawnSync(
-    [
-      ...["pgbench", "-n", "-M", "prepared", "-c", `${clients}`, "-j", "1", "-T", duration, ...of],
-      ...["-h", hostname, "-p", port, "-U", "postgres", "postgres"],
-    ],
-    { env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password } },
-  );
-  const tps = /tps = ([\d.]+) \(without initial/.exec(stdout.toString())?.[1];
-  if (!tps || stderr.toString().includes("ERROR")) throw new Error(`${name}: ${stderr}`);
-  return Number(tps) * batch;
 };
 
 /** The ratios that have a goal: of which contestants, and the goal. */
@@ -127,31 +103,24 @@ const DELAYS = [
   { delay: SLOW_COMMIT, head: "commits of 1 ms" },
 ] as const;
 
-/**
- * Measures everything in `rounds` rounds of `seconds` each, and returns the goals and the table of rates. `url` is a
- * migrated database that the measurement may fill; `folder` is for its scripts.
- */
+/** Measures everything in several rounds, and returns the goals and the table of rates. */
 export const measureFunctions = async (
-  url: string,
-  folder: string,
-  { seconds, rounds, only = "" }: { seconds: number; rounds: number; only?: string },
+  { url, folder }: Database,
+  { seconds, rounds, only }: Pick<Options, "seconds" | "rounds" | "only">,
 ): Promise<{ goals: Goal[]; tables: string }> => {
   const db = connect(url, { deadlineMs: 3_600_000, connections: 2 });
   const all = await contestantsOf(db);
   const contestants = all.filter(({ name }) => name.includes(only) || name === HOT);
-  const { hostname, port, password } = new URL(url);
-  Bun.spawnSync(["pgbench", "-i", "-q", "-h", hostname, "-p", port, "-U", "postgres", "postgres"], {
-    env: { PATH: process.env["PATH"] ?? "", PGPASSWORD: password },
-  });
+  prepareTpcb(url);
   const measured = new Map<string, number[]>();
   const ratesOf = (name: string, delay: number): number[] => measured.get(`${name} ${delay}`) ?? [];
   for (let at = 0; at < rounds; at++) {
     for (const { delay } of DELAYS) {
       await delayCommits(db, delay);
-      for (const contestant of contestants) {
+      for (const { name, script, clients, batch } of contestants) {
         await db.run("vacuum analyze", []);
-        const rate = await measure(url, contestant, seconds, join(folder, "credits.sql"));
-        measured.set(`${contestant.name} ${delay}`, [...ratesOf(contestant.name, delay), rate]);
+        const { rate } = await pgbench(folder, url, script.replaceAll(/\s+/g, " "), clients, seconds);
+        measured.set(`${name} ${delay}`, [...ratesOf(name, delay), rate * batch]);
       }
     }
   }
@@ -170,23 +139,3 @@ export const measureFunctions = async (
   );
   return { goals, tables };
 };
-
-if (import.meta.main) {
-  const { values } = parseArgs({
-    options: {
-      seconds: { type: "string", default: "3" },
-      rounds: { type: "string", default: "3" },
-      only: { type: "string", default: "" },
-    },
-  });
-  const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
-  // PostgreSQL may run as another user.
-  await chmod(folder, 0o755);
-  const database = await openByTcp(join(folder, "data"), { settings: { max_connections: "100" } });
-  await migrate(database.url);
-  const size = { seconds: Number(values.seconds), rounds: Number(values.rounds), only: values.only };
-  const { goals, tables } = await measureFunctions(database.url, folder, size);
-  process.stdout.write(`${goalTable(goals)}\n\n${tables}\n`);
-  await database.close();
-  await rm(folder, { recursive: true });
-}

@@ -2,12 +2,10 @@
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { countStatements, REQUEST_STATEMENTS, trackStatements } from "../database.ts";
 import { type Request, wrk, wrkScript } from "../machine.ts";
-import { type LoadBench, loadOnce, measure, print, Rounds } from "../measure.ts";
+import { type LoadBench, loadOnce, measure, print, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
 import { REFUSED, type Row, SELF, type Servers } from "./contestants.ts";
 import { createHotRow, delayCommits } from "./hot-row.ts";
 import type { World } from "./world.ts";
-
-const WARM_UP_CONNECTIONS = 64;
 
 /** The label of a row in `Rounds`: rows with slow commits count for themselves. */
 export const labelOf = ({ name, delay }: Pick<Row, "name" | "delay">): string =>
@@ -104,7 +102,7 @@ const REFERENCE_SECONDS = 8;
 
 /** Opens, reports and releases sessions of one key at 32 connections, minute by minute. */
 export const measureMinutes = async (
-  { folder }: LoadBench,
+  { database: { folder } }: LoadBench,
   { flat }: World,
   { service }: Servers,
   readOnly: Request,

@@ -3,8 +3,7 @@
  * and a built worker, and writes assets and avatars as the API does. It prints how long a photo takes to become an asset that
  * is `ready`, and an avatar that is `ready`: one after another, at a steady rate, and many at once. Linux only.
  */
-import { chmod, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
@@ -20,7 +19,7 @@ import type { Storage } from "@realtime-avatar/storage/storage";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { assetOf, avatarOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { countStatements, type Database, openDatabase, trackStatements } from "../database.ts";
-import { cpuOfFamily, start } from "../machine.ts";
+import { cpuOfFamily, percentile, start } from "../machine.ts";
 import { print } from "../measure.ts";
 import { buildService } from "../processes.ts";
 
@@ -82,8 +81,6 @@ const untilReady = async (
   return ids.map((id) => times.get(id) ?? 0);
 };
 
-const percentile = (values: readonly number[], part: number): number =>
-  [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 const show = (name: string, values: readonly number[]): void => {
   const [p50, p95, most] = [0.5, 0.95, 1].map((part) => Math.round(percentile(values, part)));
   print(`${name.padEnd(58)} p50 ${p50} ms, p95 ${p95} ms, max ${most} ms (${values.length})`);
@@ -193,10 +190,8 @@ const { values } = parseArgs({
     tenants: { type: "string", default: "4" },
   },
 });
-const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-bench-"));
-// PostgreSQL may run as another user.
-await chmod(folder, 0o755);
-const database = await openDatabase(folder);
+const database = await openDatabase();
+const { folder } = database;
 const directory = join(folder, "data/assets");
 const storage = await openStorage(
   { kind: "disk", directory, signingSecret: null },
@@ -219,4 +214,3 @@ await measureQueue(world, callers, Number(values.queue));
 await worker.end();
 await storage.close();
 await database.close();
-await rm(folder, { recursive: true });

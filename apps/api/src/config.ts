@@ -6,9 +6,12 @@ import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/
 import {
   type CommonConfig,
   ConfigError,
+  readBoolean,
   readCommonConfig,
+  readInteger,
   readMetricsPort,
   readPort,
+  readSecret,
   readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
@@ -61,15 +64,8 @@ export type ApiConfig = CommonConfig & {
   worker: boolean | null;
 };
 
-const readSwitch = (variables: Variables, name: string): boolean | null =>
-  readVariable<boolean | null>(variables, name, null, "true or false", (text) =>
-    text === "true" ? true : text === "false" ? false : undefined,
-  );
-
 const readNumber = (variables: Variables, name: string, minimum: number, maximum = 1_000_000): number | null =>
-  readVariable<number | null>(variables, name, null, `a whole number from ${minimum} to ${maximum}`, (text) =>
-    /^\d{1,15}$/.test(text) && Number(text) >= minimum && Number(text) <= maximum ? Number(text) : undefined,
-  );
+  readInteger(variables, name, null, [minimum, maximum]);
 
 /** Far more than a tenant can fill, and within the integers of a double. */
 const MAX_ASSET_BYTES = 10 ** 15 - 1;
@@ -80,20 +76,9 @@ const readOrigin = (variables: Variables, name: string): string | null =>
     /^https?:\/\/[^/?#@\s]+$/.test(text) && URL.canParse(text) ? new URL(text).origin : undefined,
   );
 
-/** 32 characters of base64url are 192 bits. */
-const MIN_SECRET_LENGTH = 32;
-const readSessionSecret = (variables: Variables): Secret | null =>
-  readVariable<Secret | null>(
-    variables,
-    "SESSION_SECRET",
-    null,
-    `text of at least ${MIN_SECRET_LENGTH} characters`,
-    (text) => (text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined),
-  );
-
 /** As the avatar worker reads it. */
 const readAvatarWorkerSecret = (variables: Variables): Secret | null =>
-  readVariable<Secret | null>(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
+  readVariable(variables, "AVATAR_WORKER_SECRET", null, "32 to 512 visible ASCII characters", (text) =>
     /^[\x21-\x7e]{32,512}$/.test(text) ? new Secret(text) : undefined,
   );
 
@@ -102,7 +87,9 @@ const MAX_PRICE = 1_000_000_000_000;
 const MAX_LEASE_SECONDS = 86_400;
 
 /** The rate limit from `<prefix>_RPS` and `<prefix>_BURST`; null when neither is set. A burst without a rate is an error. */
-const toRateLimit = (prefix: string, perSecond: number | null, burst: number | null): RateLimit | null => {
+const readRateLimit = (variables: Variables, prefix: string): RateLimit | null => {
+  const perSecond = readNumber(variables, `${prefix}_RPS`, 1);
+  const burst = readNumber(variables, `${prefix}_BURST`, 0);
   if (perSecond === null && burst !== null) throw new ConfigError(`${prefix}_RPS`, `set when ${prefix}_BURST is set`);
   return perSecond === null ? null : { perSecond, burst: burst ?? 0 };
 };
@@ -124,16 +111,8 @@ export const readConfig = (variables: Variables): ApiConfig => {
     trustedProxyHops: readVariable(variables, "TRUSTED_PROXY_HOPS", 0, "a number of proxies from 0 to 9", (text) =>
       /^\d$/.test(text) ? Number(text) : undefined,
     ),
-    rateLimit: toRateLimit(
-      "RATE_LIMIT",
-      readNumber(variables, "RATE_LIMIT_RPS", 1),
-      readNumber(variables, "RATE_LIMIT_BURST", 0),
-    ),
-    tenantRateLimit: toRateLimit(
-      "RATE_LIMIT_TENANT",
-      readNumber(variables, "RATE_LIMIT_TENANT_RPS", 1),
-      readNumber(variables, "RATE_LIMIT_TENANT_BURST", 0),
-    ),
+    rateLimit: readRateLimit(variables, "RATE_LIMIT"),
+    tenantRateLimit: readRateLimit(variables, "RATE_LIMIT_TENANT"),
     maxActiveKeysPerTenant: readNumber(variables, "MAX_ACTIVE_KEYS_PER_TENANT", 1) ?? 10_000,
     maxAssetsPerTenant: readNumber(variables, "MAX_ASSETS_PER_TENANT", 1) ?? 10_000,
     maxAssetBytesPerTenant: readNumber(variables, "MAX_ASSET_BYTES_PER_TENANT", 1, MAX_ASSET_BYTES) ?? 20 * 1024 ** 3,
@@ -141,12 +120,12 @@ export const readConfig = (variables: Variables): ApiConfig => {
     avatarWorkerSecret: readAvatarWorkerSecret(variables),
     publicUrl: readPublicUrl(variables),
     oidc: readOidcConfig(variables),
-    sessionSecret: readSessionSecret(variables),
+    sessionSecret: readSecret(variables, "SESSION_SECRET"),
     publicAssetOrigin: readOrigin(variables, "PUBLIC_ASSET_ORIGIN"),
-    storage: readStorageConfig(variables, readCommonConfig(variables).database.dataDirectory),
+    storage: readStorageConfig(variables, common.database.dataDirectory),
     metricsPort: readMetricsPort(variables, "METRICS_PORT"),
-    sweepInApi: readSwitch(variables, "SWEEP_IN_API"),
-    worker: readSwitch(variables, "WORKER"),
+    sweepInApi: readBoolean(variables, "SWEEP_IN_API", null),
+    worker: readBoolean(variables, "WORKER", null),
     creditPriceMicrosPerSecond: readNumber(variables, "CREDIT_PRICE_MICROS_PER_SECOND", 1, MAX_PRICE) ?? 1_000_000,
     sessionStartSeconds: readNumber(variables, "SESSION_START_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,
     sessionLeaseSeconds: readNumber(variables, "SESSION_LEASE_SECONDS", 1, MAX_LEASE_SECONDS) ?? 60,

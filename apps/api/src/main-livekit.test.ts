@@ -9,7 +9,8 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { runToEnd, source } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { API, start, stop } from "../test/support/process.ts";
+import type { Answer } from "../test/support/api.ts";
+import { API, call, start, stop } from "../test/support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(60_000);
@@ -74,6 +75,29 @@ describe.skipIf(binary.kind === "missing")(`LiveKit on the embedded database${sk
     await untilGone(children);
     expect(running.stdout()).toMatch(/"process":"avatar-worker","msg":"stopped"/);
     expect(running.stdout() + running.stderr()).not.toContain(running.apiSecret);
+  });
+
+  test("a first start, by a stranger: a call can be started at once, and its person and avatar can join", async () => {
+    const running = await startWithLivekit("call", { WORKER: "true" });
+    const [, first = ""] = await running.waitFor(/export API_KEY=(\S+)/);
+    const post = (path: string, key: string, body: unknown) => call(`${running.url}/api/v1${path}`, key, body);
+    const { body: key } = await post("/api-keys", first, { name: "Tests", environment: "test", scopes: ["*"] });
+    const avatar = { displayName: "Ada", sourceKind: "image", sourceAssetId: "ast_test_ready" };
+    const { body: created } = await post("/avatars", key.apiKey, avatar);
+    const started = async (): Promise<Answer> => {
+      for (;;) {
+        const answer = await post("/realtime/livekit/session", key.apiKey, { avatar_id: created.id });
+        // Until it is prepared, and while LiveKit starts.
+        if (![409, 503].includes(answer.status)) return answer;
+        await Bun.sleep(100);
+      }
+    };
+    const { status, body: grant } = await started();
+    expect([status, grant.livekit_url]).toEqual([200, `ws://127.0.0.1:${running.port}`]);
+    const address = `http://127.0.0.1:${running.port}/rtc/validate?access_token=${grant.participant_token}`;
+    expect((await fetch(address)).status).toBe(200);
+    await running.waitFor(new RegExp(`"process":"avatar-worker","session":"${grant.session_id}".*"state":"joined"`));
+    await stop(running);
   });
 
   test("a service, killed and started again at once: its children end, and it has others", async () => {

@@ -1,27 +1,16 @@
 /** The worker that the API runs as a child process, with real processes: how it starts, ends, and comes back. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { Asset } from "@realtime-avatar/domain/assets/schemas";
-import type { Avatar } from "@realtime-avatar/domain/avatars/schemas";
-import { preparedDataDirectory, testDatabase } from "@realtime-avatar/testing/database";
-import { portraitPath } from "@realtime-avatar/testing/photos";
+import { preparedDataDirectory } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
-import { type RunningProcess, release, runToEnd } from "@realtime-avatar/testing/processes";
+import { type RunningProcess, release } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { call, start, stop } from "../test/support/process.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-const folder = await temporaryFolder();
-const database = await testDatabase();
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
-});
+const folder = await fileFolder();
+const database = await fileDatabase();
 
 const isAlive = (pid: number): boolean => {
   try {
@@ -43,31 +32,9 @@ const startBoth = async (variables: Record<string, string>) => {
   return { ...running, worker: await workerOf(running) };
 };
 
-/** Uploads a photo with curl, as an operator does who tries the service, and prepares an avatar from it. */
-const prepareFromPhoto = async (running: RunningProcess & { url: string }): Promise<void> => {
-  const [, key = ""] = await running.waitFor(/export API_KEY=(\S+)/);
-  const curl = ["curl", "-sS", `${running.url}/api/v1/assets`, "-H", `Authorization: Bearer ${key}`, "-F"];
-  const { stdout } = await runToEnd([...curl, `file=@${portraitPath()}`]);
-  const asset: Asset = JSON.parse(stdout);
-  const body = JSON.stringify({ displayName: "Ada", sourceKind: "image", sourceAssetId: asset.id });
-  const headers = { authorization: `Bearer ${key}` };
-  // At once: its preparation waits for the asset.
-  const created = await call(`${running.url}/api/v1/avatars`, key, body);
-  expect(created.status).toBe(201);
-  let avatar = created.body as Avatar;
-  for (; avatar.status !== "ready"; await Bun.sleep(20)) {
-    expect(avatar).toMatchObject({ status: "preprocessing", error: null });
-    avatar = (await (await fetch(`${running.url}/api/v1/avatars/${avatar.id}`, { headers })).json()) as Avatar;
-  }
-  expect(avatar).toMatchObject({ cacheVersion: 1, cacheManifestId: expect.stringMatching(/^man_1_/) });
-  for (const url of [asset.publicUrl, avatar.previewUrl ?? ""]) {
-    const image = await fetch(url);
-    expect([image.status, image.headers.get("content-type")]).toEqual([200, "image/webp"]);
-  }
-};
-
+// What it prepares: docs-examples.test.ts.
 describe("the worker on the embedded database", () => {
-  test("the worker, started by the API: no port, prepares an avatar, ends between API and PostgreSQL", async () => {
+  test("the worker, started by the API: no port, ends between API and PostgreSQL", async () => {
     const data = await preparedDataDirectory(join(folder, "embedded"));
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const port = String(taken.port);
@@ -92,7 +59,6 @@ describe("the worker on the embedded database", () => {
       expect(listening).toEqual([]);
     }
     await taken.stop();
-    await prepareFromPhoto(running);
     expect(await stop(running)).toBe(0);
     expect(isAlive(running.worker)).toBe(false);
     expect(existsSync(join(data, "postgres/postmaster.pid"))).toBe(false);
@@ -131,22 +97,16 @@ describe("the worker on a DATABASE_URL", () => {
     expect(running.stdout()).not.toContain("worker");
   });
 
-  test("the worker, killed: started again, and the API stays ready", async () => {
+  test("the worker, killed, then the API told to end: started again; works on while requests finish", async () => {
+    const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
     const running = await startBoth({ DATABASE_URL: database.url, WORKER: "true", DATA_DIR: folder });
     process.kill(running.worker, "SIGKILL");
     await running.waitFor(/"signal":"SIGKILL","msg":"the worker has ended; starting it again"/);
     expect((await fetch(`${running.url}/readyz`)).status).toBe(200);
-    const [, next = ""] = await running
-      .waitFor(new RegExp(`${STARTED.source}[^]*${STARTED.source}`))
-      .then((match) => [match[0], match[2]]);
-    expect(Number(next)).not.toBe(running.worker);
-    expect(await stop(running)).toBe(0);
-    expect([running.worker, Number(next)].filter(isAlive)).toEqual([]);
-  });
+    const [, , second] = await running.waitFor(new RegExp(`${STARTED.source}[^]*${STARTED.source}`));
+    const worker = Number(second);
+    expect(worker).not.toBe(running.worker);
 
-  test("the worker, the API finishing its requests: works on; Ctrl-C for both does not stop it", async () => {
-    const { secret } = await seedKey(database.db, await seedTenant(database.db), { scopes: ["*"] });
-    const running = await startBoth({ DATABASE_URL: database.url, WORKER: "true", DATA_DIR: folder });
     let send: (text: string) => void = () => {};
     const body = new ReadableStream({
       start(controller) {
@@ -160,7 +120,8 @@ describe("the worker on a DATABASE_URL", () => {
     const untilLookedUp = await watchLookUps(database.db);
     const inFlight = call(`${running.url}/api/v1/avatars`, secret.reveal(), body);
     await untilLookedUp();
-    process.kill(running.worker, "SIGINT");
+    // Ctrl-C, for both.
+    process.kill(worker, "SIGINT");
     running.kill("SIGINT");
     for (let isServing = true; isServing; ) {
       isServing = await fetch(`${running.url}/healthz`, { keepalive: false }).then(
@@ -168,10 +129,10 @@ describe("the worker on a DATABASE_URL", () => {
         () => false,
       );
     }
-    expect(isAlive(running.worker)).toBe(true);
+    expect(isAlive(worker)).toBe(true);
     send('"sourceKind": "image"}');
     expect((await inFlight).status).toBe(201);
     expect(await running.exited).toBe(0);
-    expect(isAlive(running.worker)).toBe(false);
+    expect([running.worker, worker].filter(isAlive)).toEqual([]);
   });
 });

@@ -1,7 +1,7 @@
 /** The service as a process: how it starts, and what it serves then. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { cp, mkdtemp, rm } from "node:fs/promises";
+import { cp } from "node:fs/promises";
 import { connect as connectSocket } from "node:net";
 import { dirname, join } from "node:path";
 import { openDatabase } from "@realtime-avatar/db/open";
@@ -10,26 +10,21 @@ import { ConfigError } from "@realtime-avatar/runtime/config";
 import { bundleOf } from "@realtime-avatar/testing/bundles";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { client, preparedDataDirectory, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { openByTcp } from "@realtime-avatar/testing/postgres/embedded";
 import { watchLookUps } from "@realtime-avatar/testing/postgres/waits";
 import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { readAnswer } from "../test/support/api.ts";
 import { API, call, start, stop } from "../test/support/process.ts";
 import { readConfig } from "./config.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const CLI = "apps/cli/src/main.ts";
 
-const folder = await temporaryFolder();
-const database = await testDatabase();
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
-});
+const folder = await fileFolder();
+const database = await fileDatabase();
+/** Of the service that sweeps: only its look-ups are waited for. */
+const own = await fileDatabase();
 
 const seedKeyIn = async ({ db }: TestDatabase) => seedKey(db, await seedTenant(db), { scopes: ["*"] });
 
@@ -39,23 +34,8 @@ const isSweepingNow = async (running: RunningProcess): Promise<boolean> => {
   return (await (await fetch(metrics)).text()).includes("realtime_avatar_sessions_swept_total");
 };
 
-describe("overdue sessions", () => {
-  test("overdue sessions, SWEEP_IN_API neither true nor false: refused", () => {
-    expect(() => readConfig({ SWEEP_IN_API: "yes" })).toThrow(new ConfigError("SWEEP_IN_API", "true or false"));
-  });
-
-  test("overdue sessions, on a DATABASE_URL: closed by the API only if SWEEP_IN_API is true", async () => {
-    const own = await testDatabase();
-    const tenantId = await seedTenant(own.db);
-    await seedMovement(own.db, tenantId);
-    const id = await seedSession(own.db, (await seedCaller(own.db, tenantId)).caller);
-    const running = await start({ DATABASE_URL: own.url, SWEEP_IN_API: "true", METRICS_PORT: "0" });
-    expect(await isSweepingNow(running)).toBe(true);
-    await own.db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
-    await running.waitFor(/"sessions":1,.*"closed overdue sessions"/);
-    expect(await stop(running)).toBe(0);
-    await own.close();
-  });
+test("SWEEP_IN_API, neither true nor false: refused", () => {
+  expect(() => readConfig({ SWEEP_IN_API: "yes" })).toThrow(new ConfigError("SWEEP_IN_API", "true or false"));
 });
 
 describe("an empty embedded database", () => {
@@ -105,16 +85,6 @@ describe("an empty embedded database", () => {
     const links = [linkOf(first.stderr()), linkOf(second.stderr())];
     expect(new Set([...links, ""]).size).toBe(3);
   });
-
-  test("the script runner, stopped by Ctrl-C: the service and its database end", async () => {
-    const data = await preparedDataDirectory(join(folder, "script"));
-    const running = await start({ DATA_DIR: data }, [process.execPath, "--no-env-file", "start"]);
-    await running.waitFor(/export API_KEY/);
-    running.kill("SIGINT");
-    running.kill("SIGINT");
-    await running.exited;
-    while (existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(10);
-  });
 });
 
 describe("a DATABASE_URL", () => {
@@ -130,11 +100,11 @@ describe("a DATABASE_URL", () => {
     expect(await database.db.client`select 1 from tenants`).toHaveLength(0);
   });
 
-  test("a start, before the migrations: live but not ready; ready after migrate", async () => {
+  test("a start, before the migrations: live but not ready; ready after migrate, until it is gone", async () => {
     const empty = await testDatabase({ migrated: false });
-    const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "http://localhost:3000" });
+    const running = await start({ DATABASE_URL: empty.url, PUBLIC_URL: "https://avatars.example.com" });
     await running.waitFor(/bun run migrate/);
-    expect(running.stdout()).not.toContain("TRUSTED_PROXY_HOPS");
+    await running.waitFor(/"level":40,.*TRUSTED_PROXY_HOPS is 0/);
     const health = async (path: string) => readAnswer(await fetch(running.url + path));
     expect((await health("/healthz")).body).toEqual({ status: "ok" });
     const unready = await health("/readyz");
@@ -145,18 +115,10 @@ describe("a DATABASE_URL", () => {
     const migrated = await runToEnd(bun(CLI, "migrate", "--json"), { DATABASE_URL: empty.url });
     expect([migrated.code, JSON.parse(migrated.stdout)]).toEqual([0, { migrated: true }]);
     expect((await health("/readyz")).status).toBe(200);
-    expect(await stop(running)).toBe(0);
     await empty.close();
-  });
-
-  test("the service, its database gone: live but not ready", async () => {
-    const doomed = await testDatabase();
-    const running = await start({ DATABASE_URL: doomed.url, PUBLIC_URL: "https://avatars.example.com" });
-    await running.waitFor(/"level":40,.*TRUSTED_PROXY_HOPS is 0/);
-    await doomed.close();
-    const unready = await readAnswer(await fetch(`${running.url}/readyz`));
-    expect([unready.status, unready.body.reason]).toEqual([503, "database_unreachable"]);
-    expect((await fetch(`${running.url}/healthz`)).status).toBe(200);
+    const gone = await health("/readyz");
+    expect([gone.status, gone.body.reason]).toEqual([503, "database_unreachable"]);
+    expect((await health("/healthz")).status).toBe(200);
     expect(await stop(running)).toBe(0);
   });
 
@@ -243,8 +205,7 @@ describe("a bad start", () => {
   });
 
   test("a start, with --help or an unknown argument: starts nothing", async () => {
-    const folder = await temporaryFolder();
-    const unused = join(folder, "data");
+    const unused = join(folder, "unused");
     const [help, refused] = await Promise.all(
       ["--help", "--secret=hunter2"].map((argument) => runToEnd(bun(API, argument), { DATA_DIR: unused })),
     );
@@ -253,10 +214,9 @@ describe("a bad start", () => {
     expect([refused?.code, refused?.stdout]).toEqual([2, ""]);
     expect(refused?.stderr).toContain("Unknown argument: --secret\n");
     expect(existsSync(unused)).toBe(false);
-    await rm(folder, { recursive: true });
   });
 
-  test("a start, its port taken: exit 1, and the first key waits for the next start", async () => {
+  test("a start, its port taken: exit 1; the next, by the script runner: the first key, and ends by Ctrl-C", async () => {
     const holder = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const data = await preparedDataDirectory(join(folder, "taken"));
     const taken = { PORT: String(holder.port), DATA_DIR: data };
@@ -269,9 +229,12 @@ describe("a bad start", () => {
     await holder.stop();
 
     // On another port: that one may be taken again by now.
-    const next = await start({ ...taken, PORT: "0" });
+    const next = await start({ ...taken, PORT: "0" }, [process.execPath, "--no-env-file", "start"]);
     await next.waitFor(/export API_KEY=/);
-    expect(await stop(next)).toBe(0);
+    next.kill("SIGINT");
+    next.kill("SIGINT");
+    await next.exited;
+    while (existsSync(join(data, "postgres/postmaster.pid"))) await Bun.sleep(10);
   });
 
   test("a start, SIGTERM during it: ends in order with its database", async () => {
@@ -285,7 +248,7 @@ describe("a bad start", () => {
 
 describe("the bundle", () => {
   test("the bundle, alone in a folder: runs with a database; without one says what is missing", async () => {
-    const out = await mkdtemp(join(folder, "bundle-"));
+    const out = join(folder, "bundle");
     for (const [entry, name] of [
       [API, "api"],
       [CLI, "cli"],
@@ -307,7 +270,26 @@ describe("the bundle", () => {
   });
 });
 
-describe("a slow client", () => {
+describe("a service with short timeouts that sweeps", () => {
+  let running: Awaited<ReturnType<typeof start>>;
+  beforeAll(async () => {
+    const settings = { REQUEST_TIMEOUT_MS: "2000", KEEP_ALIVE_MS: "1000", SWEEP_IN_API: "true" };
+    running = await start({ DATABASE_URL: own.url, PUBLIC_URL: "http://localhost:3000", ...settings });
+  });
+  afterAll(async () => {
+    expect(await stop(running)).toBe(0);
+    expect(running.stdout()).not.toContain("TRUSTED_PROXY_HOPS");
+  });
+
+  test("an overdue session: closed", async () => {
+    const { db } = own;
+    const tenantId = await seedTenant(db);
+    await seedMovement(db, tenantId);
+    const id = await seedSession(db, (await seedCaller(db, tenantId)).caller);
+    await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
+    await running.waitFor(/"sessions":1,.*"closed overdue sessions"/);
+  });
+
   /** What a connection receives until it is closed. `talk` may go on writing meanwhile. */
   const conversation = async (
     url: string,
@@ -330,10 +312,7 @@ describe("a slow client", () => {
   };
 
   test("a client, its body too slow: 400 and closed; in time: 201; an idle connection: closed", async () => {
-    // Its own database: only its look-ups are waited for.
-    const own = await testDatabase();
     const key = (await seedKeyIn(own)).secret.reveal();
-    const running = await start({ DATABASE_URL: own.url, REQUEST_TIMEOUT_MS: "2000", KEEP_ALIVE_MS: "1000" });
     const body = JSON.stringify({ displayName: "x", sourceKind: "image" });
     const head = `POST /api/v1/avatars HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\n`;
     const drip = async (start: string, write: (text: string) => void, received: () => string): Promise<void> => {
@@ -362,7 +341,5 @@ describe("a slow client", () => {
       expect(answer).toMatch(/^connection: close\r$/im);
       expect(answer).toContain('"code":"malformed_request"');
     }
-    expect(await stop(running)).toBe(0);
-    await own.close();
   });
 });

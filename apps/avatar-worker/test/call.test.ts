@@ -163,7 +163,9 @@ describe.skipIf(binary.kind === "missing")(title, () => {
     await control.untilReported(call.session, "started");
     expect(await (await fetch(`${health}readyz`)).json()).toEqual({ status: "ok" });
     const read = async () => (await fetch(metrics)).text();
-    expect(await read()).toMatch(/realtime_avatar_worker_slots 8\n.*realtime_avatar_worker_calls{state="started"} 1/s);
+    expect(await read()).toMatch(
+      /realtime_avatar_worker_slots 8\n[\s\S]*realtime_avatar_worker_calls{state="started"} 1/,
+    );
     control.end(call.session, "user_ended");
     await control.untilReported(call.session, "ended");
     await person.leave();

@@ -5,9 +5,9 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import { PHOTOS, type Photo, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { expectAccessible } from "./support/axe.ts";
-import { expectQuiet, PHONE } from "./support/person.ts";
+import { clipboard, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { chooser, DAMAGED_PNG, FFMPEG, HOLD, makeVideos, released } from "./support/sources.ts";
-import { useWorld } from "./support/world.ts";
+import { fileWorld } from "./support/world.ts";
 
 const READY_MS = 120_000;
 
@@ -19,9 +19,9 @@ const TURNED = photo("soft-ui-dashboard/team-4.jpg");
 /** 400 × 400 pixels. */
 const SMALL = photo("material-kit/faces/marc.jpg");
 
+const { service, owner, page } = await fileWorld({ WORKER: "true" });
+
 describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
-  const world = useWorld(() => ({ WORKER: "true" }));
-  const { owner } = world;
   let folder = "";
   beforeAll(async () => {
     folder = await temporaryFolder();
@@ -29,7 +29,6 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("a wrong file, chosen: refused by the browser before an upload", async () => {
-    const { page } = owner;
     const uploads: string[] = [];
     page.on("request", (request) => request.url().endsWith("/assets") && uploads.push(request.method()));
     await page.getByRole("button", { name: "Create an avatar" }).click();
@@ -57,7 +56,6 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("a name, typed while a photo is measured: kept, and the last photo counts", async () => {
-    const { page } = owner;
     await page.evaluate(HOLD);
     await page.getByRole("button", { name: "Create an avatar" }).click();
     const dialog = page.getByRole("dialog");
@@ -96,7 +94,6 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("a photo, dropped: a ready avatar with its checks", async () => {
-    const { page } = owner;
     const dialog = page.getByRole("dialog");
     const bytes = Buffer.from(await Bun.file(FRONT).bytes()).toString("base64");
     const transfer = await page.evaluateHandle(`(() => {
@@ -114,7 +111,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     const places = () =>
       Promise.all([details.boundingBox(), details.getByRole("button", { name: "Another photo" }).boundingBox()]);
     // The worker does not start the preparation until the page has shown that it waits for it.
-    const { client } = world.service.database.db;
+    const { client } = service.database.db;
     await page.route("**/api/v1/avatars", async (route) => {
       await client`update job_slots set leased_until = now() + interval '1 hour'`;
       await route.continue();
@@ -143,13 +140,12 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.setViewportSize(PHONE);
     await expectAccessible(page, "ready avatar on a phone");
     await details.getByRole("button", { name: /^Copy the id/ }).click();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^ava_/);
+    expect(await clipboard(page)).toMatch(/^ava_/);
     await page.setViewportSize({ width: 1280, height: 800 });
     expectQuiet(owner);
   });
 
   test("an avatar, renamed, disabled, enabled and deleted: done; a double click deletes nothing", async () => {
-    const { page } = owner;
     const details = page.getByRole("dialog", { name: "Grace" });
     await details.getByRole("button", { name: "Disable" }).click();
     await details.getByText("disabled", { exact: true }).waitFor();
@@ -172,17 +168,9 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("a creation, failed and tried again: the file is uploaded once", async () => {
-    const { page } = owner;
     const uploads: string[] = [];
     page.on("request", (request) => request.url().endsWith("/api/v1/assets") && uploads.push(request.method()));
-    const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
-    await page.route("**/api/v1/avatars", (route) =>
-      route.fulfill({
-        status: 500,
-        contentType: "application/problem+json",
-        body: JSON.stringify({ ...problem, detail: "Once.", requestId: crypto.randomUUID(), retryable: false }),
-      }),
-    );
+    await failRequests(page, "**/api/v1/avatars", "Once.");
     await page.getByRole("button", { name: "Create an avatar" }).click();
     const dialog = page.getByRole("dialog");
     await chooser(page).setInputFiles(TURNED);
@@ -198,7 +186,6 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("a photo, failing a check: shows which and by how much; another photo: ready", async () => {
-    const { page } = owner;
     // The one of the test before.
     const details = page.getByRole("dialog", { name: "Alan" });
     const checks = details.getByRole("list", { name: "Checks" }).getByRole("listitem");
@@ -227,14 +214,13 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("a preparation, failed for another reason: can be tried again", async () => {
-    const { page } = owner;
     // A copy of the avatar in the test environment, with a source that is prepared without an examination.
     const changes = {
       ...{ id: "ava_01h455vb4pex5vsknk084sn02r", environment: "test", display_name: "Edsger", status: "failed" },
       ...{ error: "The worker could not prepare it.", checks: [], source_asset_id: "ast_test_ready" },
       ...{ preview_token: null, preview_file: null },
     };
-    await world.service.database.db.client`
+    await service.database.db.client`
       insert into avatars select (jsonb_populate_record(avatars, ${JSON.stringify(changes)}::text::jsonb)).*
       from avatars where display_name = 'Alan'`;
     await owner.open("/avatars?environment=test");
@@ -248,7 +234,6 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("an upload, stopped: creates nothing, then or later", async () => {
-    const { page } = owner;
     const creates: string[] = [];
     page.on("request", (request) => {
       if (request.method() === "POST" && request.url().endsWith("/avatars")) creates.push(request.url());
@@ -351,8 +336,6 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   });
 
   test("avatars, more than one page: loaded on demand, each found by its id", async () => {
-    const { page } = owner;
-    const { service } = world;
     const ids = Array.from({ length: 105 }, (_, index) => `ava_01aaaa${String(index).padStart(20, "0")}`);
     await service.database.db.client`
       insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings,

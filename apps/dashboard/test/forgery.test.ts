@@ -1,11 +1,11 @@
 /** Pages of other origins, in the browser of a person who has signed in. `localhost` with another port is the same site. */
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import { useWorld } from "./support/world.ts";
+import { fileWorld } from "./support/world.ts";
+
+const { service, owner, page } = await fileWorld();
 
 describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
-  const world = useWorld();
-  const { owner } = world;
   let attacker: ReturnType<typeof Bun.serve>;
   beforeAll(async () => {
     attacker = Bun.serve({
@@ -18,7 +18,7 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
 
   /** What a request could change. */
   const state = async (): Promise<unknown> => {
-    const { client } = world.service.database.db;
+    const { client } = service.database.db;
     const rows = await client`select (select count(*) from api_keys) as keys, (select count(*) from users) as users,
       (select count(*) from user_sessions) as sessions, (select count(*) from invitations) as invitations`;
     return rows[0];
@@ -26,7 +26,7 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
 
   test("a page of another origin, sending requests: nothing changes", async () => {
     const { context } = owner;
-    const { url } = world.service;
+    const { url } = service;
     const before = await state();
     for (const host of ["localhost", "127.0.0.1"]) {
       const page = await context.newPage();
@@ -78,13 +78,13 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
     }
     expect(await state()).toEqual(before);
     await owner.open("/people");
-    await owner.page.getByRole("heading", { name: "People" }).waitFor();
+    await page.getByRole("heading", { name: "People" }).waitFor();
   });
 
   test("an API address, opened as a page: 401", async () => {
     const page = await owner.context.newPage();
     // A navigation carries the cookie, but no header of the service.
-    const response = await page.goto(`${world.service.url}/api/v1/users`);
+    const response = await page.goto(`${service.url}/api/v1/users`);
     expect(response?.status()).toBe(401);
     await page.close();
   });
@@ -96,19 +96,19 @@ describe.skipIf(!BROWSER)("forged requests in Chromium", () => {
       "sec-fetch-site": "same-origin",
       "realtime-avatar-environment": "live",
     };
-    const read = () => fetch(`${world.service.url}/api/v1/user-sessions/current`, { headers });
+    const read = () => fetch(`${service.url}/api/v1/user-sessions/current`, { headers });
     expect((await read()).status).toBe(200);
     await owner.open("/people");
-    await owner.page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
-    await owner.page.getByRole("button", { name: "Sign out" }).click();
-    await owner.page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
     expect((await read()).status).toBe(401);
   });
 
   test("a planted session, at the sign-in: replaced", async () => {
     const { page, context } = owner;
-    const name = `realtime-avatar-session-${new URL(world.service.url).port}`;
-    await context.addCookies([{ name, value: "planted", url: world.service.url, httpOnly: true, sameSite: "Strict" }]);
+    const name = `realtime-avatar-session-${new URL(service.url).port}`;
+    await context.addCookies([{ name, value: "planted", url: service.url, httpOnly: true, sameSite: "Strict" }]);
     await page.getByRole("button", { name: "Sign in with a passkey" }).click();
     await page.getByRole("heading", { name: "API keys" }).waitFor();
     const cookies = await context.cookies();

@@ -2,17 +2,14 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { callerOf } from "./support/calls.ts";
-import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
-import { useWorld } from "./support/world.ts";
+import { callerOf, seedCaller } from "./support/calls.ts";
+import { clipboard, DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { fileWorld } from "./support/world.ts";
 
 /** A folder for pictures of the page with many keys, to look at them. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
-
-const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 
 /** The secret that the dialog shows, copied by its button. */
 const copySecret = async (page: Page): Promise<string> => {
@@ -20,15 +17,14 @@ const copySecret = async (page: Page): Promise<string> => {
   return clipboard(page);
 };
 
+const { service, owner, page } = await fileWorld();
+
 describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
-  const world = useWorld();
-  const { owner } = world;
   let secret = "";
 
-  const card = (name: string) => owner.page.getByRole("listitem").filter({ hasText: name });
+  const card = (name: string) => page.getByRole("listitem").filter({ hasText: name });
 
   test("a key, created on the page: its curl line works, and the secret is not kept", async () => {
-    const { page } = owner;
     // So that the back button stays in the dashboard.
     await page.getByRole("link", { name: "Audit" }).click();
     await page.getByRole("link", { name: "Keys" }).click();
@@ -70,7 +66,6 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   });
 
   test("a key, refused by the service: the error stands beside its field", async () => {
-    const { page } = owner;
     await page.getByRole("button", { name: "Create a live key" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("   ");
@@ -88,7 +83,6 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   });
 
   test("a key, rotated with an overlap: a new secret, and the old one works until its end", async () => {
-    const { page } = owner;
     await page.getByRole("link", { name: "Audit" }).click();
     await page.getByRole("link", { name: "Keys", exact: true }).click();
     await card("My app").getByRole("button", { name: "Rotate My app" }).click();
@@ -97,7 +91,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     const rotated = await copySecret(page);
     expect(rotated).not.toBe(secret);
     for (const each of [secret, rotated]) {
-      expect((await callerOf(world.service, each)("GET", "/api-keys/self"))["name"]).toBe("My app");
+      expect((await callerOf(service, each)("GET", "/api-keys/self"))["name"]).toBe("My app");
     }
     secret = rotated;
     // Neither a reload nor the back button takes the only view away.
@@ -114,11 +108,10 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   });
 
   test("a key, revoked on the page: its lineage is shown, and what ends with it", async () => {
-    const { page } = owner;
-    const call = callerOf(world.service, secret);
+    const call = callerOf(service, secret);
     const child = { name: "Child", scopes: ["api_keys:write"], environment: "live" };
     const { apiKey } = await call("POST", "/api-keys", child);
-    await callerOf(world.service, String(apiKey))("POST", "/api-keys", {
+    await callerOf(service, String(apiKey))("POST", "/api-keys", {
       name: "Grandchild",
       scopes: ["api_keys:write"],
       environment: "test",
@@ -155,32 +148,28 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   });
 
   describe("the dialog that changes a key", () => {
-    const dialog = () => owner.page.getByRole("dialog", { name: /^Change / });
-    const passkey = () => owner.page.getByRole("dialog", { name: "Confirm it is you" });
+    const dialog = () => page.getByRole("dialog", { name: /^Change / });
+    const passkey = () => page.getByRole("dialog", { name: "Confirm it is you" });
     const changes = () => dialog().getByRole("region", { name: "What changes" });
     const save = () => dialog().getByRole("button", { name: "Save the changes" }).click();
-    const age = () =>
-      world.service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
     /** The key as the database has it. */
     const stored = async (name: string) => {
-      const [row] = await world.service.database.db.client`
+      const [row] = await service.database.db.client`
         select scopes, spend_limit_credit_micros as cap, expires_at as expiry, version from api_keys where name = ${name}`;
       return row;
     };
 
     beforeAll(async () => {
-      const { service } = world;
       const scopes = ["avatars:read" as const, "api_keys:write" as const];
       const limits = { environment: "live" as const, spendLimitCreditMicros: 5_000_000 };
-      const shop = await seedKey(service.database.db, service.tenantId, { name: "Shop", scopes, ...limits });
-      const child = { name: "Till", environment: "live", scopes: ["avatars:read"] };
-      await callerOf(service, shop.secret.reveal())("POST", "/api-keys", child);
+      const call = await seedCaller(service, { name: "Shop", scopes, ...limits });
+      await call("POST", "/api-keys", { name: "Till", environment: "live", scopes: ["avatars:read"] });
       await owner.open("/keys");
     });
 
     test("a change, wider and narrower: described, and widening asks for the passkey", async () => {
       const { page } = owner;
-      await age();
+      await service.age();
       await page.getByRole("button", { name: "Change Shop" }).click();
       await changes().getByText("Nothing has been changed yet.").waitFor();
       await dialog().getByLabel("Name").fill("Store");
@@ -215,7 +204,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
     test("a change, narrower only: no passkey, and a kept expiry is not written", async () => {
       const { page } = owner;
-      await age();
+      await service.age();
       const before = await stored("Store");
       await page.getByRole("button", { name: "Change Store" }).click();
       await dialog().getByLabel("Spend cap in credits").fill("2.5");
@@ -232,7 +221,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
       const { page } = owner;
       await page.getByRole("button", { name: "Change Store" }).click();
       await dialog().getByLabel("Spend cap in credits").fill("2");
-      await world.service.database.db.client`
+      await service.database.db.client`
         update api_keys set name = 'Market', scopes = '{avatars:read}', version = version + 1 where name = 'Store'`;
       await save();
       await dialog().getByText("The key was changed meanwhile, so nothing was saved.").waitFor();
@@ -274,8 +263,6 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
   });
 
   test("hundreds of keys in nine levels, on desktop and phone: they fit, older ones load on demand", async () => {
-    const { page } = owner;
-    const { service } = world;
     const { db } = service.database;
     const id = (time: string, index: number) => `key_01${time}${String(index).padStart(20, "0")}`;
     const add = (time: string, index: number, name: string, lineage: string[], environment = "live") => db.client`

@@ -1,29 +1,26 @@
 /** Sign-in at a provider of OpenID Connect, in a browser, against a real provider. */
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import { OIDC_CLIENT, type OidcServer, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
+import { fixture } from "@realtime-avatar/testing/fixture";
+import { OIDC_CLIENT, startOidcServer } from "@realtime-avatar/testing/oidc/provider";
 import { expectAccessible } from "./support/axe.ts";
 import { expectQuiet, type Person } from "./support/person.ts";
-import { useWorld } from "./support/world.ts";
+import { fileWorld } from "./support/world.ts";
+
+const provider = await fixture(startOidcServer());
+const { service, owner, openPerson } = await fileWorld({
+  OIDC_ISSUER: provider.issuer,
+  OIDC_CLIENT_ID: OIDC_CLIENT.clientId,
+  OIDC_CLIENT_SECRET: OIDC_CLIENT.clientSecret,
+  OIDC_NAME: "Example Login",
+});
 
 describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
-  let provider: OidcServer;
-  beforeAll(async () => {
-    provider = await startOidcServer();
-  });
-  const world = useWorld(() => ({
-    OIDC_ISSUER: provider.issuer,
-    OIDC_CLIENT_ID: OIDC_CLIENT.clientId,
-    OIDC_CLIENT_SECRET: OIDC_CLIENT.clientSecret,
-    OIDC_NAME: "Example Login",
-  }));
-  const { owner } = world;
   /** Joins with an account at the provider, and has no passkey. */
   let grace: Person;
   beforeAll(async () => {
-    grace = await world.person();
+    grace = await openPerson();
   });
-  afterAll(() => provider?.close());
 
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
   const button = ({ page }: Person, name: string | RegExp) => page.getByRole("button", { name });
@@ -32,17 +29,17 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await page.waitForURL(`${provider.issuer}/interaction/**`);
     await page.getByLabel("Login").fill(login);
     await page.getByRole("button", { name: "Sign in" }).click();
-    await page.waitForURL(`${world.service.url}/dashboard/**`);
+    await page.waitForURL(`${service.url}/dashboard/**`);
   };
   /** The cookies of the service: the provider is on localhost as well, and cookies ignore ports. */
   const ownCookies = async ({ context }: Person) =>
-    (await context.cookies(world.service.url)).filter(({ name }) => name.startsWith("realtime-avatar-"));
+    (await context.cookies(service.url)).filter(({ name }) => name.startsWith("realtime-avatar-"));
   /** The browser asks the service and the provider, and no other host. */
   const expectOwnQuiet = (person: Person, expected: readonly RegExp[] = []): void =>
     expectQuiet(person, [new RegExp(`request to ${provider.issuer}`), ...expected]);
 
   test("the provider, down: the page says so, remembers the tenant, and passkeys work", async () => {
-    await owner.open(`/sign-in?tenant=${world.service.tenantId}`);
+    await owner.open(`/sign-in?tenant=${service.tenantId}`);
     await button(owner, "Sign in with Example Login").click();
     await owner.page.getByRole("alert").getByText("Example Login does not respond").waitFor();
     await expectAccessible(owner.page, "provider down");
@@ -52,17 +49,17 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await owner.open("/sign-in");
     const request = owner.page.waitForRequest(/oidc\/sign-in/);
     await button(owner, "Sign in with Example Login").click();
-    expect((await request).postDataJSON()).toEqual({ tenantId: world.service.tenantId });
+    expect((await request).postDataJSON()).toEqual({ tenantId: service.tenantId });
     await owner.page.getByRole("alert").waitFor();
     await button(owner, "Sign in with a passkey").click();
     await heading(owner, "API keys");
     expectOwnQuiet(owner, [/status of 503/]);
     // From now on, it is up.
-    provider.register(`${world.service.url}/api/v1/oidc/callback`);
+    provider.register(`${service.url}/api/v1/oidc/callback`);
   });
 
   test("an invitation, accepted with an account of the provider: a member with one cookie", async () => {
-    const link = await world.service.invite("grace@example.com", "owner");
+    const link = await service.invite("grace@example.com", "owner");
     await grace.page.goto(link);
     await button(grace, "Join with Example Login").waitFor();
     await expectAccessible(grace.page, "register with a provider");
@@ -72,7 +69,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await button(grace, "Join with Example Login").click();
     await signInAtProvider(grace, "grace-1");
     await heading(grace, "API keys");
-    expect(grace.page.url()).toBe(`${world.service.url}/dashboard/keys`);
+    expect(grace.page.url()).toBe(`${service.url}/dashboard/keys`);
     await button(grace, "Grace Hopper").waitFor();
     const cookies = await ownCookies(grace);
     expect(cookies.map(({ sameSite, httpOnly }) => [sameSite, httpOnly])).toEqual([["Strict", true]]);
@@ -82,7 +79,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   test("a person, signing out and in at the tenant's address: signed in", async () => {
     await grace.open("/people");
     const address = await grace.page.getByText(/\/dashboard\/sign-in\?tenant=ten_/).textContent();
-    expect(address).toBe(`${world.service.url}/dashboard/sign-in?tenant=${world.service.tenantId}`);
+    expect(address).toBe(`${service.url}/dashboard/sign-in?tenant=${service.tenantId}`);
     await grace.page.getByRole("list", { name: "Your linked accounts" }).getByText("grace-1").waitFor();
     await grace.page.getByText("by the provider").first().waitFor();
     await expectAccessible(grace.page, "linked accounts");
@@ -102,7 +99,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
 
   test("an action, needing the person again: leads to the provider and back", async () => {
     await grace.open("/people?environment=test");
-    await world.service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
+    await service.age();
     await button(grace, "Invite a colleague").click();
     const dialog = grace.page.getByRole("dialog", { name: "Confirm it is you" });
     const invite = async () => {
@@ -116,7 +113,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
     await dialog.getByRole("button", { name: "Confirm at Example Login" }).click();
     await signInAtProvider(grace, "grace-1");
     await heading(grace, "People");
-    expect(grace.page.url()).toBe(`${world.service.url}/dashboard/people?environment=test`);
+    expect(grace.page.url()).toBe(`${service.url}/dashboard/people?environment=test`);
     await button(grace, "Invite a colleague").click();
     await invite();
     await grace.page.getByText("Send this link to").waitFor();
@@ -152,10 +149,10 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   });
 
   test("an unknown account, signing in: told why and what to do", async () => {
-    const stranger = await world.person();
+    const stranger = await openPerson();
     await stranger.open("/sign-in");
     await stranger.page.getByText("open your team's sign-in address").waitFor();
-    await stranger.open(`/sign-in?tenant=${world.service.tenantId}`);
+    await stranger.open(`/sign-in?tenant=${service.tenantId}`);
     await button(stranger, "Sign in with Example Login").click();
     // The address is that of a member.
     await signInAtProvider(stranger, "grace");
@@ -168,8 +165,8 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   });
 
   test("a person, cancelling at the provider: told so", async () => {
-    const stranger = await world.person();
-    await stranger.open(`/sign-in?tenant=${world.service.tenantId}`);
+    const stranger = await openPerson();
+    await stranger.open(`/sign-in?tenant=${service.tenantId}`);
     await button(stranger, "Sign in with Example Login").click();
     await stranger.page.getByRole("button", { name: "Cancel" }).click();
     await stranger.page.getByRole("alert").getByText("The provider reports that you said no").waitFor();
@@ -179,7 +176,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   });
 
   test("a problem code, in the address: a known one is explained, any other ignored", async () => {
-    const stranger = await world.person();
+    const stranger = await openPerson();
     await stranger.open("/sign-in?problem=%3Cscript%3E&tenant=x");
     await heading(stranger, "Sign in");
     expect(await stranger.page.getByRole("alert").count()).toBe(0);
@@ -190,7 +187,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
   });
 
   test("the log, after all sign-ins: no code and no token", () => {
-    const log = world.service.log();
+    const log = service.log();
     expect(log).toContain("/api/v1/oidc/callback");
     expect(log).not.toMatch(/code=|state=|eyJ|rta_session_|rta_invitation_/);
   });

@@ -2,12 +2,11 @@
 import { beforeAll, describe, expect, test } from "bun:test";
 import { join } from "node:path";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { callerOf, makeCall } from "./support/calls.ts";
-import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
-import { useWorld } from "./support/world.ts";
+import { callerOf, makeCall, seedCaller } from "./support/calls.ts";
+import { DESKTOP, expectQuiet, failRequests, PHONE } from "./support/person.ts";
+import { fileWorld } from "./support/world.ts";
 
 /** A folder for pictures of the pages, to look at them. They take a third of the time of these tests. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
@@ -60,16 +59,13 @@ const MAX_FIRST_LOAD_BYTES = 150 * 1024;
 
 const widthOf = (page: Page) => page.evaluate("document.documentElement.scrollWidth") as Promise<number>;
 
+const { service, owner, page } = await fileWorld();
+
 describe.skipIf(!BROWSER)("the pages in Chromium", () => {
-  const world = useWorld();
-  const { owner } = world;
   beforeAll(async () => {
-    const { service } = world;
-    const { db } = service.database;
     const scopes = ["*", "usage:write"] as ["*", "usage:write"];
     const limits = { spendLimitCreditMicros: 500_000_000 };
-    const root = await seedKey(db, service.tenantId, { name: "Website", environment: "live", scopes, ...limits });
-    const call = callerOf(service, root.secret.reveal());
+    const call = await seedCaller(service, { name: "Website", environment: "live", scopes, ...limits });
     const { apiKey } = await call("POST", "/api-keys", {
       name: "Calls of the website, with a name that is far longer than any column of any table is wide",
       environment: "live",
@@ -82,7 +78,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("each page, on desktop and phone, light and dark: fits, accessible, no movement (LONG=1: all)", async () => {
-    const { page } = owner;
     await page.addInitScript(`new PerformanceObserver((list) => {
       for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) window.moved = (window.moved ?? 0) + value;
     }).observe({ type: "layout-shift", buffered: true });`);
@@ -107,7 +102,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("each dialog, on desktop and phone, light and dark: accessible (LONG=1: all)", async () => {
-    const { page } = owner;
     await owner.open("/keys");
     for (const [path, link, heading, names] of [
       [
@@ -135,7 +129,7 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("the first load, compressed with gzip: at most 150 KiB", async () => {
-    const { url } = world.service;
+    const { url } = service;
     const html = await (await fetch(`${url}/dashboard`)).text();
     const files = [...html.matchAll(/(?:src|href)="(\/dashboard\/assets\/[^"]+)"/g)].map(([, path]) => path);
     expect(files).toHaveLength(3);
@@ -149,18 +143,9 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("a failure, of a request: the problem's words and its request id", async () => {
-    const { page } = owner;
     await page.setViewportSize(DESKTOP);
-    const requestId = crypto.randomUUID();
-    const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
     const detail = "The words of the service.";
-    await page.route("**/api/v1/api-keys?*", (route) =>
-      route.fulfill({
-        status: 500,
-        contentType: "application/problem+json",
-        body: JSON.stringify({ ...problem, detail, requestId, retryable: false }),
-      }),
-    );
+    const requestId = await failRequests(page, "**/api/v1/api-keys?*", detail);
     await owner.open("/keys");
     const alert = page.getByRole("alert");
     await alert.waitFor();
@@ -206,7 +191,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("an error, in a long dialog on a phone: scrolled into view", async () => {
-    const { page } = owner;
     await page.setViewportSize(PHONE);
     await owner.open("/keys");
     await page.getByRole("button", { name: "Create a live key" }).click();
@@ -224,7 +208,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("the keyboard, alone: reaches everything, and a dialog returns the focus", async () => {
-    const { page } = owner;
     await owner.open("/keys");
     await settled(page);
     const focused = () =>
@@ -261,7 +244,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("a file, dropped outside a field: the page stays", async () => {
-    const { page } = owner;
     await owner.open("/keys");
     await settled(page);
     const isKept = await page.evaluate(`(() => {
@@ -277,7 +259,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("an empty account, on each page: says what to do next", async () => {
-    const { page } = owner;
     await page.setViewportSize(DESKTOP);
     await page.route(/\/api\/v1\/(api-keys|avatars|audit-events)/, (route) =>
       route.fulfill({ json: { data: [], nextCursor: null } }),
@@ -298,7 +279,6 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
   });
 
   test("the environment, switched: plain to see, and part of the address", async () => {
-    const { page } = owner;
     await owner.open("/keys");
     await settled(page);
     for (const viewport of [PHONE, DESKTOP]) {

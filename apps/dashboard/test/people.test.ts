@@ -1,25 +1,21 @@
 /** People: invitations, roles, passkeys and sessions, by several persons in browsers of their own. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { expectQuiet, type Person, register, registerHere } from "./support/person.ts";
-import { useWorld } from "./support/world.ts";
+import { clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
+import { fileWorld } from "./support/world.ts";
 
-const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
+const { service, owner, page, openPerson } = await fileWorld();
 
 describe.skipIf(!BROWSER)("the people page in Chromium", () => {
-  const world = useWorld();
-  const { owner } = world;
   let viewer: Person;
   beforeAll(async () => {
-    viewer = await world.person();
+    viewer = await openPerson();
   });
 
   const rows = (person: Person, list: string) => person.page.getByRole("list", { name: list }).getByRole("listitem");
 
   test("a colleague, invited by an owner: registers", async () => {
-    const { page } = owner;
     await owner.open("/people");
     await page.getByRole("button", { name: "Invite a colleague" }).click();
     const dialog = page.getByRole("dialog");
@@ -33,7 +29,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     await expectAccessible(page, "link");
     await page.getByRole("button", { name: /^Copy: Link/ }).click();
     const link = await clipboard(page);
-    expect(link).toStartWith(`${world.service.url}/dashboard/register#`);
+    expect(link).toStartWith(`${service.url}/dashboard/register#`);
     await page.getByRole("button", { name: "Done" }).click();
     await rows(owner, "Open invitations").getByText("grace@example.com").waitFor();
     await register(viewer, link, "Grace Hopper");
@@ -45,13 +41,12 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("an invitation, withdrawn: its link is not valid", async () => {
-    const { page } = owner;
-    const link = await world.service.invite("eve@example.com", "owner");
+    const link = await service.invite("eve@example.com", "owner");
     await page.reload();
     await page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" }).click();
     await page.getByText("The invitation of eve@example.com is withdrawn: its link no longer works.").waitFor();
     await page.getByText("None. An invitation is a link").waitFor();
-    const person = await world.person();
+    const person = await openPerson();
     await person.page.goto(link);
     await person.page.getByText("This link is not valid: it was used, withdrawn or has expired").waitFor();
     await person.context.close();
@@ -59,12 +54,11 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("an invitation, withdrawn when already gone: no longer shown", async () => {
-    const { page } = owner;
-    await world.service.invite("eve@example.com", "viewer");
+    await service.invite("eve@example.com", "viewer");
     await page.reload();
     const withdraw = page.getByRole("button", { name: "Withdraw the invitation of eve@example.com" });
     await withdraw.waitFor();
-    await world.service.database.db.client`delete from invitations where email = 'eve@example.com'`;
+    await service.database.db.client`delete from invitations where email = 'eve@example.com'`;
     await withdraw.click();
     await page.getByText("The invitation of eve@example.com is not open any more").waitFor();
     await withdraw.waitFor({ state: "detached" });
@@ -92,7 +86,6 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("a role, changed: holds at once; of the last owner: refused", async () => {
-    const { page } = owner;
     await owner.open("/people");
     const changed = page.waitForResponse((response) => response.request().method() === "PATCH" && response.ok());
     await page.getByLabel("Role of Grace Hopper").selectOption("developer");
@@ -114,7 +107,6 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("passkeys, renamed, deleted and added by a link: done, but the last one stays", async () => {
-    const { page } = owner;
     await owner.open("/people");
     const passkeys = rows(owner, "Your passkeys");
     await passkeys.getByRole("button", { name: /^Delete/ }).click();
@@ -138,7 +130,7 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
     await page.getByRole("button", { name: /^Copy: Link/ }).click();
     const link = await clipboard(page);
     await page.getByRole("button", { name: "Done" }).click();
-    const device = await world.person();
+    const device = await openPerson();
     await device.page.goto(link);
     await device.page.getByText("You add a passkey on this device").waitFor();
     await registerHere(device, "Phone");
@@ -164,7 +156,6 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("a session ended and a member removed, by an owner: both hold at once", async () => {
-    const { page } = owner;
     await owner.open("/people");
     const sessions = rows(owner, "Open sessions");
     await sessions
@@ -191,13 +182,10 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("an action, needing the passkey: asks for it, then is done", async () => {
-    const { page } = owner;
-    const { client } = world.service.database.db;
-    const age = () => client`update user_sessions set verified_until = now() - interval '1 minute'`;
     await owner.open("/keys");
     await page.getByRole("button", { name: "Create a live key" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill("After five minutes");
-    await age();
+    await service.age();
     await page.getByRole("button", { name: "Create the live key" }).click();
     const dialog = page.getByRole("dialog", { name: "Confirm it is you" });
     await dialog.waitFor();
@@ -232,7 +220,6 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("the audit page, after a person's action: names the person", async () => {
-    const { page } = owner;
     await owner.open("/audit?action=api_key.created");
     await rows(owner, "Events").getByText("Ada Lovelace").first().waitFor();
     const [event] = await rows(owner, "Events").allTextContents();

@@ -3,12 +3,11 @@ import { describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
 import { expectAccessible } from "./support/axe.ts";
 import { expectQuiet, type Person, registerHere } from "./support/person.ts";
-import { useWorld } from "./support/world.ts";
+import { fileWorld } from "./support/world.ts";
+
+const { service, owner, page, openPerson } = await fileWorld();
 
 describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
-  const world = useWorld();
-  const { owner } = world;
-
   const heading = (person: Person, name: string) => person.page.getByRole("heading", { name, level: 1 }).waitFor();
 
   test("each page, opened by its address: shown, after a reload too", async () => {
@@ -22,13 +21,12 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
     ] as const) {
       await owner.open(path);
       await heading(owner, name);
-      expect(await owner.page.title()).toBe(`${name} · Realtime Avatar Service`);
+      expect(await page.title()).toBe(`${name} · Realtime Avatar Service`);
     }
     expectQuiet(owner);
   });
 
   test("a person, signing out and in: back; without a session: every page leads to the sign-in", async () => {
-    const { page } = owner;
     await owner.open("/keys");
     await page.getByRole("button", { name: "Ada Lovelace", exact: true }).click();
     await page.getByRole("button", { name: "Sign out" }).click();
@@ -66,8 +64,8 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   });
 
   test("a link, used twice: registers one person", async () => {
-    const link = await world.service.invite("grace@example.com", "developer");
-    const [first, second] = [await world.person(), await world.person()];
+    const link = await service.invite("grace@example.com", "developer");
+    const [first, second] = [await openPerson(), await openPerson()];
     await first.page.goto(link);
     await first.page.getByText("developer").waitFor();
     await expectAccessible(first.page, "register");
@@ -93,7 +91,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   });
 
   test("the registration page, without a token: says what it needs", async () => {
-    const person = await world.person();
+    const person = await openPerson();
     await person.open("/register");
     await person.page.getByText("This page needs an invitation").waitFor();
     expectQuiet(person);
@@ -101,7 +99,7 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   });
 
   test("a sign-in, without a passkey: the page says so, and sets no cookie", async () => {
-    const person = await world.person();
+    const person = await openPerson();
     await person.open("/sign-in");
     // This authenticator has no passkey of the service.
     await person.page.getByRole("button", { name: "Sign in with a passkey" }).click();
@@ -113,8 +111,8 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   });
 
   test("the sign-in page, at another origin: only links to the right one", async () => {
-    const person = await world.person();
-    const { url } = world.service;
+    const person = await openPerson();
+    const { url } = service;
     await person.page.goto(`${url.replace("localhost", "127.0.0.1")}/dashboard/sign-in`);
     const link = person.page.getByRole("link", { name: url });
     expect(await link.getAttribute("href")).toBe(`${url}/dashboard/sign-in`);
@@ -125,10 +123,10 @@ describe.skipIf(!BROWSER)("the sign-in page in Chromium", () => {
   test("the cookie and the page, for scripts and frames: not readable, not framed", async () => {
     const [cookie] = await owner.context.cookies();
     expect([cookie?.httpOnly, cookie?.sameSite, cookie?.path]).toEqual([true, "Strict", "/"]);
-    expect(await owner.page.evaluate("document.cookie")).toBe("");
-    const person = await world.person();
+    expect(await page.evaluate("document.cookie")).toBe("");
+    const person = await openPerson();
     const refused = person.page.waitForEvent("console", (message) => message.text().includes("frame-ancestors"));
-    await person.page.setContent(`<iframe src="${world.service.url}/dashboard/keys"></iframe>`);
+    await person.page.setContent(`<iframe src="${service.url}/dashboard/keys"></iframe>`);
     await refused;
     const frame = person.page.frames()[1];
     await frame?.waitForURL(/^chrome-error:/);

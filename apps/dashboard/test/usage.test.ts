@@ -1,26 +1,20 @@
 /** Usage and credits: the numbers are those of the calls, and an entry leads to its call and its key. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import { seedKey } from "@realtime-avatar/testing/seeds";
-import { callerOf, makeCall } from "./support/calls.ts";
+import { makeCall, seedCaller } from "./support/calls.ts";
 import { expectQuiet } from "./support/person.ts";
-import { useWorld } from "./support/world.ts";
+import { fileWorld } from "./support/world.ts";
+
+const { service, owner, page } = await fileWorld();
+
+/** Calls the API with a new key, which may report usage. */
+const engine = (name: string, environment: "live" | "test" = "live") =>
+  seedCaller(service, { name, environment, scopes: ["*", "usage:write"] });
 
 describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
-  const world = useWorld();
-  const { owner } = world;
   let sessionId = "";
   beforeAll(async () => {
-    const { service } = world;
-    const key = async (name: string) => {
-      const seeded = { name, environment: "live" } as const;
-      const { secret } = await seedKey(service.database.db, service.tenantId, {
-        ...seeded,
-        scopes: ["*", "usage:write"],
-      });
-      return callerOf(service, secret.reveal());
-    };
-    const [website, phone] = [await key("Website"), await key("Phone app")];
+    const [website, phone] = [await engine("Website"), await engine("Phone app")];
     await makeCall(website, 100);
     await makeCall(website, 50);
     sessionId = await makeCall(phone, 1000);
@@ -28,7 +22,6 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
   });
 
   test("the balance and the charts, of a month of calls: add up", async () => {
-    const { page } = owner;
     await owner.open("/usage?days=7");
     const tile = (name: string) => page.locator("dl > div").filter({ hasText: name }).locator("dd").textContent();
     await page.getByText("Available").waitFor();
@@ -49,7 +42,6 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
   });
 
   test("an entry, followed: leads to its call and to its key", async () => {
-    const { page } = owner;
     await owner.open("/usage");
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.first().waitFor();
@@ -69,14 +61,10 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
   });
 
   test("the page, kept open during calls: shows them", async () => {
-    const { page } = owner;
     await owner.open("/usage");
     const tile = page.locator("dl > div").filter({ hasText: "Charged in all" });
     await tile.getByText("1,150").waitFor();
-    const { service } = world;
-    const key = { name: "Kiosk", environment: "live" } as const;
-    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*", "usage:write"] });
-    await makeCall(callerOf(service, secret.reveal()), 7);
+    await makeCall(await engine("Kiosk"), 7);
     await tile.getByText("1,157").waitFor();
     const entries = page.getByRole("list", { name: "History of the credits" }).getByRole("listitem");
     await entries.filter({ hasText: /7 credits.*Charged for a call/ }).waitFor();
@@ -85,15 +73,12 @@ describe.skipIf(!BROWSER)("the usage page in Chromium", () => {
   });
 
   test("calls in the test environment, not charged yet: its own credits, no empty chart", async () => {
-    const { page } = owner;
-    const { service } = world;
-    const key = { name: "Trial", environment: "test" } as const;
-    const { secret } = await seedKey(service.database.db, service.tenantId, { ...key, scopes: ["*", "usage:write"] });
+    const call = await engine("Trial", "test");
     const open = () => owner.open("/usage?environment=test");
     await open();
     await page.getByText("costs 1 credit, unless the operator has set another price").waitFor();
     await page.getByText("No calls in these days.").first().waitFor();
-    await callerOf(service, secret.reveal())("POST", "/usage/sessions", { maxSessionSeconds: 60 });
+    await call("POST", "/usage/sessions", { maxSessionSeconds: 60 });
     await open();
     await page.getByText("1 call in these days, and nothing is charged yet.").first().waitFor();
     expect(await page.getByText("3,600").count()).toBeGreaterThan(0);

@@ -3,9 +3,9 @@ import { type LivekitConfig, readLivekitConfig } from "@realtime-avatar/livekit/
 import {
   type CommonConfig,
   readCommonConfig,
+  readInteger,
   readMetricsPort,
   readPort,
-  readVariable,
   type Variables,
 } from "@realtime-avatar/runtime/config";
 import { readStorageConfig } from "@realtime-avatar/runtime/storage-config";
@@ -26,9 +26,7 @@ export type WorkerConfig = CommonConfig & {
 
 /** At most 64: each job may need a decoder of its own, with a gigabyte of memory. */
 const readJobs = (variables: Variables, name: string, fallback: number): number =>
-  readVariable(variables, name, fallback, "a whole number from 1 to 64", (text) =>
-    /^\d{1,2}$/.test(text) && Number(text) >= 1 && Number(text) <= 64 ? Number(text) : undefined,
-  );
+  readInteger(variables, name, fallback, [1, 64]);
 
 /** Throws a `ConfigError` that names the first invalid variable. */
 export const readConfig = (variables: Variables): WorkerConfig => {

@@ -6,19 +6,15 @@ import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
-import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { type Avatar, RealtimeAvatar } from "realtime-avatar";
 import { createInspect } from "../src/assets/inspect.ts";
 import { createProcessAsset } from "../src/assets/process.ts";
-import { type JobLoop, startJobLoop } from "../src/jobs/loop.ts";
-import { JOB_TIMING } from "../src/jobs/run-job.ts";
-import { createTemporaryFolders } from "../src/jobs/temporary-folders.ts";
 import { createCheckSource } from "../src/preparation/check-source.ts";
 import { createPrepareAvatar } from "../src/preparation/prepare.ts";
 import { fetchRemote } from "../src/remote/fetch.ts";
 import { http, startServer, type TestServer } from "../src/remote/server.testing.ts";
-import { inspectorOf } from "./support/inspector.ts";
+import { inspector } from "./support/inspector.ts";
 import { openWorld, type World } from "./support/world.ts";
 
 // No test asserts a time: a slow machine must not fail one.
@@ -29,7 +25,6 @@ const HOST = "https://files.example.com";
 let world: World;
 let host: TestServer;
 let api: RunningProcess;
-let loop: JobLoop;
 let sdk: RealtimeAvatar;
 let url = "";
 
@@ -43,26 +38,18 @@ const startHost = async (): Promise<TestServer> => {
   });
 };
 
-const startLoop = ({ database, storage, log, temporary: folder }: World): JobLoop => {
+const startLoop = (): void => {
   const { network, port } = host;
-  // The child as a bundle, as it ships.
-  const command = (task: string) => [...inspectorOf(), task];
-  const parts = { db: database.db, storage, log, random, temporary: createTemporaryFolders(folder) };
-  return startJobLoop({
-    ...parts,
-    handlers: {
-      process_asset: createProcessAsset({
-        ...parts,
-        // The API takes no other ports than those of https, which a test cannot be sure to get.
-        fetchRemote: (url, options) => fetchRemote(url.replace(HOST, `${HOST}:${port}`), { ...options, network }),
-        inspect: createInspect({ log, command }),
-      }),
-      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource({ log, command }) }),
-    },
-    metrics: null,
-    concurrency: 2,
-    slotsPerTenant: 2,
-    timing: JOB_TIMING,
+  const parts = world.parts();
+  const options = { log: world.log, command: inspector };
+  world.loop({
+    process_asset: createProcessAsset({
+      ...parts,
+      // The API takes no other ports than those of https, which a test cannot be sure to get.
+      fetchRemote: (url, request) => fetchRemote(url.replace(HOST, `${HOST}:${port}`), { ...request, network }),
+      inspect: createInspect(options),
+    }),
+    prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource(options) }),
   });
 };
 
@@ -70,14 +57,13 @@ beforeAll(async () => {
   [world, host] = await Promise.all([openWorld(), startHost()]);
   const variables = { PORT: "0", DATABASE_URL: world.database.url, DATA_DIR: world.data, WORKER: "false" };
   api = startProcess(bun("apps/api/src/main.ts"), variables);
-  loop = startLoop(world);
+  startLoop();
   [, url = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);
   const { db } = world.database;
   const { secret } = await seedKey(db, world.caller.tenantId, { environment: "live", scopes: ["*"] });
   sdk = new RealtimeAvatar({ apiKey: secret.reveal(), baseUrl: `${url}/api/v1` });
 });
 afterAll(async () => {
-  await loop.stop();
   api.kill("SIGTERM");
   await api.exited;
   await host.close();

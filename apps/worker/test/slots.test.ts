@@ -3,19 +3,15 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { portraitPath } from "@realtime-avatar/testing/photos";
-import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedCaller } from "@realtime-avatar/testing/seeds";
 import { createInspect } from "../src/assets/inspect.ts";
 import { createProcessAsset } from "../src/assets/process.ts";
 import { readConfig } from "../src/config.ts";
-import { type JobLoop, startJobLoop } from "../src/jobs/loop.ts";
-import { JOB_TIMING } from "../src/jobs/run-job.ts";
-import { createTemporaryFolders } from "../src/jobs/temporary-folders.ts";
 import { createCheckSource } from "../src/preparation/check-source.ts";
 import { createPrepareAvatar } from "../src/preparation/prepare.ts";
 import { fetchRemote } from "../src/remote/fetch.ts";
 import { hugeChunks, jpegWithExif, loopingExif } from "../src/sandbox/corpus/amplified.testing.ts";
-import { inspectorOf } from "./support/inspector.ts";
+import { inspector } from "./support/inspector.ts";
 import { eachWorld } from "./support/world.ts";
 
 const isLong = process.env["LONG"] === "1";
@@ -24,31 +20,26 @@ const FILES = isLong ? 30 : 4;
 /** How many avatars of the other tenant are timed. */
 const AVATARS = isLong ? 5 : 1;
 
-let loop: JobLoop;
-const world = eachWorld(() => loop.stop());
+const world = eachWorld();
 setDefaultTimeout(1_800_000);
 let children = 0;
 
 /** Starts a worker's job loop with the limits that it has by default, and with children as they ship. */
-const start = (): JobLoop => {
-  const { database, storage, log, temporary, data } = world;
-  const parts = { db: database.db, storage, log, random, temporary: createTemporaryFolders(temporary) };
+const start = (): void => {
+  const parts = world.parts();
   const command = (task: string): string[] => {
     children += 1;
-    return [...inspectorOf(), task];
+    return inspector(task);
   };
-  const { jobs, jobsPerTenant } = readConfig({ DATA_DIR: data });
-  return startJobLoop({
-    ...parts,
-    handlers: {
-      process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect({ log, command }) }),
-      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource({ log, command }) }),
+  const options = { log: world.log, command };
+  const { jobs, jobsPerTenant } = readConfig({ DATA_DIR: world.data });
+  world.loop(
+    {
+      process_asset: createProcessAsset({ ...parts, fetchRemote, inspect: createInspect(options) }),
+      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: createCheckSource(options) }),
     },
-    metrics: null,
-    concurrency: jobs,
-    slotsPerTenant: jobsPerTenant,
-    timing: JOB_TIMING,
-  });
+    { concurrency: jobs, slotsPerTenant: jobsPerTenant },
+  );
 };
 
 /** Waits until the avatar has been prepared. Returns the most jobs of a tenant that were seen to run at once meanwhile. */
@@ -70,7 +61,7 @@ test(`a tenant with ${FILES} files that are made to take long: another one's ava
   const other = await seedCaller(world.database.db);
   const portrait = await readFile(portraitPath());
   const seedPortrait = async () => world.seedAvatar((await world.seedUpload(portrait, "image", other)).id, other);
-  loop = start();
+  start();
   /** How long new avatars of the other tenant take, one after another, in milliseconds. */
   const time = async (): Promise<number[]> => {
     const times: number[] = [];

@@ -1,13 +1,10 @@
 /** The package as its users get it: packed, installed into an empty folder, and run there. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { beforeEach, describe, expect, test } from "bun:test";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BROWSER, launchBrowser } from "@realtime-avatar/testing/browser";
-import { type Fate, type Service, startGateway, startService } from "./testing.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { installPacked, runIn } from "@realtime-avatar/testing/package";
+import { type Fate, serviceOfFile } from "./testing.ts";
 
 const packageRoot = dirname(import.meta.dir);
 const folderOf = (name: string): string => dirname(Bun.resolveSync(`${name}/package.json`, packageRoot));
@@ -15,18 +12,6 @@ const folderOf = (name: string): string => dirname(Bun.resolveSync(`${name}/pack
 const COMPILERS = [join(packageRoot, "../../node_modules/typescript")];
 if (process.env["LONG"] === "1") COMPILERS.push(folderOf("typescript"));
 const MAX_BYTES = 10 * 1024;
-
-const run = async (cwd: string, command: string[], env: Record<string, string> = {}): Promise<string> => {
-  const { PATH = "", HOME = "" } = process.env;
-  const child = Bun.spawn(command, { cwd, env: { PATH, HOME, ...env }, stdout: "pipe", stderr: "pipe" });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${command.join(" ")} exited with ${code}\n${out}\n${err}`);
-  return out;
-};
 
 /** Plain JavaScript, so that it runs everywhere; `settings` has the address and the key. */
 const PROGRAM = `
@@ -78,32 +63,21 @@ try {
 }
 `;
 
-let service: Service;
-let folder = "";
-let settings: { baseUrl: string; apiKey: string };
-
-beforeAll(async () => {
-  service = await startService();
-  settings = { baseUrl: service.url, apiKey: await service.key() };
-  folder = await mkdtemp(join(tmpdir(), "realtime-avatar-client-"));
-  const pack = ["npm", "pack", "--pack-destination", folder, "--silent"];
-  await run(packageRoot, pack);
-  const [tarball] = await readdir(folder);
-  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  // The package has no dependencies, so npm needs no registry.
-  await run(folder, ["npm", "install", "--offline", "--no-audit", "--no-fund", "--no-package-lock", `./${tarball}`]);
-  await writeFile(join(folder, "program.js"), PROGRAM);
-  await writeFile(join(folder, "typed.ts"), TYPED);
-  await writeFile(
-    join(folder, "main.js"),
-    `import * as client from "@realtime-avatar/client"; import { main } from "./program.js";
-     console.log(await main(client, ${JSON.stringify(settings)}));`,
-  );
-});
-
-afterAll(async () => {
-  await service.close();
-  await rm(folder, { recursive: true, force: true });
+const { service, gateway, apiKey } = await serviceOfFile();
+const settings = { baseUrl: service.url, apiKey };
+/** Of a client behind the gateway. */
+const behindGateway = { baseUrl: gateway.url, apiKey };
+const folder = await installPacked(packageRoot);
+await writeFile(join(folder, "program.js"), PROGRAM);
+await writeFile(join(folder, "typed.ts"), TYPED);
+await writeFile(
+  join(folder, "main.js"),
+  `import * as client from "@realtime-avatar/client"; import { main } from "./program.js";
+   console.log(await main(client, ${JSON.stringify(settings)}));`,
+);
+const run = (command: string[], env?: Record<string, string>): Promise<string> => runIn(folder, command, env);
+beforeEach(() => {
+  gateway.calls = [];
 });
 
 test("the package, its files: README, licence, types and code", async () => {
@@ -117,16 +91,15 @@ test("the package, its files: README, licence, types and code", async () => {
 });
 
 test.each(["node", process.execPath])("the package, under %s: runs, and lets the process end", async (program) => {
-  expect((await run(folder, [program, "main.js"])).trim()).toBe(EXPECTED);
+  expect((await run([program, "main.js"])).trim()).toBe(EXPECTED);
 });
 
 test("the package, under Node during garbage collection: timeouts and signals work", async () => {
-  const gateway = await startGateway(service.url);
   await writeFile(
     join(folder, "collected.js"),
     `import { createClient, NoResponse } from "@realtime-avatar/client";
      setInterval(() => gc(), 20).unref();
-     const { baseUrl, apiKey } = ${JSON.stringify({ ...settings, baseUrl: gateway.url })};
+     const { baseUrl, apiKey } = ${JSON.stringify(behindGateway)};
      const client = createClient({ baseUrl, apiKey, timeoutMs: 750, attemptTimeoutMs: 250, maxAttempts: 2 });
      const outcome = (call) => call.then(() => "done", (error) => error instanceof NoResponse ? "no response" : String(error));
      const get = (signal) => outcome(client.GET("/api/v1/api-keys/self", signal && { signal }));
@@ -140,35 +113,32 @@ test("the package, under Node during garbage collection: timeouts and signals wo
      console.log(results.join());`,
   );
   gateway.fates = ["hang", "drip", "hang", "hang", "hang", "drip"];
-  const out = await run(folder, ["node", "--expose-gc", "collected.js"]);
+  const out = await run(["node", "--expose-gc", "collected.js"]);
   expect(out.trim()).toBe("no response,no response,aborted,aborted");
-  gateway.close();
 });
 
 test("the package, under Node behind failures: each avatar is created once", async () => {
-  const gateway = await startGateway(service.url);
   const names = Array.from({ length: 30 }, (_, index) => `from the package ${index}`);
   await writeFile(
     join(folder, "faults.js"),
     `import { createClient } from "@realtime-avatar/client";
-     const { baseUrl, apiKey, names } = ${JSON.stringify({ ...settings, baseUrl: gateway.url, names })};
+     const { baseUrl, apiKey, names } = ${JSON.stringify({ ...behindGateway, names })};
      const client = createClient({ baseUrl, apiKey, maxAttempts: 20, attemptTimeoutMs: 1000 });
      await Promise.all(names.map((displayName) => client.POST("/api/v1/avatars", { body: { displayName, sourceKind: "image" } })));`,
   );
   const wrong: Fate[] = ["lost", "half", { status: 502 }, "drip", { status: 503 }, "hang"];
   gateway.fates = Array.from({ length: 36 }, (_, index) => wrong[index % wrong.length] as Fate);
-  await run(folder, ["node", "faults.js"]);
+  await run(["node", "faults.js"]);
   // More on a busy machine, where an attempt may take longer than its time limit.
   expect(gateway.calls.length).toBeGreaterThanOrEqual(66);
   expect(await Promise.all(names.map((name) => service.count(name)))).toEqual(names.map(() => 1));
-  gateway.close();
 });
 
 test("the package, its README executed: does what it shows", async () => {
   const [, program = ""] =
     /<!-- program -->\n```ts\n(.*?)```/s.exec(await readFile(join(packageRoot, "README.md"), "utf8")) ?? [];
   await writeFile(join(folder, "readme.ts"), program.replace("http://127.0.0.1:3000", service.url));
-  const out = await run(folder, [process.execPath, "readme.ts"], { API_KEY: settings.apiKey });
+  const out = await run([process.execPath, "readme.ts"], { API_KEY: settings.apiKey });
   expect(out).toStartWith("Ada draft\nAda\n");
   expect(out).toEndWith("not_found 404\n");
 });
@@ -185,21 +155,14 @@ test.each(COMPILERS)("the package, its types compiled by %s: correct", async (co
     "es2022",
   ];
   const modules = ["--module", "nodenext", "--moduleResolution", "nodenext", "--lib", "es2022,dom,dom.iterable"];
-  await run(folder, ["node", join(compiler, "bin/tsc"), ...flags, ...modules, "typed.ts"]);
+  await run(["node", join(compiler, "bin/tsc"), ...flags, ...modules, "typed.ts"]);
 });
 
-let built: Promise<string> | null = null;
-const bundle = (): Promise<string> => {
-  built ??= build();
-  return built;
-};
-const build = (): Promise<string> => {
-  const entry = join(folder, "node_modules/@realtime-avatar/client/dist/index.js");
-  return run(folder, [process.execPath, "build", "--minify", "--target=browser", entry]);
-};
+const entry = join(folder, "node_modules/@realtime-avatar/client/dist/index.js");
+const bundle = await run([process.execPath, "build", "--minify", "--target=browser", entry]);
 
 test("the package, minified with its dependencies: under 10 KiB", async () => {
-  expect(Buffer.byteLength(await bundle())).toBeLessThan(MAX_BYTES);
+  expect(Buffer.byteLength(bundle)).toBeLessThan(MAX_BYTES);
 });
 
 /** The web APIs that the client uses, all of them in the Minimum Common Web API. */
@@ -207,7 +170,7 @@ const WEB =
   "AbortController FormData Headers Request Response TextDecoder URL clearTimeout crypto fetch setTimeout".split(" ");
 
 test("the package, with web APIs only: runs", async () => {
-  const exported = (await bundle()).replace(
+  const exported = bundle.replace(
     /export\{([^}]*)\};?\s*$/,
     (_, names: string) => `globalThis.client={${names.replace(/(\w+) as (\w+)/g, "$2:$1")}};`,
   );
@@ -220,13 +183,13 @@ test("the package, with web APIs only: runs", async () => {
      runInContext(readFileSync("program.js", "utf8").replace("export const main", "globalThis.main"), context);
      console.log(await context.main(context.client, ${JSON.stringify(settings)}));`,
   );
-  expect((await run(folder, ["node", "isolated.mjs"])).trim()).toBe(EXPECTED);
+  expect((await run(["node", "isolated.mjs"])).trim()).toBe(EXPECTED);
 });
 
 describe.skipIf(!BROWSER)("the package in a browser", () => {
   test("a page and a web worker, with a live key: refused; with a test key: accepted", async () => {
-    const code = (await bundle()).replace(/export\{[^}]*\};?\s*$/, "");
-    const [, local = ""] = /(\w+) as createClient/.exec(await bundle()) ?? [];
+    const code = bundle.replace(/export\{[^}]*\};?\s*$/, "");
+    const [, local = ""] = /(\w+) as createClient/.exec(bundle) ?? [];
     const attempt = `${code}
       const outcome = (environment) => {
         try { ${local}({ baseUrl: "http://127.0.0.1", apiKey: "rta_" + environment + "_" + "0".repeat(16) + "_" + "0".repeat(49) }); return "created"; }

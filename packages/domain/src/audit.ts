@@ -2,7 +2,7 @@
 import { type Static, Type } from "@sinclair/typebox";
 import { KEY_ID_LENGTH } from "./api-keys/secret.ts";
 import { ENVIRONMENTS } from "./environment.ts";
-import { type ApiKeyId, type AuditEventId, isId, type TenantId, type UserId } from "./id.ts";
+import type { ApiKeyId, AuditEventId, TenantId, UserId } from "./id.ts";
 import { listOf, Page } from "./page.ts";
 import { ClosedObject, DateTime, Nullable, OneOf, Text } from "./schema.ts";
 
@@ -42,8 +42,7 @@ export const AUDIT_ACTIONS = [
 ] as const;
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];
 
-export const ACTOR_TYPES = ["api_key", "user"] as const;
-export type ActorType = (typeof ACTOR_TYPES)[number];
+const ACTOR_TYPES = ["api_key", "user"] as const;
 
 const Id = Text({ minLength: 1, maxLength: 64 });
 const KeyId = Text({ minLength: KEY_ID_LENGTH, maxLength: KEY_ID_LENGTH });
@@ -91,24 +90,3 @@ export type AuditEventRecord = Omit<
   actorId: ApiKeyId | UserId | null;
   createdAt: Date;
 };
-
-/** What acted, by the prefix of its id. */
-const actorTypeOf = (actorId: AuditEventRecord["actorId"]): ActorType | null => {
-  if (actorId === null) return null;
-  return isId("usr", actorId) ? "user" : "api_key";
-};
-
-/** The API representation of an audit event. */
-export const presentAuditEvent = (record: AuditEventRecord): AuditEvent => ({
-  id: record.id,
-  tenantId: record.tenantId,
-  environment: record.environment,
-  action: record.action,
-  targetId: record.targetId,
-  changedFields: [...record.changedFields],
-  actorType: actorTypeOf(record.actorId),
-  actorId: record.actorId,
-  actorKeyId: record.actorKeyId,
-  requestId: record.requestId,
-  createdAt: record.createdAt.toISOString(),
-});

@@ -8,19 +8,11 @@ import { hashBody, isIdempotencyKey, openResponse, sealResponse } from "./idempo
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString("hex");
 
 describe("an Idempotency-Key", () => {
-  test.each(["a", "~", "!", '"quoted"', "x".repeat(255), "6f9619ff-8b86-d011-b42d-00c04fc964ff"])(
-    "an Idempotency-Key, %s: valid",
-    (text) => {
-      expect(isIdempotencyKey(text)).toBe(true);
-    },
-  );
-
-  test.each(["", "x".repeat(256), "a b", " a", "a\t", "a\n", "é", "\u0000", "a, b", "\u007f"])(
-    "an Idempotency-Key, %j: invalid",
-    (text) => {
-      expect(isIdempotencyKey(text)).toBe(false);
-    },
-  );
+  const valid = ["a", "~", "!", '"quoted"', "x".repeat(255), "6f9619ff-8b86-d011-b42d-00c04fc964ff"];
+  const invalid = ["", "x".repeat(256), "a b", " a", "a\t", "a\n", "é", "\u0000", "a, b", "\u007f"];
+  test.each([...valid, ...invalid])("an Idempotency-Key, %j: valid or not", (text) => {
+    expect(isIdempotencyKey(text)).toBe(valid.includes(text));
+  });
 });
 
 describe("the hash of a body", () => {
@@ -34,7 +26,7 @@ describe("the hash of a body", () => {
     ['{"a":1,"a":2}', '{"a":2}'],
     ['{"__proto__":{"b":1,"a":2}}', '{"__proto__":{"a":2,"b":1}}'],
   ])("a hash, of %s and %s: equal", (one, other) => {
-    expect(hex(hashBody(JSON.parse(one)))).toBe(hex(hashBody(JSON.parse(other))));
+    expect(hashBody(JSON.parse(one))).toEqual(hashBody(JSON.parse(other)));
   });
 
   test.each<[string, string]>([
@@ -47,7 +39,7 @@ describe("the hash of a body", () => {
     ['{"__proto__":1}', "{}"],
     ['{"a":"é"}', '{"a":"e\\u0301"}'],
   ])("a hash, of %s and %s: different", (one, other) => {
-    expect(hex(hashBody(JSON.parse(one)))).not.toBe(hex(hashBody(JSON.parse(other))));
+    expect(hashBody(JSON.parse(one))).not.toEqual(hashBody(JSON.parse(other)));
   });
 
   test("a hash, of random values: equal only for equal values", () => {
@@ -78,13 +70,8 @@ describe("a sealed response", () => {
     [2, Buffer.from(String.raw`[201,"/api/v1/api-keys/key_1","\"1\"","${"ab".repeat(32)}"]`)],
     [1, null],
   ])("a sealed response, of format %i: the layout of the docstring", (format, aad) => {
-    const key = hkdfSync(
-      "sha256",
-      secret.reveal(),
-      "key-1",
-      `realtime-avatar answer ${format} POST /api/v1/api-keys`,
-      32,
-    );
+    const info = `realtime-avatar answer ${format} POST /api/v1/api-keys`;
+    const key = hkdfSync("sha256", secret.reveal(), "key-1", info, 32);
     const nonce = Uint8Array.from({ length: 12 }, (_, index) => index);
     const cipher = createCipheriv("aes-256-gcm", new Uint8Array(key), nonce);
     if (aad) cipher.setAAD(aad);
@@ -96,16 +83,15 @@ describe("a sealed response", () => {
 
   test("a sealed response, another secret, key, request, head or byte: not opened", () => {
     const sealed = seal();
-    const opened = (changed: object, otherHead: object = {}) =>
-      openResponse(sealed, { ...head, ...otherHead }, { ...context, ...changed });
-    expect(opened({ secret: generateApiKey("live", random) })).toBeNull();
-    expect(opened({ idempotencyKey: "key-2" })).toBeNull();
-    expect(opened({ request: "POST /api/v1/avatars" })).toBeNull();
-    expect(opened({}, { status: 200 })).toBeNull();
-    expect(opened({}, { location: "/api/v1/api-keys/key_2" })).toBeNull();
-    expect(opened({}, { location: null })).toBeNull();
-    expect(opened({}, { etag: '"2"' })).toBeNull();
-    expect(opened({}, { bodyHash: new Uint8Array(32) })).toBeNull();
+    const contexts = [
+      { secret: generateApiKey("live", random) },
+      { idempotencyKey: "key-2" },
+      { request: "POST /api/v1/avatars" },
+    ];
+    for (const changed of contexts) expect(openResponse(sealed, head, { ...context, ...changed })).toBeNull();
+    const locations = [{ location: "/api/v1/api-keys/key_2" }, { location: null }];
+    for (const changed of [{ status: 200 }, ...locations, { etag: '"2"' }, { bodyHash: new Uint8Array(32) }])
+      expect(openResponse(sealed, { ...head, ...changed }, context)).toBeNull();
     for (let index = 0; index < sealed.length; index++) {
       const changed = Uint8Array.from(sealed);
       // Format 2 becomes 1 too: a response cannot be made to look like one of the older format.

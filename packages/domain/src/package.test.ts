@@ -1,26 +1,12 @@
 /** The package as its users get it: packed, installed into an empty folder, and run by Node. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { describe, expect, test } from "bun:test";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { installPacked, runIn } from "@realtime-avatar/testing/package";
 
 const packageRoot = dirname(import.meta.dir);
 const typebox = dirname(Bun.resolveSync("@sinclair/typebox/package.json", packageRoot));
 const tsc = join(dirname(Bun.resolveSync("typescript/package.json", packageRoot)), "bin/tsc");
-
-const run = async (cwd: string, ...command: string[]): Promise<string> => {
-  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
-  const [out, err, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  if (code !== 0) throw new Error(`${command.join(" ")} exited with ${code}\n${out}\n${err}`);
-  return out;
-};
 
 const CONSUMER = `
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
@@ -55,28 +41,13 @@ console.log(JSON.stringify({
 }));
 `;
 
-let folder = "";
-/** What the program of the README prints, as the README says. */
-let printed = "";
-
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), "realtime-avatar-domain-"));
-  // By npm, which knows neither the catalog nor the workspace: `bun pm pack` would put versions in their place.
-  await run(packageRoot, "npm", "pack", "--pack-destination", folder, "--silent");
-  const [tarball] = await readdir(folder);
-  await writeFile(join(folder, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
-  // TypeBox is a link to the folder of this repository, and the tarball is local, so npm needs no registry.
-  const flags = ["--offline", "--no-audit", "--no-fund", "--no-package-lock"];
-  await run(folder, "npm", "install", ...flags, typebox, `./${tarball}`);
-  const readme = await readFile(join(packageRoot, "README.md"), "utf8");
-  const [, program = "", output = ""] =
-    readme.match(/<!-- program -->\n```ts\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```/s) ?? [];
-  printed = output;
-  await writeFile(join(folder, "consumer.ts"), CONSUMER);
-  await writeFile(join(folder, "readme.ts"), program);
-});
-
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const folder = await installPacked(packageRoot, typebox);
+const readme = await readFile(join(packageRoot, "README.md"), "utf8");
+/** The program of the README, and what it prints, as the README says. */
+const [, program = "", printed = ""] =
+  readme.match(/<!-- program -->\n```ts\n(.*?)```\n\nIt prints:\n\n```\n(.*?)```/s) ?? [];
+await writeFile(join(folder, "consumer.ts"), CONSUMER);
+await writeFile(join(folder, "readme.ts"), program);
 
 test("the sources, read: no clock, no randomness", async () => {
   const sources = (await readdir(import.meta.dir, { recursive: true })).filter(
@@ -108,14 +79,13 @@ describe("the packed package", () => {
     async (resolution) => {
       const module = resolution === "bundler" ? "esnext" : "nodenext";
       // One compiler for both programs. Only the libraries of TypeScript itself are not checked.
-      await run(
-        folder,
+      await runIn(folder, [
         ...[process.execPath, tsc, "consumer.ts", "readme.ts", "--outDir", resolution],
         ...["--strict", "--exactOptionalPropertyTypes", "--target", "es2023", "--lib", "es2023"],
         ...["--module", module, "--moduleResolution", resolution, "--ignoreConfig", "--skipDefaultLibCheck"],
         ...["--types", "node", "--typeRoots", join(packageRoot, "../../node_modules/@types")],
-      );
-      const out = await run(folder, "node", join(resolution, "consumer.js"));
+      ]);
+      const out = await runIn(folder, ["node", join(resolution, "consumer.js")]);
       expect(JSON.parse(out)).toEqual({
         environment: "test",
         reads: true,
@@ -125,12 +95,12 @@ describe("the packed package", () => {
         status: "draft",
       });
       expect(printed).not.toBe("");
-      expect(await run(folder, "node", join(resolution, "readme.js"))).toBe(printed);
+      expect(await runIn(folder, ["node", join(resolution, "readme.js")])).toBe(printed);
     },
   );
 
   test("the package, from its source: runs under Bun", async () => {
-    const out = await run(folder, process.execPath, "consumer.ts");
+    const out = await runIn(folder, [process.execPath, "consumer.ts"]);
     expect(JSON.parse(out).status).toBe("draft");
   });
 });

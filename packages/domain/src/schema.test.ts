@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { Type } from "@sinclair/typebox";
 import { TypeCompiler } from "@sinclair/typebox/compiler";
 import { Value } from "@sinclair/typebox/value";
@@ -8,9 +8,6 @@ import { CreateAvatar } from "./avatars/schemas.ts";
 import { CreateUsageSession } from "./credits/schemas.ts";
 import { CreateInvitation } from "./people/schemas.ts";
 import { isValid, validate } from "./schema.ts";
-
-// No test asserts a time: a busy machine must not fail one.
-setDefaultTimeout(60_000);
 
 const errors = (schema: Parameters<typeof validate>[0], value: unknown): string[] =>
   validate(schema, value).map(({ pointer, code }) => `${pointer} ${code}`);
@@ -180,53 +177,12 @@ describe("the check of TypeBox itself", () => {
         expect(Value.Check(CreateApiKey, candidate)).toBe(expected);
         expect(compiled.Check(candidate)).toBe(expected);
       }),
-      { seed: 7, numRuns: 2000 },
+      { seed: 7, numRuns: process.env["LONG"] === "1" ? 2000 : 150 },
     );
   });
 
   test("a schema without a validator, used: throws", () => {
     expect(() => validate(Type.Object({ a: Type.BigInt() }), { a: 1 })).toThrow(TypeError);
-  });
-
-  test("the schemas, as JSON: plain JSON Schema", () => {
-    const description = expect.any(String);
-    expect(JSON.parse(JSON.stringify(CreateApiKey))).toEqual({
-      type: "object",
-      additionalProperties: false,
-      required: ["name"],
-      properties: {
-        name: { type: "string", minLength: 1, maxLength: 120, description },
-        environment: { type: "string", enum: ["live", "test"], description },
-        scopes: {
-          type: "array",
-          minItems: 1,
-          maxItems: 16,
-          description,
-          items: {
-            type: "string",
-            enum: [
-              "*",
-              "api_keys:write",
-              "credits:read",
-              "avatars:read",
-              "avatars:write",
-              "realtime:write",
-              "usage:read",
-              "usage:write",
-            ],
-          },
-        },
-        maxConcurrentSessions: {
-          anyOf: [{ type: "integer", minimum: 1, maximum: 9007199254740991 }, { type: "null" }],
-          description,
-        },
-        spendLimitCreditMicros: {
-          anyOf: [{ type: "integer", minimum: 0, maximum: 9007199254740991 }, { type: "null" }],
-          description,
-        },
-        expiresAt: { anyOf: [{ type: "string", format: "date-time" }, { type: "null" }], description },
-      },
-    });
   });
 });
 

@@ -21,10 +21,11 @@ import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { newRequestId, type RandomBytes } from "@realtime-avatar/domain/id";
 import { LivekitError, type Rooms } from "./rooms.ts";
 
-/** The longest pause between two passes that end calls. A revocation waits for it. */
-const END_INTERVAL_MS = 2000;
-/** The longest pause between two lists of rooms. A room that appears without a call lasts that long. */
-const LIST_INTERVAL_MS = 4500;
+/**
+ * The longest pauses: between two passes that end calls, for which a revocation waits; and between two lists of rooms, for which a
+ * room without a call lasts.
+ */
+const INTERVALS_MS = { end: 2000, list: 4500 };
 /** Calls that one statement ends at most. */
 const CALLS = 250;
 /** Rooms of ended calls that one pass looks at, and calls without a room that it ends. The others follow in the next pass. */
@@ -42,6 +43,7 @@ export type ReconcilerOptions = {
   rooms: Rooms;
   log: { info: Log; warn: Log };
   random: RandomBytes;
+  intervalsMs?: typeof INTERVALS_MS;
 };
 
 /** What this process has done, and knows. */
@@ -213,14 +215,15 @@ const createState = (options: ReconcilerOptions, isStopping: () => boolean): Sta
 
 /** Starts a reconciler. */
 export const startReconciler = (options: ReconcilerOptions): Reconciler => {
+  const { intervalsMs = INTERVALS_MS } = options;
   const stopping = Promise.withResolvers<void>();
   let isStopping = false;
   const state = createState(options, () => isStopping);
   const compare = createComparison(state);
   const deletion = createDeletion(state);
   const running = Promise.all([
-    repeat(state, END_INTERVAL_MS, stopping.promise, async () => deletion.start(await endCalls(state))),
-    repeat(state, LIST_INTERVAL_MS, stopping.promise, async () => {
+    repeat(state, intervalsMs.end, stopping.promise, async () => deletion.start(await endCalls(state))),
+    repeat(state, intervalsMs.list, stopping.promise, async () => {
       await compare();
       await checkAutoCreate(state);
     }),

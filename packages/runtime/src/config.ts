@@ -3,6 +3,7 @@
  * expected form, never the value, which may be a secret.
  */
 import type { DatabaseConfig } from "@realtime-avatar/db/open";
+import { Secret } from "@realtime-avatar/storage/secret";
 
 /** The environment variables of a process. */
 export type Variables = Readonly<Record<string, string | undefined>>;
@@ -30,15 +31,15 @@ export const readVariable = <Value>(
 };
 
 /** An integer in decimal digits, from `minimum` to `maximum`. `form` describes it in an error. */
-const readInteger = (
+export const readInteger = <Fallback extends number | null>(
   variables: Variables,
   name: string,
-  fallback: number,
+  fallback: Fallback,
   [minimum, maximum]: readonly [number, number],
-  form: string,
-): number =>
-  readVariable(variables, name, fallback, `${form} from ${minimum} to ${maximum}`, (text) => {
-    const value = /^\d{1,6}$/.test(text) ? Number(text) : Number.NaN;
+  form = "a whole number",
+): number | Fallback =>
+  readVariable<number | Fallback>(variables, name, fallback, `${form} from ${minimum} to ${maximum}`, (text) => {
+    const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
     return value >= minimum && value <= maximum ? value : undefined;
   });
 
@@ -52,9 +53,22 @@ export const readPort = (variables: Variables, name: string, fallback: number): 
 
 const MILLISECONDS = "a number of milliseconds";
 
-const readBoolean = (variables: Variables, name: string, fallback: boolean): boolean =>
-  readVariable(variables, name, fallback, "true or false", (text) =>
+export const readBoolean = <Fallback extends boolean | null>(
+  variables: Variables,
+  name: string,
+  fallback: Fallback,
+): boolean | Fallback =>
+  readVariable<boolean | Fallback>(variables, name, fallback, "true or false", (text) =>
     text === "true" ? true : text === "false" ? false : undefined,
+  );
+
+/** 32 characters of base64url are 192 bits. */
+export const MIN_SECRET_LENGTH = 32;
+
+/** A secret with which this service signs; null when it is not set. */
+export const readSecret = (variables: Variables, name: string): Secret | null =>
+  readVariable<Secret | null>(variables, name, null, `text of at least ${MIN_SECRET_LENGTH} characters`, (text) =>
+    text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined,
   );
 
 export const LOG_LEVELS = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;

@@ -1,41 +1,37 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { expect, test } from "bun:test";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { FUNCTIONS_SCHEMA } from "@realtime-avatar/db/functions/schema";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { healthStatus, live, ready } from "./health.ts";
 
-let database: TestDatabase;
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
+const { db } = await fileDatabase();
 
 test("a process, without its database: live", () => {
   expect(live()).toEqual({ status: "ok" });
 });
 
 test("a process, its database migrated: ready", async () => {
-  expect(await ready(database.db, () => false)).toEqual({ status: "ok" });
+  expect(await ready(db, () => false)).toEqual({ status: "ok" });
 });
 
 test("a process, shutting down: not ready", async () => {
-  const health = await ready(database.db, () => true);
+  const health = await ready(db, () => true);
   expect(health).toEqual({ status: "unavailable", reason: "shutting_down" });
   expect([healthStatus(health), healthStatus(live())]).toEqual([503, 200]);
 });
 
 test("a process, beginning to shut down during the check: not ready", async () => {
   let isEnding = false;
-  const health = ready(database.db, () => isEnding);
+  const health = ready(db, () => isEnding);
   isEnding = true;
   expect(await health).toEqual({ status: "unavailable", reason: "shutting_down" });
 });
 
 test("a process, its functions missing in the database: not ready", async () => {
-  await database.db.client.unsafe(`alter schema ${FUNCTIONS_SCHEMA} rename to elsewhere`);
-  expect(await ready(database.db, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
-  await database.db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
-  expect(await ready(database.db, () => false)).toEqual({ status: "ok" });
+  await db.client.unsafe(`alter schema ${FUNCTIONS_SCHEMA} rename to elsewhere`);
+  expect(await ready(db, () => false)).toEqual({ status: "unavailable", reason: "migrations_pending" });
+  await db.client.unsafe(`alter schema elsewhere rename to ${FUNCTIONS_SCHEMA}`);
+  expect(await ready(db, () => false)).toEqual({ status: "ok" });
 });
 
 test("a process, its database unreachable: not ready, one check for concurrent callers", async () => {

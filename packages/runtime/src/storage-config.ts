@@ -2,12 +2,10 @@
 import { join } from "node:path";
 import type { StorageConfig } from "@realtime-avatar/storage/open";
 import { Secret } from "@realtime-avatar/storage/secret";
-import { ConfigError, readVariable, type Variables } from "./config.ts";
+import { ConfigError, readSecret, readVariable, type Variables } from "./config.ts";
 
 /** A bucket and the prefix of its keys, whose segments are those of our keys. */
 const STORAGE_URL = /^s3:\/\/([a-z0-9][a-z0-9.-]{1,61}[a-z0-9])((?:\/[A-Za-z0-9_-]+)*)\/?$/;
-/** 32 characters of base64url are 192 bits. */
-const MIN_SECRET_LENGTH = 32;
 
 const readText = (variables: Variables, name: string): string | null =>
   readVariable<string | null>(variables, name, null, "text without spaces", (text) =>
@@ -45,13 +43,7 @@ export const readStorageConfig = (variables: Variables, dataDirectory: string): 
       return bucket === undefined ? undefined : { bucket, prefix: prefix === "" ? "" : `${prefix.slice(1)}/` };
     },
   );
-  const signingSecret = readVariable<Secret | null>(
-    variables,
-    "ASSET_SIGNING_SECRET",
-    null,
-    `text of at least ${MIN_SECRET_LENGTH} characters`,
-    (text) => (text.length >= MIN_SECRET_LENGTH ? new Secret(text) : undefined),
-  );
+  const signingSecret = readSecret(variables, "ASSET_SIGNING_SECRET");
   if (location === null) return { kind: "disk", directory: join(dataDirectory, "assets"), signingSecret };
   const region = readVariable(variables, "AWS_REGION", "us-east-1", "the name of a region", (text) =>
     /^[a-z0-9-]{1,64}$/.test(text) ? text : undefined,

@@ -3,7 +3,7 @@
  * those of its exporter; the others are read here, without loading OpenTelemetry.
  */
 import { existsSync } from "node:fs";
-import { ConfigError, readVariable, type Variables } from "./config.ts";
+import { ConfigError, readInteger, readVariable, type Variables } from "./config.ts";
 
 const SAMPLERS = ["always_on", "always_off", "traceidratio"] as const;
 export type SamplerName = (typeof SAMPLERS)[number];
@@ -85,9 +85,7 @@ export const readTracingConfig = (variables: Variables, serviceName: string): Tr
   );
   const batch: TracingConfig["batch"] = {};
   for (const [name, option] of Object.entries(BATCH)) {
-    const count = readVariable<number | null>(variables, name, null, "a whole number from 1 to 9999999", (text) =>
-      /^[1-9]\d{0,6}$/.test(text) ? Number(text) : undefined,
-    );
+    const count = readInteger(variables, name, null, [1, 9_999_999]);
     if (count !== null) batch[option] = count;
   }
   // Otherwise the SDK would throw an error that does not name the variable.

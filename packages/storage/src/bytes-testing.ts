@@ -20,8 +20,12 @@ export const streamOf = (chunks: readonly Uint8Array[], error?: Error): Readable
 };
 
 /** Bytes that differ with the seed and along the file. */
-export const bytesOf = (seed: number, length: number): Uint8Array<ArrayBuffer> =>
-  Uint8Array.from({ length }, (_, index) => (index * 31 + (index >> 8) * 7 + seed) & 255);
+export const bytesOf = (seed: number, length: number): Uint8Array<ArrayBuffer> => {
+  const bytes = new Uint8Array(length);
+  // Ten times as fast as `Uint8Array.from`, and the tests make many megabytes.
+  for (let index = 0; index < length; index++) bytes[index] = (index * 31 + (index >> 8) * 7 + seed) & 255;
+  return bytes;
+};
 
 /** The two files that `disk/process-testing.ts loop` stores in turn: content type, seed, size. */
 export const LOOPED = [

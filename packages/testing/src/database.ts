@@ -5,80 +5,22 @@
  */
 import { afterAll } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { existsSync } from "node:fs";
-import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { openEmbedded } from "@realtime-avatar/db/connection/embedded";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
-import { driver } from "@realtime-avatar/db/connection/server/driver";
-import { type Host, hostsOf } from "@realtime-avatar/db/connection/server/hosts";
 import { migrate } from "@realtime-avatar/db/migrate";
 import postgres from "postgres";
-import { cacheFolder } from "./bundles.ts";
+import { client, withDatabase } from "./postgres/client.ts";
 import { openByTcp } from "./postgres/embedded.ts";
+import { createDatabase, preparedDataDirectory, TEMPLATE } from "./postgres/prepared.ts";
 import { removeAtEnd, temporaryFolder } from "./temporary-folder.ts";
 
-type Server = { url: string; admin: postgres.Sql; template: string; close(): Promise<void> };
+export { client, preparedDataDirectory };
 
-const withDatabase = (url: string, name: string): string => {
-  const changed = new URL(url);
-  changed.pathname = `/${name}`;
-  return changed.href;
-};
+type Server = { url: string; admin: postgres.Sql; template: string; close(): Promise<void> };
 
 const uniqueName = (): string => `avatar_test_${randomBytes(6).toString("hex")}`;
 
 const connectAdmin = (url: string): postgres.Sql => postgres(url, { max: 1, onnotice: () => {} });
-
-/** The template in a prepared data directory. The database `postgres` cannot be one: its server always has a session there. */
-const TEMPLATE = "avatar_test_template";
-const createDatabase = (name: string, source: string): string =>
-  `create database ${name} encoding 'UTF8' locale 'C' template ${source}`;
-
-/** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
-const SCHEMA_SOURCES = [
-  ...["bun.lock", "patches/*", "packages/testing/src/database.ts"],
-  ...["packages/db/{src,migrations}/**", "packages/domain/src/**"],
-];
-
-/** Creates the prepared data directory in the cache. The test processes run at once: the first that is ready wins. */
-const prepare = async (target: string): Promise<void> => {
-  const folder = await temporaryFolder();
-  const embedded = await openEmbedded(join(folder, "data"), { settings: { fsync: "off" } });
-  const admin = client(embedded.url);
-  await admin.unsafe(createDatabase(TEMPLATE, "template0"));
-  await admin.end();
-  await Promise.all([embedded.url, withDatabase(embedded.url, TEMPLATE)].map((url) => migrate(url)));
-  await embedded.close();
-  await rm(join(embedded.directory, "server.log"));
-  const draft = `${target}.${process.pid}`;
-  await Bun.$`cp -a ${join(folder, "data")} ${draft}`.quiet();
-  await rm(folder, { recursive: true });
-  await rename(draft, target).catch(async (error: Error) => {
-    await rm(draft, { recursive: true });
-    if (!existsSync(target)) throw error;
-  });
-};
-
-/** The prepared data directory, kept between runs; null until a test needs it. */
-let prepared: Promise<string> | null = null;
-
-const findPrepared = async (): Promise<string> => {
-  // Only the user who created its files can read them.
-  const data = join(cacheFolder("test-databases", SCHEMA_SOURCES), `data-${process.getuid?.()}`);
-  if (!existsSync(data)) await prepare(data);
-  return data;
-};
-
-/**
- * Creates `data` as a data directory whose embedded database has the schema and no rows, and returns it. It is a copy of
- * one that is created once: a copy takes a tenth of the time of initdb and the migrations.
- */
-export const preparedDataDirectory = async (data: string): Promise<string> => {
-  prepared ??= findPrepared();
-  await Bun.$`cp -a ${await prepared} ${data}`.quiet();
-  return data;
-};
 
 const startServer = async (): Promise<Server> => {
   const folder = await temporaryFolder();
@@ -113,10 +55,6 @@ afterAll(async () => {
 
 /** The pool that the service uses, and a plain client to inspect and change the database directly. */
 export type TestDb = Db & { client: postgres.Sql };
-
-/** Opens a plain client of the first host of a URL. */
-export const client = (url: string, connections = 1, options: object = {}): postgres.Sql =>
-  driver(url, hostsOf(url)[0] as Host, { max: connections, ...options });
 
 /** Opens one session: statements and client share its connection, and may share a transaction. */
 export const session = (url: string, options: object = {}): TestDb => {

@@ -1,72 +1,15 @@
 /** The parts of the OpenAPI document that operations share: schemas, headers and parameters. */
-import {
-  ApiKey,
-  ApiKeyPage,
-  ApiKeyWithSecret,
-  CreateApiKey,
-  ReportLeakedKey,
-  RotateApiKey,
-  UpdateApiKey,
-} from "@realtime-avatar/domain/api-keys/schemas";
-import {
-  Asset,
-  AssetPage,
-  AssetWithUpload,
-  CompleteUpload,
-  CreateRemoteAsset,
-  CreateUpload,
-} from "@realtime-avatar/domain/assets/schemas";
-import { AuditEvent, AuditEventPage } from "@realtime-avatar/domain/audit";
-import { Check } from "@realtime-avatar/domain/avatars/checks";
-import { Model, ModelPage, SourceRequirement } from "@realtime-avatar/domain/avatars/models";
-import { Avatar, AvatarPage, CreateAvatar, PrepareAvatar, UpdateAvatar } from "@realtime-avatar/domain/avatars/schemas";
-import { CallGrant, QueuedCall, ReleaseCall, ReleasedCall, StartCall } from "@realtime-avatar/domain/calls/schemas";
-import {
-  CreateUsageSession,
-  CreditBalance,
-  CreditEntry,
-  CreditEntryPage,
-  ReleaseSession,
-  ReportedSession,
-  ReportUsage,
-  UsageSession,
-  UsageSessionPage,
-  UsageSum,
-  UsageSummaryPage,
-} from "@realtime-avatar/domain/credits/schemas";
-import {
-  AcceptInvitation,
-  BeginOidcAcceptance,
-  BeginOidcSignIn,
-  BeginOidcVerification,
-  CreateInvitation,
-  CreatePasskey,
-  CurrentSession,
-  Identity,
-  IdentityPage,
-  Invitation,
-  InvitationOptions,
-  InvitationOptionsRequest,
-  InvitationPage,
-  InvitationWithUrl,
-  Nothing,
-  OidcRedirect,
-  Passkey,
-  PasskeyInvitation,
-  PasskeyPage,
-  PublicKeyOptions,
-  SignIn,
-  SignInOptions,
-  UpdatePasskey,
-  UpdateUser,
-  User,
-  UserPage,
-  UserSession,
-  UserSessionPage,
-  VerificationOptions,
-} from "@realtime-avatar/domain/people/schemas";
+import * as apiKeys from "@realtime-avatar/domain/api-keys/schemas";
+import * as assets from "@realtime-avatar/domain/assets/schemas";
+import * as audit from "@realtime-avatar/domain/audit";
+import * as checks from "@realtime-avatar/domain/avatars/checks";
+import * as models from "@realtime-avatar/domain/avatars/models";
+import * as avatars from "@realtime-avatar/domain/avatars/schemas";
+import * as calls from "@realtime-avatar/domain/calls/schemas";
+import * as credits from "@realtime-avatar/domain/credits/schemas";
+import * as people from "@realtime-avatar/domain/people/schemas";
 import { PROBLEMS, Problem, type ProblemCode } from "@realtime-avatar/domain/problem";
-import type { TSchema } from "@sinclair/typebox";
+import { Kind, type TSchema } from "@sinclair/typebox";
 import { UploadAsset } from "../assets/upload-form.ts";
 import { CONDITION_PATTERN, MAX_CONDITION_LENGTH } from "../http/conditional.ts";
 import { writeProblem } from "../http/problem.ts";
@@ -77,81 +20,15 @@ import { EXAMPLES, PROBLEM_EXAMPLES, REQUEST_ID } from "./examples.ts";
 
 export type Json = { [name: string]: unknown };
 
-/** The named schemas of the document. A schema that contains one of them refers to it by name. */
-export const SCHEMAS: Record<string, TSchema> = {
-  AcceptInvitation,
-  ApiKey,
-  ApiKeyPage,
-  ApiKeyWithSecret,
-  Asset,
-  AssetPage,
-  AssetWithUpload,
-  AuditEvent,
-  AuditEventPage,
-  Avatar,
-  AvatarPage,
-  BeginOidcAcceptance,
-  BeginOidcSignIn,
-  BeginOidcVerification,
-  CallGrant,
-  Check,
-  CompleteUpload,
-  CreateApiKey,
-  CreateAvatar,
-  CreateInvitation,
-  CreatePasskey,
-  CreateRemoteAsset,
-  CreateUpload,
-  CreateUsageSession,
-  CreditBalance,
-  CreditEntry,
-  CreditEntryPage,
-  CurrentSession,
-  Identity,
-  IdentityPage,
-  Invitation,
-  InvitationOptions,
-  InvitationOptionsRequest,
-  InvitationPage,
-  InvitationWithUrl,
-  LeakedKeyReport,
-  Model,
-  ModelPage,
-  Nothing,
-  OidcRedirect,
-  Passkey,
-  PasskeyInvitation,
-  PasskeyPage,
-  PrepareAvatar,
-  ProblemType,
-  PublicKeyOptions,
-  QueuedCall,
-  ReleaseCall,
-  ReleasedCall,
-  ReleaseSession,
-  ReportedSession,
-  ReportLeakedKey,
-  ReportUsage,
-  RotateApiKey,
-  SignIn,
-  SignInOptions,
-  SourceRequirement,
-  StartCall,
-  UpdateApiKey,
-  UpdateAvatar,
-  UpdatePasskey,
-  UpdateUser,
-  UploadAsset,
-  UsageSession,
-  UsageSessionPage,
-  UsageSum,
-  UsageSummaryPage,
-  User,
-  UserPage,
-  UserSession,
-  UserSessionPage,
-  VerificationOptions,
-};
+const OF_ROUTES = { LeakedKeyReport, ProblemType, UploadAsset };
+const EXPORTS = { ...apiKeys, ...assets, ...audit, ...checks, ...models, ...avatars, ...calls, ...credits, ...people };
+
+/** The schemas by their names, in the order of the names. A schema that contains one of them refers to it by name. */
+export const SCHEMAS: Record<string, TSchema> = Object.fromEntries(
+  Object.entries<unknown>({ ...EXPORTS, ...OF_ROUTES })
+    .filter((entry): entry is [string, TSchema] => Object.hasOwn(Object(entry[1]), Kind))
+    .sort(([a], [b]) => (a.toLowerCase() < b.toLowerCase() ? -1 : 1)),
+);
 
 const NAMES = new Map<unknown, string>(Object.entries(SCHEMAS).map(([name, schema]) => [schema, name]));
 export const ref = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
@@ -168,7 +45,7 @@ export const schemaJson = (schema: TSchema): Json =>
 const nameOf = (schema: TSchema): string => {
   const name = NAMES.get(schema);
   if (name === undefined)
-    throw new TypeError("A request or response schema has no name in the document: add it to SCHEMAS.");
+    throw new TypeError("A request or response schema has no name: no module of SCHEMAS exports it.");
   return name;
 };
 

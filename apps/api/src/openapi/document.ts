@@ -252,6 +252,13 @@ export type DescribedRoute = { method: string; path: string; hooks?: { detail?: 
 const isDescribed = ({ path, hooks }: DescribedRoute): boolean =>
   (path.startsWith("/api/v1") || path.startsWith("/problems")) && !(hooks?.detail as RouteDetail | undefined)?.isHidden;
 
+/** The schemas to which these paths and responses refer, and those to which such a schema refers. */
+const namedSchemas = (paths: Json, responses: Responses): Json => {
+  const schemas = Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)] as const);
+  const used = JSON.stringify([paths, responses, ...schemas]);
+  return Object.fromEntries(schemas.filter(([name]) => used.includes(JSON.stringify(ref("schemas", name)))));
+};
+
 /** The document, as JSON. Throws when a route of the API has no description. */
 export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
   const paths: Record<string, Json> = {};
@@ -293,7 +300,7 @@ export const openApiDocument = (routes: readonly DescribedRoute[]): Json => {
         },
       },
       schemas: {
-        ...Object.fromEntries(Object.entries(SCHEMAS).map(([name, schema]) => [name, schemaJson(schema)])),
+        ...namedSchemas(paths, responses),
         ...Object.fromEntries(codes.map((code) => [problemName(code), schemaJson(problemSchema(code))])),
       },
       examples: Object.fromEntries(

@@ -28,11 +28,11 @@ import {
 } from "@realtime-avatar/domain/api-keys/schemas";
 import { updatedApiKey } from "@realtime-avatar/domain/api-keys/update";
 import { managedEnvironments } from "@realtime-avatar/domain/environment";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
+import { listHandler } from "../http/list.ts";
 import { grantorOf, isPerson, keyOf, requirePasskey } from "../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { type ResponseHead, sendResource } from "../http/response.ts";
@@ -163,9 +163,8 @@ const REVOKE_API_KEY = {
   settle: (outcome: RevokeOutcome): Settled<ApiKey> =>
     outcome.kind === "stale" ? outcome : writtenResource(outcome.key, presentApiKey(outcome.key)),
 };
-export const apiKeyRoutes = (dependencies: Dependencies) => {
-  const { responseBytes } = dependencies;
-  return new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
+export const apiKeyRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "api-keys", prefix: "/api/v1/api-keys" })
     .use(authentication(dependencies))
     .post("", ({ write }) => execute(write, CREATE_API_KEY), {
       scope: "api_keys:write",
@@ -173,11 +172,9 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(API_KEY_LIST, readQuery(request, API_KEY_LIST.query));
-        const keys = await listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page);
-        return responseBytes.send(pageText(API_KEY_LIST, page, keys), caller.tenantId, request, set);
-      },
+      listHandler(dependencies, API_KEY_LIST, ({ caller, db }, page) =>
+        listApiKeys(db, caller.tenantId, managedEnvironments(caller.environment), page),
+      ),
       { scope: "api_keys:write", detail: OPERATIONS.listApiKeys },
     )
     .get(
@@ -208,4 +205,3 @@ export const apiKeyRoutes = (dependencies: Dependencies) => {
       scope: "api_keys:write",
       detail: OPERATIONS.rotateApiKey,
     });
-};

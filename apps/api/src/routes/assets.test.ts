@@ -34,23 +34,6 @@ describe("an import from a URL", () => {
     expect([...jobs]).toEqual([{ kind: "process_asset" }]);
     expect(outcome(await call("POST", `/${id}/complete`)).slice(0, 2)).toEqual([409, "invalid_transition"]);
   });
-
-  test.each([
-    [{ remoteUrl: "http://example.com/a" }, "#/remoteUrl", "unsupported_url"],
-    [{ remoteUrl: "https://127.0.0.1/a" }, "#/remoteUrl", "unsupported_url"],
-    [{ remoteUrl: "" }, "#/remoteUrl", "too_short"],
-    [{ remoteUrl: `https://example.com/${"a".repeat(2048)}` }, "#/remoteUrl", "too_long"],
-    [{ kind: "text" }, "#/kind", "not_allowed"],
-    [{ originalFilename: "" }, "#/originalFilename", "too_short"],
-    [{ originalFilename: "x".repeat(241) }, "#/originalFilename", "too_long"],
-    [{ metadata: { a: "x".repeat(32 * 1024) } }, "#/metadata", "too_large"],
-    [{ status: "ready" }, "#/status", "unknown_field"],
-  ])("an import, with %p: 422", async (more, pointer, code) => {
-    expect(outcome(await call("POST", "/remote", { ...remote, ...more }))).toEqual([
-      ...[422, "validation_failed"],
-      ...[pointer, code],
-    ]);
-  });
 });
 
 test("a list of assets, filtered: newest first, without the deleted", async () => {

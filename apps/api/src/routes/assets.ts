@@ -7,7 +7,6 @@ import { ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { remoteUrlErrors } from "@realtime-avatar/domain/assets/remote-url";
 import { ASSET_LIST, Asset, AssetPage, CreateRemoteAsset } from "@realtime-avatar/domain/assets/schemas";
 import { isId, newId } from "@realtime-avatar/domain/id";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import { processingJob, quotaOf, settleInsert } from "../assets/create-asset.ts";
@@ -15,6 +14,7 @@ import { removeAllFiles } from "../assets/stored-file.ts";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { entityTag, isKnown } from "../http/conditional.ts";
+import { listHandler } from "../http/list.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
@@ -102,7 +102,7 @@ const DELETE_ASSET = {
 };
 
 export const assetRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, assetOrigin } = dependencies;
+  const { assetOrigin } = dependencies;
   return new Elysia({ name: "assets", prefix: "/api/v1/assets" })
     .use(authentication(dependencies))
     .post("/remote", ({ write }) => execute(write, IMPORT_ASSET), {
@@ -111,11 +111,7 @@ export const assetRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(ASSET_LIST, readQuery(request, ASSET_LIST.query));
-        const text = pageText(ASSET_LIST, page, await listAssets(db, caller, page, assetOrigin()));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, ASSET_LIST, ({ caller, db }, page) => listAssets(db, caller, page, assetOrigin())),
       { scope: "avatars:read", detail: OPERATIONS.listAssets },
     )
     .get(

@@ -1,11 +1,10 @@
 /** `/api/v1/audit-events` */
 import { listAuditEvents } from "@realtime-avatar/db/audit/audit-events";
 import { AUDIT_EVENT_LIST, AuditEventPage } from "@realtime-avatar/domain/audit";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
-import { readQuery } from "../http/query.ts";
+import { listHandler } from "../http/list.ts";
 import { operations } from "../openapi/operation.ts";
 
 const OPERATIONS = operations({
@@ -17,15 +16,9 @@ const OPERATIONS = operations({
   },
 });
 
-export const auditEventRoutes = (dependencies: Dependencies) => {
-  const { responseBytes } = dependencies;
-  return new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
+export const auditEventRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "audit-events", prefix: "/api/v1/audit-events" }).use(authentication(dependencies)).get(
     "",
-    async ({ caller, db, request, set }) => {
-      const page = readPage(AUDIT_EVENT_LIST, readQuery(request, AUDIT_EVENT_LIST.query));
-      const events = await listAuditEvents(db, caller, page);
-      return responseBytes.send(pageText(AUDIT_EVENT_LIST, page, events), caller.tenantId, request, set);
-    },
+    listHandler(dependencies, AUDIT_EVENT_LIST, ({ caller, db }, page) => listAuditEvents(db, caller, page)),
     { scope: "api_keys:write", detail: OPERATIONS.listAuditEvents },
   );
-};

@@ -25,12 +25,12 @@ import { type AvatarStatus, DELETABLE_STATUSES } from "@realtime-avatar/domain/a
 import { isUnknownTestAsset } from "@realtime-avatar/domain/avatars/test-assets";
 import { isId, newId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { notFound, type Problem, validationFailed } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
 import { entityTag, isKnown } from "../http/conditional.ts";
+import { listHandler } from "../http/list.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { sendResource } from "../http/response.ts";
 import { type Attempt, execute, type Settled, writtenResource } from "../http/write.ts";
@@ -185,7 +185,7 @@ const DELETE_AVATAR = {
 };
 
 export const avatarRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, assetOrigin } = dependencies;
+  const { assetOrigin } = dependencies;
   return new Elysia({ name: "avatars", prefix: "/api/v1/avatars" })
     .use(authentication(dependencies))
     .post("", ({ write }) => execute(write, CREATE_AVATAR), {
@@ -194,11 +194,7 @@ export const avatarRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(AVATAR_LIST, readQuery(request, AVATAR_LIST.query));
-        const text = pageText(AVATAR_LIST, page, await listAvatars(db, caller, page, assetOrigin()));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, AVATAR_LIST, ({ caller, db }, page) => listAvatars(db, caller, page, assetOrigin())),
       { scope: "avatars:read", detail: OPERATIONS.listAvatars },
     )
     .get(

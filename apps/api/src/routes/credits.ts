@@ -3,10 +3,10 @@ import type { AnyCaller } from "@realtime-avatar/db/api-keys/callers";
 import { findCreditBalance, listCreditEntries } from "@realtime-avatar/db/credits/credits";
 import { emptyBalance } from "@realtime-avatar/domain/credits/balance";
 import { CREDIT_ENTRY_LIST, CreditBalance, CreditEntryPage } from "@realtime-avatar/domain/credits/schemas";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../dependencies.ts";
 import { authentication } from "../http/authenticate.ts";
+import { listHandler } from "../http/list.ts";
 import { NO_PARAMETERS, readQuery } from "../http/query.ts";
 import { responseText } from "../http/response.ts";
 import { operations } from "../openapi/operation.ts";
@@ -38,9 +38,8 @@ const entriesOf = (caller: AnyCaller) => ({
 
 const BALANCE = { schema: CreditBalance, toText: JSON.stringify };
 
-export const creditRoutes = (dependencies: Dependencies) => {
-  const { responseBytes } = dependencies;
-  return new Elysia({ name: "credits", prefix: "/api/v1/credits" })
+export const creditRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "credits", prefix: "/api/v1/credits" })
     .use(authentication(dependencies))
     .get(
       "/balance",
@@ -54,11 +53,8 @@ export const creditRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "/entries",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(CREDIT_ENTRY_LIST, readQuery(request, CREDIT_ENTRY_LIST.query));
-        const text = pageText(CREDIT_ENTRY_LIST, page, await listCreditEntries(db, entriesOf(caller), page));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, CREDIT_ENTRY_LIST, ({ caller, db }, page) =>
+        listCreditEntries(db, entriesOf(caller), page),
+      ),
       { scope: "credits:read", detail: OPERATIONS.listCreditEntries },
     );
-};

@@ -5,6 +5,9 @@ import fc from "fast-check";
 import { startApi } from "../support/api.ts";
 import { avatarCalls, outcome } from "../support/avatars.ts";
 
+/** With LONG=1 in full. */
+const RUNS = process.env["LONG"] === "1" ? 60 : 25;
+
 const api = await startApi();
 const key = await api.key();
 const keys = await Promise.all([0, 1, 2].map(() => api.key()));
@@ -87,7 +90,7 @@ describe("avatars under several callers", () => {
           state = expected;
         }
       }),
-      { seed: 21, numRuns: 60 },
+      { seed: 21, numRuns: RUNS },
     );
   });
 
@@ -119,7 +122,7 @@ describe("avatars under several callers", () => {
         const transitions = made.filter(({ step }) => step.ask in TRANSITIONS);
         expect(await trail(id)).toHaveLength(last - 1 - transitions.length);
       }),
-      { seed: 22, numRuns: 60 },
+      { seed: 22, numRuns: RUNS },
     );
   });
 });

@@ -52,15 +52,6 @@ describe("unusual text", () => {
       await expectRefused(avatar(`${text}:1`), 422, "validation_failed");
     },
   );
-
-  test("text, its length: counted in code points", async () => {
-    const named = (name: string) =>
-      api.call("POST", "/api/v1/avatars", { key, body: { displayName: name, sourceKind: "image" } });
-    expect((await named("😀".repeat(160))).status).toBe(201);
-    expect((await named("😀".repeat(161))).status).toBe(422);
-    expect((await named("e\u0301".repeat(80))).status).toBe(201);
-    expect((await named("e\u0301".repeat(81))).status).toBe(422);
-  });
 });
 
 describe("numbers in metadata", () => {
@@ -98,27 +89,6 @@ describe("numbers in metadata", () => {
       .client`select octet_length(metadata::text) as size from avatars where id = ${fits.body.id}`;
     expect(row?.["size"]).toBeLessThanOrEqual(32_768);
   });
-
-  test.each(["1.5", "-1", "9007199254740992", "1e400"])("a spend cap, %s: 422", async (value) => {
-    const { status, body } = await api.call("POST", "/api/v1/api-keys", {
-      key,
-      body: `{"name":"x","spendLimitCreditMicros":${value}}`,
-    });
-    expect([status, body.code]).toEqual([422, "validation_failed"]);
-  });
-
-  test.each([
-    ["-0", 0],
-    ["1e3", 1000],
-    ["9.007199254740991e15", 9007199254740991],
-  ])("a spend cap, %s: stored as %d", async (text, expected) => {
-    const { status, body } = await api.call("POST", "/api/v1/api-keys", {
-      key,
-      body: `{"name":"x","spendLimitCreditMicros":${text}}`,
-    });
-    expect(status).toBe(201);
-    expect(body.spendLimitCreditMicros).toBe(expected);
-  });
 });
 
 describe("date-times", () => {
@@ -137,14 +107,4 @@ describe("date-times", () => {
     const [row] = await api.database.db.client`select expires_at from api_keys where id = ${body.id}`;
     expect(row?.["expires_at"].toISOString()).toBe(expected);
   });
-
-  // More: date-time.test.ts of the domain.
-  test.each([[""], ["2090-02-29T00:00:00Z"], ["infinity"], ["2090-01-01T00:00:00Z\u0000"], [3786912000], [{}]])(
-    "an expiry, %j: 422",
-    async (value) => {
-      const { status, body } = await expiring(value);
-      expect([status, body.code]).toEqual([422, "validation_failed"]);
-      expect(body.errors).toMatchObject([{ pointer: "#/expiresAt" }]);
-    },
-  );
 });

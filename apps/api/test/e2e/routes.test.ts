@@ -48,11 +48,16 @@ const hostileBodies: [string, Record<string, string>, string | Uint8Array | unde
   ["unknown fields", { "content-type": "application/json" }, '{"no":"such field"}'],
 ];
 
+/** Some of them in turn: over the routes and credentials, each. None for a GET. */
+const bodiesFor = (method: string, turn: number) =>
+  method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies.filter((_, at) => (at + turn) % 3 === 0);
+
 const hostileCredentials: [string, string | undefined, keyof typeof PROBLEMS][] = [
   ["no credentials", undefined, "missing_api_key"],
   ["an empty header", "", "missing_api_key"],
   ["another scheme", "Basic dXNlcjpwYXNz", "missing_api_key"],
   ["a scheme alone", "Bearer", "missing_api_key"],
+  ["a scheme without a space", "BearerX", "missing_api_key"],
   [
     "a key without a scheme",
     "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV",
@@ -82,8 +87,9 @@ describe("authentication first", () => {
     "credentials, %s: 401 on every route, whatever the body",
     async (_, authorization, code) => {
       const before = await rowCounts(api.database);
-      for (const { method, url } of routes()) {
-        for (const [, headers, body] of method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies) {
+      const first = hostileCredentials.findIndex(([, given]) => given === authorization);
+      for (const [at, { method, url }] of routes().entries()) {
+        for (const [, headers, body] of bodiesFor(method, first + at)) {
           const all = { ...headers, ...(authorization === undefined ? {} : { authorization }) };
           const answer = await api.call(method, url, { headers: all, body });
           expectProblem(answer, code);
@@ -115,7 +121,7 @@ describe("authentication first", () => {
   test("a connection, after a refused body: serves the next request", async () => {
     const { hostname, port } = new URL(api.url);
     for (const { method, url } of withAnyBody().filter(({ scope }) => scope !== "none")) {
-      for (const size of [10, 100_000, 1_000_000]) {
+      for (const size of [10, 1_000_000]) {
         const socket = connect(Number(port), hostname);
         const answers: string[] = [];
         const answered = (): Promise<unknown> => new Promise((resolve) => socket.once("data", resolve));
@@ -153,10 +159,12 @@ describe("authentication first", () => {
 describe("the scope second", () => {
   test("a key, without the route's scope: 403, naming the scope, whatever the body", async () => {
     const before = await rowCounts(api.database);
-    for (const { method, url, scope } of keyRoutes().filter((route) => route.scope !== "any")) {
+    for (const [at, { method, url, scope }] of keyRoutes()
+      .filter((route) => route.scope !== "any")
+      .entries()) {
       const key = scope === "usage:read" ? readsAvatars : readsUsage;
       const granted = scope === "usage:read" ? "avatars:read" : "usage:read";
-      for (const [, headers, body] of method === "GET" ? hostileBodies.slice(0, 1) : hostileBodies) {
+      for (const [, headers, body] of bodiesFor(method, at)) {
         const answer = await api.call(method, url, { key, headers, body });
         expectProblem(answer, "insufficient_scope");
         const { requiredScope, grantedScopes } = answer.body;
@@ -341,25 +349,5 @@ describe("the path last", () => {
     expect(events).toEqual({ number: "0" });
     const [sessions] = await db.client`select count(*) as number from usage_sessions where status <> 'reserved'`;
     expect(sessions).toEqual({ number: "0" });
-  });
-
-  test("a HEAD request, on every GET route: its headers without the body", async () => {
-    const key = await api.key();
-    const avatar = (await api.call("POST", "/api/v1/avatars", { key, body: ROUTES["POST /api/v1/avatars"]?.body })).body
-      .id;
-    const self = (await api.call("GET", "/api/v1/api-keys/self", { key })).body.id;
-    const opened = await api.call("POST", "/api/v1/usage/sessions", { key, body: { maxSessionSeconds: 1 } });
-    const asset = await api.call("POST", "/api/v1/assets", { key, ...FORM });
-    const ids = { usr: owner.id, ast: asset.body.id, ava: avatar, key: self, ses: opened.body.sessionId };
-    for (const { path, scope } of routes().filter(({ method }) => method === "GET")) {
-      const url = withId(path, ids[kindOf(path) as keyof typeof ids]);
-      const send = (method: string) => (scope === "person" ? owner.call(method, url) : api.call(method, url, { key }));
-      const [get, head] = await Promise.all([send("GET"), send("HEAD")]);
-      expect([get.status, head.status, head.text]).toEqual([200, 200, ""]);
-      for (const name of ["etag", "content-type", "cache-control", "x-content-type-options"]) {
-        expect(head.headers.get(name)).toBe(get.headers.get(name));
-      }
-      expect((await api.call("HEAD", url)).status).toBe(401);
-    }
   });
 });

@@ -9,6 +9,9 @@ import { createLog } from "@realtime-avatar/runtime/log";
 import fc from "fast-check";
 import { type Answer, createTestApp, readAnswer, requestInit, startApi, testStorage } from "../support/api.ts";
 
+/** With LONG=1 in full. */
+const RUNS = process.env["LONG"] === "1" ? 2600 : 1300;
+
 /** Every secret that was issued, and one that is written into bodies: what is stored of those is the client's own. */
 const secrets: string[] = [];
 
@@ -96,7 +99,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   const ids: string[] = [];
   const answers: Answer[] = [];
 
-  for (const one of fc.sample(asked, { seed: 20_261_123, numRuns: 2600 })) {
+  for (const one of fc.sample(asked, { seed: 20_261_123, numRuns: RUNS })) {
     const { method, path } = routes[one.route % routes.length] ?? { method: "GET", path: "/" };
     const secret = secrets[one.secret % secrets.length] ?? "";
     const other = secrets[(one.secret + 1) % secrets.length] ?? "";

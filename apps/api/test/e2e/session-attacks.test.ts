@@ -51,15 +51,6 @@ describe("a session of another environment or tenant", () => {
     expect(await rowCounts(api.database)).toEqual(before);
     expect((await release(sessionId, {})).body.billedCreditMicros).toBe(0);
   });
-
-  test("a session, its own key without the scope: 403, for an unknown id too", async () => {
-    const weak = await api.key({ environment: "live", scopes: ["usage:read", "credits:read"] });
-    const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
-    for (const id of [sessionId, UNKNOWN, "x"]) {
-      expect((await report(id, { usedCreditMicros: 0 }, weak)).body.code).toBe("insufficient_scope");
-      expect((await release(id, {}, weak)).body.code).toBe("insufficient_scope");
-    }
-  });
 });
 
 describe("extreme usage figures", () => {
@@ -75,16 +66,6 @@ describe("extreme usage figures", () => {
     expect(body.billedCreditMicros).toBe(10 * SECOND);
     // The same charge, said in another way.
     expect((await release(sessionId, { usedCreditMicros: 10 * SECOND })).status).toBe(200);
-  });
-
-  test("a usage figure, the clock set back: the session ends with 0 seconds", async () => {
-    const { sessionId } = (await open({ maxSessionSeconds: 10 })).body;
-    await report(sessionId, { usedCreditMicros: 1 });
-    await api.database.db.client`
-      update usage_sessions set started_at = now() + interval '1 hour' where id = ${sessionId}`;
-    const ended = await release(sessionId, {});
-    expect([ended.status, ended.body.activeSeconds, ended.body.billedCreditMicros]).toEqual([200, 0, 1]);
-    expect((await api.call("GET", `${PATH}/${sessionId}`, { key })).body).toEqual(ended.body);
   });
 
   test("a usage figure, of a very old session: no overflow", async () => {

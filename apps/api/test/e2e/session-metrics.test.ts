@@ -1,34 +1,28 @@
 /** The metrics of usage sessions: each session that is opened, closed or refused is counted once. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type CallOptions, createTestApp, readAnswer, requestInit } from "../support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import type { CallOptions } from "../support/api.ts";
+import { callAnew } from "../support/api.ts";
 
 const PATH = "/api/v1/usage/sessions";
 const SECOND = 1_000_000;
 const metrics = createMetrics("1.2.3");
-const database = await testDatabase();
-afterAll(async () => {
-  metrics.stop();
-  await database.close();
-});
+const database = await fileDatabase();
+afterAll(() => metrics.stop());
 
 /** A tenant of 100 seconds with a key, and requests with it to an application of its own. */
 const startTenant = async () => {
   const tenantId = await seedTenant(database.db, { live: 100 * SECOND });
-  const app = createTestApp(database.db, { metrics });
+  const call = callAnew(database.db, { metrics });
   const newKey = async (request: Partial<CreateApiKey>, parent?: Awaited<ReturnType<typeof seedKey>>["record"]) => {
     const { record, secret } = await seedKey(database.db, tenantId, { environment: "live", ...request }, parent);
     return { record, key: secret.reveal() };
   };
   const { key, record } = await newKey({ scopes: ["*", "usage:write"] });
-  const post = async (path: string, options: CallOptions) =>
-    readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit("POST", { key, ...options }))));
+  const post = (path: string, options: CallOptions) => call("POST", path, { key, ...options });
   return {
     tenantId,
     record,

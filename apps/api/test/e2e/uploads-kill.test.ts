@@ -24,7 +24,7 @@ import { start } from "../support/process.ts";
 setDefaultTimeout(300_000);
 
 /** How often the process is killed at a random moment. */
-const KILLS = process.env["LONG"] === "1" ? 60 : 2;
+const KILLS = process.env["LONG"] === "1" ? 60 : 1;
 
 let folder = "";
 let database: TestDatabase;

@@ -24,7 +24,7 @@ describe("a request without a successful response", () => {
     `${request("POST", "/api/v1/avatars", {
       headers: `${bearer()}Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n`,
     })}${body.length.toString(16)}\r\n${body}\r\n0\r\n${after}\r\n`;
-  const ROUNDS = 40;
+  const ROUNDS = 10;
   const quiet = async (): Promise<unknown> => {
     // What was refused is not written later either: its statement would be under way by now.
     const { db } = api.database;

@@ -58,6 +58,12 @@ export const readAnswer = async (response: Response): Promise<Answer> => {
   return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null };
 };
 
+/** Sends requests to the service at this URL. */
+export const callAt =
+  (url: string): TestApi["call"] =>
+  async (method, path, options = {}) =>
+    readAnswer(await fetch(url + path, requestInit(method, options)));
+
 /** Each request comes from a client of its own, unless it says otherwise: no limit by client is met by chance. */
 let clients = 0;
 const nextClient = (): string => {
@@ -142,14 +148,11 @@ export const createTestApp = (db: Db, given: Partial<AppOptions> = {}) =>
   });
 
 /**
- * Calls a new application on the database of the API. Its limits have counted nothing. Among the clients of other tests, one may
- * share its counter with another: a process has 16,384 counters (`http/rate-limit.ts`).
+ * Calls a new application on a database, as another replica would be. Its limits have counted nothing. Among the clients of
+ * other tests, one may share its counter with another: a process has 16,384 counters (`http/rate-limit.ts`).
  */
-export const callAnew = (
-  { database }: Pick<TestApi, "database">,
-  given: Partial<AppOptions> = {},
-): ((method: string, path: string, options?: CallOptions) => Promise<Answer>) => {
-  const app = createTestApp(database.db, given);
+export const callAnew = (db: Db, given: Partial<AppOptions> = {}): TestApi["call"] => {
+  const app = createTestApp(db, given);
   return async (method, path, options = {}) =>
     readAnswer(await app.handle(new Request(`http://localhost${path}`, requestInit(method, options))));
 };
@@ -196,7 +199,7 @@ export const startApi = async (
     files,
     key: async (request = { environment: "live", scopes: ["*", "usage:write"] }) =>
       (await seedKey(db, tenantId, request)).secret.reveal(),
-    call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
+    call: callAt(url),
   };
 };
 

@@ -81,7 +81,7 @@ export const sendTo = async (
       `${operation.operationId} ${status} ${query} ${JSON.stringify(body)}\n${differences.join("\n")}\n${text}`,
     );
   }
-  const code = status >= 400 ? (JSON.parse(text).code as ProblemCode) : null;
+  const code = status >= 400 ? ((JSON.parse(text).code as ProblemCode | undefined) ?? null) : null;
   return { status, headers: response.headers, text, code };
 };
 
@@ -158,7 +158,9 @@ const meetsAssetRules = ({ operation: { operationId } }: Described, body: unknow
 
 /** Rules between fields, which the document has in words alone. */
 export const meetsRules = (described: Described, body: unknown): boolean => {
-  if (described.operation.operationId !== "openUsageSession") return meetsAssetRules(described, body);
+  const { operationId } = described.operation;
+  if (operationId === "releaseCall") return "session_id" in Object(body) !== "queue_ticket_id" in Object(body);
+  if (operationId !== "openUsageSession") return meetsAssetRules(described, body);
   const { minSessionSeconds = 0, maxSessionSeconds } = body as Record<string, number>;
   return minSessionSeconds <= (maxSessionSeconds ?? 0);
 };

@@ -18,6 +18,7 @@ export type Fleet = {
 };
 
 const LANES = 8;
+const PAUSE_MS = 5;
 /** No test waits so long. */
 const GRACE_MS = "600000";
 
@@ -48,7 +49,7 @@ export const startFleet = async (
         urls.map(async (url) => (await fetch(`${url}/readyz`).catch(() => null))?.status === 200),
       );
       ready = urls.filter((_, index) => isReady[index]);
-      await Bun.sleep(10);
+      await Bun.sleep(20);
     }
   };
   const statuses = new Map<number, number>();
@@ -59,11 +60,10 @@ export const startFleet = async (
   let answered = 0;
   const load = async (lane: number): Promise<void> => {
     for (let turn = 0; !isStopping; turn++) {
+      // A pause, so that the processes that start meanwhile get processor time as well.
+      await Bun.sleep(PAUSE_MS);
       const url = ready[(lane + turn) % ready.length];
-      if (url === undefined) {
-        await Bun.sleep(5);
-        continue;
-      }
+      if (url === undefined) continue;
       count(url, 1);
       try {
         const answer = await send(url, lane + turn);

@@ -54,6 +54,10 @@ export type ErrorText = {
   fields: { name: string; detail: string }[];
 };
 
+/** What an error says of the field of a form. */
+export const fieldError = (error: unknown, field: string): string | undefined =>
+  errorText(error).fields.find(({ name }) => name === field)?.detail;
+
 /** `#/scopes/2` is the field `scopes`. */
 const fieldOf = (pointer: string | undefined): string => pointer?.split("/")[1] ?? "";
 

@@ -5,39 +5,30 @@ import { Button } from "../components/button.tsx";
 import { InlineSelect } from "../components/field.tsx";
 import { Empty, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, PageHead, Time } from "../components/text.tsx";
-import { LINK, PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
+import { LINK, type Page, PageLink, type SearchChange, useNavigation, useParameters } from "../layout/navigation.tsx";
 import type { Search } from "../search.ts";
 import { useNames } from "../usage/data.ts";
 import { ACTION_TEXTS, fieldText, kindText, serviceText, useAuditEvents } from "./data.ts";
 
 type Names = ReadonlyMap<string, string>;
 
+/** The page that shows an object, and its parameters; null for what no page shows. */
+const pageOf = (id: string): { to: Page; search?: SearchChange } | null => {
+  if (id.startsWith("key_")) return { to: "/keys", search: { key: id, all: true } };
+  if (id.startsWith("ava_")) return { to: "/avatars", search: { avatar: id } };
+  return /^(usr|uss|inv|psk|idn)_/.test(id) ? { to: "/people" } : null;
+};
+
 /** The name of an object, as a link to the page that shows it. */
 const ObjectLink = ({ id, names }: { id: string; names: Names }) => {
   const text = names.get(id) ?? kindText(id);
-  const className = `${LINK} block truncate`;
-  if (id.startsWith("key_")) {
-    return (
-      <PageLink to="/keys" search={{ key: id, all: true }} className={className}>
-        {text}
-      </PageLink>
-    );
-  }
-  if (id.startsWith("ava_")) {
-    return (
-      <PageLink to="/avatars" search={{ avatar: id }} className={className}>
-        {text}
-      </PageLink>
-    );
-  }
-  if (/^(usr|uss|inv|psk|idn)_/.test(id)) {
-    return (
-      <PageLink to="/people" className={className}>
-        {text}
-      </PageLink>
-    );
-  }
-  return <span className="block truncate">{text}</span>;
+  const page = pageOf(id);
+  if (page === null) return <span className="block truncate">{text}</span>;
+  return (
+    <PageLink {...page} className={`${LINK} block truncate`}>
+      {text}
+    </PageLink>
+  );
 };
 
 const Actor = ({ event, names }: { event: AuditEvent; names: Names }) =>

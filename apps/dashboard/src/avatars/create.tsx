@@ -1,8 +1,7 @@
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
-import { type FormEvent, useEffect, useId, useState } from "react";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { useEffect, useState } from "react";
+import { FormDialog } from "../components/action-dialog.tsx";
 import { TextField } from "../components/field.tsx";
 import { Progress } from "../components/progress.tsx";
 import { useAccount } from "../layout/context.tsx";
@@ -31,7 +30,6 @@ export const CreateAvatarDialog = ({
   onCreated: (avatar: Avatar) => void;
 }) => {
   const { client, environment } = useAccount();
-  const formId = useId();
   const source = useSource(KINDS);
   const { usable, choose } = source;
   // Null until the person types one: until then, the name is that of the file.
@@ -57,40 +55,29 @@ export const CreateAvatarDialog = ({
     ["avatars", "audit"],
     onCreated,
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (usable) create.run(usable, name.trim());
-  };
   return (
-    <Dialog
+    <FormDialog
       title={`Create a ${environment} avatar`}
+      action={create}
+      submit="Create the avatar"
+      onSubmit={() => usable && create.run(usable, name.trim())}
+      isIncomplete={usable === null}
+      cancel={create.isBusy ? "Stop the upload" : "Cancel"}
       onClose={onClose}
       // Until then, to close it stops the upload, and nothing is created.
-      isBusy={isCreating}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={isCreating}>
-            {create.isBusy ? "Stop the upload" : "Cancel"}
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={create.isBusy} disabled={usable === null}>
-            Create the avatar
-          </Button>
-        </>
-      }
+      isHeld={isCreating}
     >
-      <form id={formId} onSubmit={submit}>
-        <fieldset disabled={create.isBusy} className="contents">
-          <SourceDrop source={source} kinds={KINDS} error={create.error} isBusy={create.isBusy} />
-          <TextField
-            label="Name"
-            value={name}
-            onChange={(event) => setTyped(event.target.value)}
-            maxLength={MAX_DISPLAY_NAME_LENGTH}
-            required
-          />
-        </fieldset>
-      </form>
+      <fieldset disabled={create.isBusy} className="contents">
+        <SourceDrop source={source} kinds={KINDS} isBusy={create.isBusy} />
+        <TextField
+          label="Name"
+          value={name}
+          onChange={(event) => setTyped(event.target.value)}
+          maxLength={MAX_DISPLAY_NAME_LENGTH}
+          required
+        />
+      </fieldset>
       {create.isBusy && step && <Progress {...step} />}
-    </Dialog>
+    </FormDialog>
   );
 };

@@ -19,14 +19,7 @@ export const STATUS_TONES: Record<Avatar["status"], Tone> = {
   disabled: "plain",
   deleted: "plain",
 };
-export const STATUS_NAMES: Record<Avatar["status"], string> = {
-  draft: "draft",
-  preprocessing: "preparing",
-  ready: "ready",
-  failed: "failed",
-  disabled: "disabled",
-  deleted: "deleted",
-};
+export const statusName = (status: Avatar["status"]): string => (status === "preprocessing" ? "preparing" : status);
 
 export const isPreparing = ({ status, pendingSourceAssetId }: Avatar): boolean =>
   status === "preprocessing" || (pendingSourceAssetId !== null && status !== "deleted");

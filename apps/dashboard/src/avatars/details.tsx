@@ -1,6 +1,7 @@
 import type { Avatar } from "@realtime-avatar/client";
 import { MAX_DISPLAY_NAME_LENGTH } from "@realtime-avatar/domain/text";
-import { type FormEvent, useId, useState } from "react";
+import { useState } from "react";
+import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
 import { CopyText, Id } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -9,10 +10,9 @@ import { Progress } from "../components/progress.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Item, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
-import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { Checks } from "./checks.tsx";
-import { isPreparing, STATUS_NAMES, STATUS_TONES, useAvatar, useSourceUrl } from "./data.ts";
+import { isPreparing, STATUS_TONES, statusName, useAvatar, useSourceUrl } from "./data.ts";
 import { Portrait } from "./portrait.tsx";
 import { ReplaceSourceDialog } from "./replace.tsx";
 import { KIND_NAMES } from "./source.ts";
@@ -71,7 +71,6 @@ type AboveProps = { avatar: Avatar; onClose: () => void };
 
 const RenameDialog = ({ avatar, onClose }: AboveProps) => {
   const { client } = useAccount();
-  const formId = useId();
   const [name, setName] = useState(avatar.displayName);
   const save = useAction(
     (displayName: string) =>
@@ -79,71 +78,40 @@ const RenameDialog = ({ avatar, onClose }: AboveProps) => {
     REFRESHES,
     onClose,
   );
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.run(name.trim());
-  };
   return (
-    <Dialog
+    <FormDialog
       title="Rename the avatar"
+      action={save}
+      submit="Save the name"
+      onSubmit={() => save.run(name.trim())}
       onClose={onClose}
-      isBusy={save.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={save.isBusy}>
-            Cancel
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={save.isBusy}>
-            Save the name
-          </Button>
-        </>
-      }
     >
-      <form id={formId} onSubmit={submit}>
-        {save.error ? <Failure error={save.error} /> : null}
-        <TextField
-          label="Name"
-          value={name}
-          onChange={({ target }) => setName(target.value)}
-          maxLength={MAX_DISPLAY_NAME_LENGTH}
-          required
-          data-focus
-        />
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+        maxLength={MAX_DISPLAY_NAME_LENGTH}
+        required
+        data-focus
+      />
+    </FormDialog>
   );
 };
 
 const DeleteDialog = ({ avatar, onClose, onDeleted }: AboveProps & { onDeleted: () => void }) => {
   const { client } = useAccount();
-  const notify = useNotify();
-  const remove = useAction(
-    () => client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id } } }),
-    REFRESHES,
-    () => {
-      onDeleted();
-      notify(`${avatar.displayName} is deleted.`, { takesFocus: true });
-    },
-  );
   return (
-    <Dialog
+    <EndDialog
       title={`Delete ${avatar.displayName}`}
+      confirm="Delete it for good"
+      end={() => client.DELETE("/api/v1/avatars/{id}", { params: { path: { id: avatar.id } } })}
+      refreshes={REFRESHES}
+      notice={`${avatar.displayName} is deleted.`}
+      onEnded={onDeleted}
       onClose={onClose}
-      isBusy={remove.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={remove.isBusy} data-focus>
-            Keep it
-          </Button>
-          <Button kind="danger" isBusy={remove.isBusy} onClick={() => remove.run()}>
-            Delete it for good
-          </Button>
-        </>
-      }
     >
-      {remove.error ? <Failure error={remove.error} /> : null}
       <p>No new call can use the avatar, and its picture goes. It cannot be brought back.</p>
-    </Dialog>
+    </EndDialog>
   );
 };
 
@@ -168,7 +136,7 @@ const Facts = ({ avatar }: { avatar: Avatar }) => {
         </div>
         <dl className="grid content-start gap-3">
           <Item name="Status">
-            <Badge tone={STATUS_TONES[status]}>{STATUS_NAMES[status] ?? status}</Badge>
+            <Badge tone={STATUS_TONES[status]}>{statusName(status)}</Badge>
           </Item>
           <Item name="Id, for calls">
             <Id id={avatar.id} />

@@ -1,5 +1,4 @@
 import { useEffect, useId, useState } from "react";
-import { Failure } from "../components/state.tsx";
 import { useFileDrop } from "../layout/use-file-drop.ts";
 import { acceptOf, hintsOf, KIND_NAMES, type SourceCheck, type SourceKind } from "./source.ts";
 import type { Chosen, ChosenSource } from "./use-source.ts";
@@ -57,12 +56,10 @@ const ChosenFile = ({ chosen: { file, source } }: { chosen: Chosen }) => (
 export const SourceDrop = ({
   source: { chosen, checks, choose, requirements },
   kinds,
-  error,
   isBusy,
 }: {
   source: ChosenSource;
   kinds: readonly SourceKind[];
-  error: unknown;
   /** While the file is uploaded, no other one can be chosen. */
   isBusy: boolean;
 }) => {
@@ -71,7 +68,6 @@ export const SourceDrop = ({
   const names = kinds.map((kind) => KIND_NAMES[kind]).join(" or a ");
   return (
     <div className="mb-4">
-      {error ? <Failure error={error} /> : null}
       <label
         htmlFor={id}
         className={`flex min-h-36 cursor-pointer items-center gap-4 rounded-xl border-2 border-dashed p-4 has-focus-visible:outline-2 has-focus-visible:outline-accent ${isOver ? "border-accent bg-raised" : "border-field"}`}

@@ -11,7 +11,7 @@ import { useNavigation, useParameters } from "../layout/navigation.tsx";
 import { useFileDrop } from "../layout/use-file-drop.ts";
 import { useFilter } from "../layout/use-filter.ts";
 import { CreateAvatarDialog } from "./create.tsx";
-import { type Avatars, STATUS_NAMES, STATUS_TONES, useAvatars } from "./data.ts";
+import { type Avatars, STATUS_TONES, statusName, useAvatars } from "./data.ts";
 import { AvatarDetails } from "./details.tsx";
 import { Portrait } from "./portrait.tsx";
 import { useRequirements } from "./use-source.ts";
@@ -43,7 +43,7 @@ const AvatarCard = ({ avatar, onShow }: { avatar: Avatar; onShow: () => void }) 
           {avatar.displayName}
         </button>
         <div className="relative flex flex-wrap items-center justify-between gap-2">
-          <Badge tone={STATUS_TONES[avatar.status]}>{STATUS_NAMES[avatar.status] ?? avatar.status}</Badge>
+          <Badge tone={STATUS_TONES[avatar.status]}>{statusName(avatar.status)}</Badge>
           <CopyButton text={avatar.id} name="Copy id" label={`Copy id of ${avatar.displayName}`} />
         </div>
         {avatar.status === "failed" && (

@@ -1,8 +1,7 @@
 /** Gives an avatar another source, of the kind that it has. */
 import type { Avatar } from "@realtime-avatar/client";
-import { useId, useState } from "react";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { useState } from "react";
+import { FormDialog } from "../components/action-dialog.tsx";
 import { Progress } from "../components/progress.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
@@ -12,7 +11,6 @@ import { useSource, useUpload } from "./use-source.ts";
 
 export const ReplaceSourceDialog = ({ avatar, onClose }: { avatar: Avatar; onClose: () => void }) => {
   const { client } = useAccount();
-  const formId = useId();
   const kinds = [avatar.sourceKind];
   const name = KIND_NAMES[avatar.sourceKind];
   const source = useSource(kinds, avatar.modelId);
@@ -35,33 +33,20 @@ export const ReplaceSourceDialog = ({ avatar, onClose }: { avatar: Avatar; onClo
     onClose,
   );
   return (
-    <Dialog
+    <FormDialog
       title={`Another ${name} for ${avatar.displayName}`}
+      action={replace}
+      submit={`Use this ${name}`}
+      onSubmit={() => usable && replace.run(usable)}
+      isIncomplete={usable === null}
+      cancel={replace.isBusy ? "Stop the upload" : "Cancel"}
       onClose={onClose}
-      isBusy={isSaving}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={isSaving}>
-            {replace.isBusy ? "Stop the upload" : "Cancel"}
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={replace.isBusy} disabled={usable === null}>
-            Use this {name}
-          </Button>
-        </>
-      }
+      isHeld={isSaving}
     >
-      <form
-        id={formId}
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (usable) replace.run(usable);
-        }}
-      >
-        <fieldset disabled={replace.isBusy} className="contents">
-          <SourceDrop source={source} kinds={kinds} error={replace.error} isBusy={replace.isBusy} />
-        </fieldset>
-      </form>
+      <fieldset disabled={replace.isBusy} className="contents">
+        <SourceDrop source={source} kinds={kinds} isBusy={replace.isBusy} />
+      </fieldset>
       {replace.isBusy && step && <Progress {...step} />}
-    </Dialog>
+    </FormDialog>
   );
 };

@@ -1,10 +1,9 @@
 /** The dialog that changes a key. It says what becomes wider and what narrower before it saves. */
 import type { ApiKey } from "@realtime-avatar/client";
-import { type FormEvent, useId, useState } from "react";
-import { errorText, isProblem } from "../api/client.ts";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
-import { Failure, Loaded, Skeleton, useInView } from "../components/state.tsx";
+import { useState } from "react";
+import { fieldError, isProblem } from "../api/client.ts";
+import { FormDialog } from "../components/action-dialog.tsx";
+import { Loaded, Skeleton, useInView } from "../components/state.tsx";
 import { Badge } from "../components/text.tsx";
 import { creditsText } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
@@ -85,7 +84,6 @@ const useChange = (presented: ApiKey | undefined, keys: Keys) => {
 
 export const ChangeKeyDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: Keys; onClose: () => void }) => {
   const { client } = useAccount();
-  const formId = useId();
   const query = useKeyVersion(apiKey.id);
   const change = useChange(query.data?.key, keys);
   const [isChanged, setChanged] = useState(false);
@@ -104,42 +102,28 @@ export const ChangeKeyDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; key
     ["keys", "audit"],
     (outcome) => (outcome === "saved" ? onClose() : setChanged(true)),
   );
-  const fields = save.error ? errorText(save.error).fields : [];
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (change?.request) save.run(change.request);
-  };
+  const descendants = descendantsOf(keys, apiKey.id).length;
   return (
-    <Dialog
+    <FormDialog
       title={`Change ${apiKey.name}`}
+      action={save}
+      submit="Save the changes"
+      onSubmit={() => change?.request && save.run(change.request)}
+      isIncomplete={!change?.request}
+      aside={change && <Differences differences={change.differences} descendants={descendants} />}
       onClose={onClose}
-      isBusy={save.isBusy}
       isWide
-      actions={
-        <>
-          {change && (
-            <Differences differences={change.differences} descendants={descendantsOf(keys, apiKey.id).length} />
-          )}
-          <Button onClick={onClose} disabled={save.isBusy}>
-            Cancel
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={save.isBusy} disabled={!change?.request}>
-            Save the changes
-          </Button>
-        </>
-      }
     >
       <Loaded query={query} skeleton={<Skeleton label="the key" rows={6} />}>
         {() =>
           change && (
-            <form id={formId} onSubmit={submit}>
+            <>
               {isChanged && <Changed />}
-              {save.error ? <Failure error={save.error} /> : null}
-              <KeyFields {...change} errors={(name) => fields.find((field) => field.name === name)?.detail} />
-            </form>
+              <KeyFields {...change} errors={(name) => fieldError(save.error, name)} />
+            </>
           )
         }
       </Loaded>
-    </Dialog>
+    </FormDialog>
   );
 };

@@ -1,9 +1,7 @@
 import type { ApiKeyWithSecret } from "@realtime-avatar/client";
-import { type FormEvent, useId, useState } from "react";
-import { errorText } from "../api/client.ts";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
-import { Failure } from "../components/state.tsx";
+import { useState } from "react";
+import { fieldError } from "../api/client.ts";
+import { FormDialog } from "../components/action-dialog.tsx";
 import { Badge } from "../components/text.tsx";
 import { useAccount } from "../layout/context.tsx";
 import { useAction } from "../layout/use-action.ts";
@@ -27,7 +25,6 @@ export const CreateKeyDialog = ({
   onCreated: (issued: ApiKeyWithSecret) => void;
 }) => {
   const { client, environment } = useAccount();
-  const formId = useId();
   const [values, setValues] = useState(FIRST);
   const body = fieldsOf(values, null);
   const create = useAction(
@@ -38,42 +35,27 @@ export const CreateKeyDialog = ({
   );
   // Its outcome is a secret.
   useStay(create.isBusy);
-  const fields = create.error ? errorText(create.error).fields : [];
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    if (body) create.run(body);
-  };
   return (
-    <Dialog
+    <FormDialog
       title="Create an API key"
+      action={create}
+      submit={`Create the ${environment} key`}
+      onSubmit={() => body && create.run(body)}
+      isIncomplete={body === null}
       onClose={onClose}
-      isBusy={create.isBusy}
       isWide
-      actions={
-        <>
-          <Button onClick={onClose} disabled={create.isBusy}>
-            Cancel
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={create.isBusy} disabled={body === null}>
-            Create the {environment} key
-          </Button>
-        </>
-      }
     >
-      <form id={formId} onSubmit={submit}>
-        {create.error ? <Failure error={create.error} /> : null}
-        <p className="mb-4 text-sm">
-          <Badge tone={environment === "live" ? "good" : "warn"}>{environment}</Badge>{" "}
-          {environment === "live"
-            ? "The key works on live avatars and spends live credits."
-            : "The key sees only the test environment."}
-        </p>
-        <KeyFields
-          values={values}
-          onChange={(change) => setValues((present) => ({ ...present, ...change }))}
-          errors={(name) => fields.find((field) => field.name === name)?.detail}
-        />
-      </form>
-    </Dialog>
+      <p className="mb-4 text-sm">
+        <Badge tone={environment === "live" ? "good" : "warn"}>{environment}</Badge>{" "}
+        {environment === "live"
+          ? "The key works on live avatars and spends live credits."
+          : "The key sees only the test environment."}
+      </p>
+      <KeyFields
+        values={values}
+        onChange={(change) => setValues((present) => ({ ...present, ...change }))}
+        errors={(name) => fieldError(create.error, name)}
+      />
+    </FormDialog>
   );
 };

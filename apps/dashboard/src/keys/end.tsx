@@ -2,14 +2,11 @@
 import type { ApiKey, ApiKeyWithSecret } from "@realtime-avatar/client";
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
-import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
+import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
 import { SelectField } from "../components/field.tsx";
-import { Failure } from "../components/state.tsx";
 import { Badge } from "../components/text.tsx";
 import { counted } from "../format.ts";
 import { useAccount } from "../layout/context.tsx";
-import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { useStay } from "../layout/use-stay.ts";
 import { descendantsOf, type Keys } from "./data.ts";
@@ -47,22 +44,14 @@ export const RotateDialog = ({
   useStay(rotate.isBusy);
   const isEngine = apiKey.scopes.includes("usage:write");
   return (
-    <Dialog
+    <FormDialog
       title={`Rotate ${apiKey.name}`}
+      action={rotate}
+      submit="Rotate"
+      onSubmit={() => rotate.run()}
+      isIncomplete={isEngine}
       onClose={onClose}
-      isBusy={rotate.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={rotate.isBusy}>
-            Cancel
-          </Button>
-          <Button kind="primary" isBusy={rotate.isBusy} disabled={isEngine} onClick={() => rotate.run()}>
-            Rotate
-          </Button>
-        </>
-      }
     >
-      {rotate.error ? <Failure error={rotate.error} /> : null}
       {isEngine && (
         <p className="mb-4">
           Only the operator rotates a key with <code>usage:write</code>, on the command line: it decides what calls
@@ -86,43 +75,26 @@ export const RotateDialog = ({
           </option>
         ))}
       </SelectField>
-    </Dialog>
+    </FormDialog>
   );
 };
 
 export const RevokeDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: Keys; onClose: () => void }) => {
   const { client } = useAccount();
   const queries = useQueryClient();
-  const notify = useNotify();
   // Keys that were created since the list was read are to be named as well.
   useEffect(() => void queries.invalidateQueries({ queryKey: ["keys"] }), [queries]);
   const descendants = descendantsOf(keys, apiKey.id);
-  const revoke = useAction(
-    () => client.DELETE("/api/v1/api-keys/{id}", { params: { path: { id: apiKey.id } } }),
-    ["keys", "audit"],
-    () => {
-      onClose();
-      const others = descendants.length === 0 ? "is" : `and ${counted(descendants.length, "key")} below it are`;
-      notify(`${apiKey.name} ${others} revoked.`, { takesFocus: true });
-    },
-  );
+  const count = counted(descendants.length, "key");
   return (
-    <Dialog
+    <EndDialog
       title={`Revoke ${apiKey.name}`}
+      confirm={`Revoke ${descendants.length === 0 ? "the key" : counted(descendants.length + 1, "key")}`}
+      end={() => client.DELETE("/api/v1/api-keys/{id}", { params: { path: { id: apiKey.id } } })}
+      refreshes={["keys", "audit"]}
+      notice={`${apiKey.name} ${descendants.length === 0 ? "is" : `and ${count} below it are`} revoked.`}
       onClose={onClose}
-      isBusy={revoke.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={revoke.isBusy} data-focus>
-            Keep it
-          </Button>
-          <Button kind="danger" isBusy={revoke.isBusy} onClick={() => revoke.run()}>
-            Revoke {descendants.length === 0 ? "the key" : counted(descendants.length + 1, "key")}
-          </Button>
-        </>
-      }
     >
-      {revoke.error ? <Failure error={revoke.error} /> : null}
       <p className="mb-3">
         The key <code className="text-sm break-all">{apiKey.redactedKey}</code> ends at once and for good, and opens no
         more calls.
@@ -136,8 +108,7 @@ export const RevokeDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: 
       ) : (
         <>
           <p className="mb-2 font-medium text-bad">
-            {counted(descendants.length, "key")} that it created, directly or not,{" "}
-            {descendants.length === 1 ? "ends" : "end"} with it:
+            {count} that it created, directly or not, {descendants.length === 1 ? "ends" : "end"} with it:
           </p>
           <ul className="max-h-56 overflow-y-auto rounded-lg border border-line">
             {descendants.map((key) => (
@@ -152,6 +123,6 @@ export const RevokeDialog = ({ apiKey, keys, onClose }: { apiKey: ApiKey; keys: 
           </ul>
         </>
       )}
-    </Dialog>
+    </EndDialog>
   );
 };

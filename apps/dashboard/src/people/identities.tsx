@@ -8,53 +8,31 @@ import {
   readProvider,
   unlinkIdentity,
 } from "../api/people.ts";
+import { EndDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
 import { CopyText } from "../components/copy.tsx";
-import { Dialog } from "../components/dialog.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Card, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
-import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { BASE } from "../paths.ts";
-
-const REFRESHES = ["identities", "sessions", "audit"];
 
 const hostOf = (issuer: string): string => (URL.canParse(issuer) ? new URL(issuer).host : issuer);
 
 const nameOf = ({ subject, issuer }: Identity): string => `${subject} at ${hostOf(issuer)}`;
 
-const UnlinkDialog = ({ identity, onClose }: { identity: Identity; onClose: () => void }) => {
-  const notify = useNotify();
-  const unlink = useAction(
-    () => unlinkIdentity(identity.id),
-    REFRESHES,
-    () => {
-      onClose();
-      notify(`The account ${nameOf(identity)} is unlinked.`, { takesFocus: true });
-    },
-  );
-  return (
-    <Dialog
-      title={`Unlink the account ${nameOf(identity)}`}
-      onClose={onClose}
-      isBusy={unlink.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={unlink.isBusy} data-focus>
-            Keep it
-          </Button>
-          <Button kind="danger" isBusy={unlink.isBusy} onClick={() => unlink.run()}>
-            Unlink it
-          </Button>
-        </>
-      }
-    >
-      {unlink.error ? <Failure error={unlink.error} /> : null}
-      <p>You can no longer sign in with it, and other sessions that were opened with it end at once.</p>
-    </Dialog>
-  );
-};
+const UnlinkDialog = ({ identity, onClose }: { identity: Identity; onClose: () => void }) => (
+  <EndDialog
+    title={`Unlink the account ${nameOf(identity)}`}
+    confirm="Unlink it"
+    end={() => unlinkIdentity(identity.id)}
+    refreshes={["identities", "sessions", "audit"]}
+    notice={`The account ${nameOf(identity)} is unlinked.`}
+    onClose={onClose}
+  >
+    <p>You can no longer sign in with it, and other sessions that were opened with it end at once.</p>
+  </EndDialog>
+);
 
 const IdentityRow = ({ identity, onUnlink }: { identity: Identity; onUnlink: () => void }) => (
   <li className="border-b border-line py-3 last:border-0">

@@ -1,6 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useId, useState } from "react";
-import { errorText, isProblem } from "../api/client.ts";
+import { useState } from "react";
+import { fieldError, isProblem } from "../api/client.ts";
 import {
   type Invitation,
   invite,
@@ -10,6 +10,7 @@ import {
   type Role,
   withdrawInvitation,
 } from "../api/people.ts";
+import { FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
 import { CopyText } from "../components/copy.tsx";
 import { Dialog } from "../components/dialog.tsx";
@@ -76,55 +77,38 @@ export const InviteDialog = ({
   onClose: () => void;
   onInvited: (invitation: NewInvitation) => void;
 }) => {
-  const formId = useId();
   const [email, setEmail] = useState("");
   const [role, setRole] = useState<Role>("developer");
   const send = useAction(() => invite({ email: email.trim(), role }), REFRESHES, onInvited);
-  const fields = send.error ? errorText(send.error).fields : [];
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    send.run();
-  };
   return (
-    <Dialog
+    <FormDialog
       title="Invite a colleague"
+      action={send}
+      submit="Create the link"
+      onSubmit={() => send.run()}
       onClose={onClose}
-      isBusy={send.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={send.isBusy}>
-            Cancel
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={send.isBusy}>
-            Create the link
-          </Button>
-        </>
-      }
     >
-      <form id={formId} onSubmit={submit}>
-        {send.error ? <Failure error={send.error} /> : null}
-        <TextField
-          label="E-mail address"
-          type="email"
-          hint="The service sends no mail: you get a link, and pass it on."
-          value={email}
-          onChange={({ target }) => setEmail(target.value)}
-          error={fields.find(({ name }) => name === "email")?.detail}
-          required
-          data-focus
-        />
-        <SelectField
-          label="Role"
-          value={role}
-          onChange={({ target }) => setRole(target.value as Role)}
-          hint={ROLE_TEXTS[role]}
-        >
-          {ROLES.map((each) => (
-            <option key={each}>{each}</option>
-          ))}
-        </SelectField>
-      </form>
-    </Dialog>
+      <TextField
+        label="E-mail address"
+        type="email"
+        hint="The service sends no mail: you get a link, and pass it on."
+        value={email}
+        onChange={({ target }) => setEmail(target.value)}
+        error={fieldError(send.error, "email")}
+        required
+        data-focus
+      />
+      <SelectField
+        label="Role"
+        value={role}
+        onChange={({ target }) => setRole(target.value as Role)}
+        hint={ROLE_TEXTS[role]}
+      >
+        {ROLES.map((each) => (
+          <option key={each}>{each}</option>
+        ))}
+      </SelectField>
+    </FormDialog>
   );
 };
 

@@ -1,13 +1,12 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { changeUser, listUsers, ROLES, type Role, removeUser, type User } from "../api/people.ts";
+import { EndDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
 import { InlineSelect } from "../components/field.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
 import { useAccount, useHasRole } from "../layout/context.tsx";
-import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { REFRESH_MS } from "./refresh.ts";
 
@@ -15,45 +14,28 @@ const REFRESHES = ["users", "sessions", "session", "audit"];
 
 export const useUsers = () => useQuery({ queryKey: ["users"], queryFn: listUsers, refetchInterval: REFRESH_MS });
 
-const RemoveDialog = ({ user, isLastOwner, onClose }: { user: User; isLastOwner: boolean; onClose: () => void }) => {
-  const notify = useNotify();
-  const remove = useAction(
-    () => removeUser(user.id),
-    REFRESHES,
-    () => {
-      onClose();
-      notify(`${user.name} is removed, and signed out everywhere.`, { takesFocus: true });
-    },
-  );
-  return (
-    <Dialog
-      title={`Remove ${user.name}`}
-      onClose={onClose}
-      isBusy={remove.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={remove.isBusy} data-focus>
-            Keep
-          </Button>
-          <Button kind="danger" isBusy={remove.isBusy} disabled={isLastOwner} onClick={() => remove.run()}>
-            Remove
-          </Button>
-        </>
-      }
-    >
-      {remove.error ? <Failure error={remove.error} /> : null}
-      {isLastOwner && (
-        <p className="mb-3 rounded-lg bg-warn-soft px-3 py-2 text-warn">
-          {user.name} is the only owner, and cannot be removed. Make another member an owner first.
-        </p>
-      )}
-      <p>
-        All sessions and passkeys of {user.email} end at once. The keys that {user.name} created go on working. The
-        audit trail says which these are.
+const RemoveDialog = ({ user, isLastOwner, onClose }: { user: User; isLastOwner: boolean; onClose: () => void }) => (
+  <EndDialog
+    title={`Remove ${user.name}`}
+    confirm="Remove"
+    keep="Keep"
+    end={() => removeUser(user.id)}
+    refreshes={REFRESHES}
+    isDisabled={isLastOwner}
+    notice={`${user.name} is removed, and signed out everywhere.`}
+    onClose={onClose}
+  >
+    {isLastOwner && (
+      <p className="mb-3 rounded-lg bg-warn-soft px-3 py-2 text-warn">
+        {user.name} is the only owner, and cannot be removed. Make another member an owner first.
       </p>
-    </Dialog>
-  );
-};
+    )}
+    <p>
+      All sessions and passkeys of {user.email} end at once. The keys that {user.name} created go on working. The audit
+      trail says which these are.
+    </p>
+  </EndDialog>
+);
 
 const MemberRow = ({ user, onRemove }: { user: User; onRemove: () => void }) => {
   const isOwner = useHasRole("owner");

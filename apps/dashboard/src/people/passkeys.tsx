@@ -1,6 +1,6 @@
 import { MAX_NAME_LENGTH } from "@realtime-avatar/domain/text";
 import { useQuery } from "@tanstack/react-query";
-import { type FormEvent, useId, useState } from "react";
+import { useState } from "react";
 import {
   addPasskey,
   deletePasskey,
@@ -10,12 +10,11 @@ import {
   type PasskeyLink,
   renamePasskey,
 } from "../api/people.ts";
+import { EndDialog, FormDialog } from "../components/action-dialog.tsx";
 import { Button } from "../components/button.tsx";
-import { Dialog } from "../components/dialog.tsx";
 import { TextField } from "../components/field.tsx";
 import { Failure, Loaded, Skeleton } from "../components/state.tsx";
 import { Badge, Card, Time } from "../components/text.tsx";
-import { useNotify } from "../layout/notices.tsx";
 import { useAction } from "../layout/use-action.ts";
 import { LinkDialog } from "./invitations.tsx";
 
@@ -23,7 +22,6 @@ const REFRESHES = ["passkeys", "audit"];
 
 /** Names a new passkey, or one that there is. */
 const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: () => void }) => {
-  const formId = useId();
   const [name, setName] = useState(passkey?.name ?? "");
   const [controller] = useState(() => new AbortController());
   const save = useAction(
@@ -36,74 +34,41 @@ const NameDialog = ({ passkey, onClose }: { passkey: Passkey | null; onClose: ()
     controller.abort();
     onClose();
   };
-  const submit = (event: FormEvent) => {
-    event.preventDefault();
-    save.run();
-  };
   return (
-    <Dialog
+    <FormDialog
       title={passkey ? "Rename the passkey" : "Add a passkey on this device"}
+      action={save}
+      submit={passkey ? "Rename" : "Add"}
+      onSubmit={() => save.run()}
       onClose={cancel}
       // A device can let its request wait without end.
-      isBusy={passkey !== null && save.isBusy}
-      actions={
-        <>
-          <Button onClick={cancel} disabled={passkey !== null && save.isBusy}>
-            Cancel
-          </Button>
-          <Button kind="primary" type="submit" form={formId} isBusy={save.isBusy}>
-            {passkey ? "Rename" : "Add"}
-          </Button>
-        </>
-      }
+      isHeld={passkey !== null && save.isBusy}
     >
-      <form id={formId} onSubmit={submit}>
-        {save.error ? <Failure error={save.error} /> : null}
-        <TextField
-          label="Name"
-          hint="Such as “Laptop” or “Security key”."
-          value={name}
-          onChange={({ target }) => setName(target.value)}
-          maxLength={MAX_NAME_LENGTH}
-          required
-          data-focus
-        />
-      </form>
-    </Dialog>
+      <TextField
+        label="Name"
+        hint="Such as “Laptop” or “Security key”."
+        value={name}
+        onChange={({ target }) => setName(target.value)}
+        maxLength={MAX_NAME_LENGTH}
+        required
+        data-focus
+      />
+    </FormDialog>
   );
 };
 
-const DeleteDialog = ({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) => {
-  const notify = useNotify();
-  const remove = useAction(
-    () => deletePasskey(passkey.id),
-    REFRESHES,
-    () => {
-      onClose();
-      notify(`The passkey ${passkey.name} is deleted.`, { takesFocus: true });
-    },
-  );
-  return (
-    <Dialog
-      title={`Delete the passkey ${passkey.name}`}
-      onClose={onClose}
-      isBusy={remove.isBusy}
-      actions={
-        <>
-          <Button onClick={onClose} disabled={remove.isBusy} data-focus>
-            Keep it
-          </Button>
-          <Button kind="danger" isBusy={remove.isBusy} onClick={() => remove.run()}>
-            Delete it for good
-          </Button>
-        </>
-      }
-    >
-      {remove.error ? <Failure error={remove.error} /> : null}
-      <p>You can no longer sign in with it, and other sessions that were opened with it end at once.</p>
-    </Dialog>
-  );
-};
+const DeleteDialog = ({ passkey, onClose }: { passkey: Passkey; onClose: () => void }) => (
+  <EndDialog
+    title={`Delete the passkey ${passkey.name}`}
+    confirm="Delete it for good"
+    end={() => deletePasskey(passkey.id)}
+    refreshes={REFRESHES}
+    notice={`The passkey ${passkey.name} is deleted.`}
+    onClose={onClose}
+  >
+    <p>You can no longer sign in with it, and other sessions that were opened with it end at once.</p>
+  </EndDialog>
+);
 
 const PasskeyRow = ({
   passkey,

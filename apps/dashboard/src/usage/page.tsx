@@ -5,17 +5,7 @@ import { Card, PageHead } from "../components/text.tsx";
 import { credits } from "../format.ts";
 import { PageLink, useNavigation, useParameters } from "../layout/navigation.tsx";
 import { barsOfDays, DayChart, RankChart } from "./charts.tsx";
-import {
-  addUp,
-  type Bar,
-  largest,
-  type Usage,
-  useBalance,
-  useNames,
-  usePrice,
-  useUsage,
-  useUsageRefresh,
-} from "./data.ts";
+import { addUp, largest, type Usage, useBalance, useNames, usePrice, useUsage, useUsageRefresh } from "./data.ts";
 import { Entries } from "./entries.tsx";
 import { SessionDialog } from "./session.tsx";
 
@@ -44,21 +34,6 @@ const Balance = ({ balance }: { balance: CreditBalance }) => (
 
 const BAR_LINK = "underline-offset-4 hover:underline";
 
-const KeyLink = ({ bar }: { bar: Bar }) => (
-  <PageLink to="/keys" search={{ key: bar.id, all: true }} className={BAR_LINK}>
-    {bar.label}
-  </PageLink>
-);
-
-const AvatarLink = ({ bar }: { bar: Bar }) =>
-  bar.id === "" ? (
-    bar.label
-  ) : (
-    <PageLink to="/avatars" search={{ avatar: bar.id }} className={BAR_LINK}>
-      {bar.label}
-    </PageLink>
-  );
-
 const Charts = ({ usage }: { usage: Usage }) => {
   const names = useNames().data;
   const nameOf = (id: string): string => (id === "" ? "No avatar" : (names?.get(id) ?? id));
@@ -81,7 +56,11 @@ const Charts = ({ usage }: { usage: Usage }) => {
               addUp(usage.byKey, ({ apiKeyId }) => apiKeyId ?? ""),
               nameOf,
             )}
-            link={(bar) => <KeyLink bar={bar} />}
+            link={({ id, label }) => (
+              <PageLink to="/keys" search={{ key: id, all: true }} className={BAR_LINK}>
+                {label}
+              </PageLink>
+            )}
           />
         </Card>
         <Card title="By avatar">
@@ -91,7 +70,15 @@ const Charts = ({ usage }: { usage: Usage }) => {
               addUp(usage.byAvatar, ({ avatarId }) => avatarId ?? ""),
               nameOf,
             )}
-            link={(bar) => <AvatarLink bar={bar} />}
+            link={({ id, label }) =>
+              id === "" ? (
+                label
+              ) : (
+                <PageLink to="/avatars" search={{ avatar: id }} className={BAR_LINK}>
+                  {label}
+                </PageLink>
+              )
+            }
           />
         </Card>
       </div>

@@ -1,4 +1,5 @@
 /** Calls of an application, which the pages then show. */
+import { seedKey } from "@realtime-avatar/testing/seeds";
 import type { Service } from "./service.ts";
 
 export type Caller = (method: string, path: string, body?: object) => Promise<Record<string, unknown>>;
@@ -16,6 +17,12 @@ export const callerOf =
     if (!response.ok) throw new Error(`${method} ${path}: ${JSON.stringify(result)}`);
     return result;
   };
+
+/** Creates a key, and calls the API with it. */
+export const seedCaller = async (service: Service, request: Parameters<typeof seedKey>[2]): Promise<Caller> => {
+  const { secret } = await seedKey(service.database.db, service.tenantId, request);
+  return callerOf(service, secret.reveal());
+};
 
 /** Holds a call of `seconds`, and ends it. Returns its id. */
 export const makeCall = async (call: Caller, seconds: number, avatarId?: string): Promise<string> => {

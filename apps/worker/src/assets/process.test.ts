@@ -7,26 +7,22 @@ import { deleteAsset, findAsset } from "@realtime-avatar/db/assets/assets";
 import { type AssetRecord, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { StorageError } from "@realtime-avatar/storage/storage";
-import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
-import { inspectorOf } from "../../test/support/inspector.ts";
-import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
-import { eachWorld, noise, unexpected } from "../../test/support/world.ts";
+import { canMountDisk } from "@realtime-avatar/testing/storage/small-disk";
+import { inspector } from "../../test/support/inspector.ts";
+import { withSmallDisk } from "../../test/support/small-disk.ts";
+import { eachWorld, noise } from "../../test/support/world.ts";
 import { MAX_ATTEMPTS } from "../jobs/handler.ts";
-import { type JobLoop, startJobLoop } from "../jobs/loop.ts";
-import { JOB_TIMING } from "../jobs/run-job.ts";
 import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
 import { fetchRemote } from "../remote/fetch.ts";
 import { http, startServer, type TestServer } from "../remote/server.testing.ts";
-import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
 import { createInspect, type InspectOptions } from "./inspect.ts";
 import { createProcessAsset, type ProcessOptions } from "./process.ts";
 
 let server: TestServer;
 /** What the server of the remote files responds. */
 let respond: (path: string) => string | Buffer;
-const loops: JobLoop[] = [];
-const world = eachWorld(() => Promise.all(loops.splice(0).map((loop) => loop.stop())));
+const world = eachWorld();
 beforeEach(async () => {
   respond = () => http(404, {});
   server = await startServer((path, socket) => void socket.end(respond(path)));
@@ -38,34 +34,16 @@ const file = (bytes: Buffer): Buffer =>
   Buffer.concat([Buffer.from(http(200, { "content-length": bytes.length })), bytes]);
 const urlOf = (path: string): string => `https://files.example.com:${server.port}/${path}`;
 
-/** The child as a bundle, as it ships. */
-const inspector = (task: string): string[] => [...inspectorOf(), task];
-
 /** Starts a worker's job loop. `retrySeconds`: the pause before the second attempt. */
 const start = (options: Partial<ProcessOptions & InspectOptions> & { retrySeconds?: number } = {}): void => {
   const { retrySeconds = 3600, ...others } = options;
-  const { database, storage, log } = world;
-  const process = createProcessAsset({
-    db: database.db,
-    storage,
-    log,
-    random,
+  const handler = createProcessAsset({
+    ...world.parts(),
     fetchRemote: (url, request) => fetchRemote(url, { ...request, network: server.network }),
-    inspect: createInspect({ log, command: inspector, ...others }),
-    temporary: createTemporaryFolders(world.temporary),
+    inspect: createInspect({ log: world.log, command: inspector, ...others }),
     ...others,
   });
-  const loop = startJobLoop({
-    db: database.db,
-    handlers: { process_asset: process, prepare_avatar: unexpected },
-    log,
-    random,
-    metrics: null,
-    concurrency: 2,
-    slotsPerTenant: 2,
-    timing: { ...JOB_TIMING, retrySeconds },
-  });
-  loops.push(loop);
+  world.loop({ process_asset: handler }, { timing: { retrySeconds } });
 };
 
 /** Waits until the job of the asset is gone or waits for its next attempt, and returns the state. */
@@ -75,14 +53,6 @@ const settled = async (asset: AssetRecord) => {
     if (state.attempts === null || (state.lastError !== null && state.status !== "processing")) return state;
     await Bun.sleep(10);
   }
-};
-/**
- * Waits until every temporary folder is removed: a job's is, a moment after its row says how it ended. The files of an asset
- * that has failed are removed in between.
- */
-const removed = async (): Promise<void> => {
-  const isLeft = (name: string) => name.startsWith("realtime-avatar-");
-  while ((await readdir(world.temporary)).some(isLeft)) await Bun.sleep(10);
 };
 const recordOf = (asset: AssetRecord) => findAsset(world.database.db, asset, asset.id);
 
@@ -102,14 +72,14 @@ describe("an uploaded asset", () => {
     const image = Buffer.from(await new Response(published?.stream).arrayBuffer());
     expect([image.toString("latin1", 0, 4), image.toString("latin1", 8, 12)]).toEqual(["RIFF", "WEBP"]);
     expect(await world.storage.stat(publicKey(asset))).toMatchObject({ contentType: "image/webp" });
-    await removed();
+    await world.removed();
   });
 
   test("an upload, refused by every decoder: failed, and its files are gone", async () => {
     const asset = await world.seedUpload((await noise()).subarray(0, 2000));
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: "not_decodable" });
-    await removed();
+    await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
@@ -120,7 +90,7 @@ describe("an uploaded asset", () => {
     const asset = await world.seedUpload(await bytes(), kind);
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
-    await removed();
+    await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
@@ -155,7 +125,7 @@ describe("an asset from a URL", () => {
     const asset = await world.seedRemote(urlOf("ada.png"));
     start();
     expect(await settled(asset)).toMatchObject({ status: "failed", errorCode: code });
-    await removed();
+    await world.removed();
     expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
   });
 
@@ -225,7 +195,7 @@ describe("a crashing decoder", () => {
     start({ command, retrySeconds: 0 });
     expect(await ended(asset)).toMatchObject({ status: "failed", errorCode: "internal" });
     expect(await ended(video)).toMatchObject({ status: "failed", errorCode: "unsupported_type" });
-    await removed();
+    await world.removed();
     expect(starts()).toBe(MAX_ATTEMPTS);
   });
 
@@ -235,10 +205,10 @@ describe("a crashing decoder", () => {
       let starts = 0;
       const command = () => {
         starts += 1;
-        return ["/bin/sh", "-c", "while :; do :; done"];
+        return ["/bin/sh", "-c", "kill -XCPU $$"];
       };
       const asset = await world.seedUpload(await noise());
-      start({ command, limits: { ...SANDBOX_LIMITS, cpuSeconds: 1 } });
+      start({ command });
       expect(await ended(asset)).toMatchObject({ status: "failed", errorCode: "inspection_failed" });
       expect(starts).toBe(1);
     },
@@ -272,7 +242,7 @@ describe("an asset that changes meanwhile", () => {
           },
         },
       });
-      while (!world.lines.some(({ msg }) => msg === "a job has ended")) await Bun.sleep(10);
+      await world.ended();
       expect(await world.stateOf(asset)).toMatchObject({ status: "deleted", attempts: null });
       expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
     },
@@ -327,14 +297,14 @@ describe("an asset that changes meanwhile", () => {
     await world.expire();
     await world.untilDone();
     goOn.resolve();
-    while (world.lines.filter(({ msg }) => msg === "a job has ended").length < 2) await Bun.sleep(10);
+    await world.ended(2);
     const stored = await world.storage.open(originalKey(asset));
     expect(Buffer.from(await new Response(stored?.stream).arrayBuffer()).equals(second)).toBe(true);
     expect(await world.stateOf(asset)).toMatchObject({ status: "ready" });
   });
 });
 
-describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
+describe.skipIf(!canMountDisk)("a full disk (as root, who may mount a small file system)", () => {
   test.each(["temporary files", "stored files"])(
     "a full disk, for %s: the job is tried again, with the reason",
     async (which) => {
@@ -355,7 +325,7 @@ describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a smal
           [],
         );
         if (isStore) expect(await storage.stat(originalKey(asset))).toBeNull();
-        await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+        await world.stopLoops();
       });
     },
   );

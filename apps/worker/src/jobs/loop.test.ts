@@ -3,15 +3,12 @@ import { expect, test } from "bun:test";
 import type { ClaimedJob } from "@realtime-avatar/db/jobs/jobs";
 import { finishAsset, startAsset } from "@realtime-avatar/db/jobs/jobs";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
-import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
-import { eachWorld, unexpected } from "../../test/support/world.ts";
+import { eachWorld, type World } from "../../test/support/world.ts";
 import type { JobHandler, JobOutcome } from "./handler.ts";
-import { type JobLoop, startJobLoop } from "./loop.ts";
-import { JOB_TIMING, type JobTiming } from "./run-job.ts";
+import type { JobLoop } from "./loop.ts";
 
-const loops: JobLoop[] = [];
-const world = eachWorld(() => Promise.all(loops.splice(0).map((loop) => loop.stop())));
+const world = eachWorld();
 
 const RESULT = {
   kind: "ready",
@@ -32,24 +29,8 @@ const handlerOf =
     return { kind: (await finishAsset(db, job, RESULT, originOf())) === "finished" ? "ready" : "gone" };
   };
 
-const start = (
-  handler: JobHandler,
-  { timing = {}, ...options }: { concurrency?: number; slotsPerTenant?: number; timing?: Partial<JobTiming> } = {},
-): JobLoop => {
-  const loop = startJobLoop({
-    db: world.database.db,
-    handlers: { process_asset: handler, prepare_avatar: unexpected },
-    log: world.log,
-    random,
-    metrics: null,
-    concurrency: 2,
-    slotsPerTenant: 2,
-    timing: { ...JOB_TIMING, ...timing },
-    ...options,
-  });
-  loops.push(loop);
-  return loop;
-};
+const start = (handler: JobHandler, options?: Parameters<World["loop"]>[1]): JobLoop =>
+  world.loop({ process_asset: handler }, options);
 
 const seed = (count: number) =>
   Promise.all(Array.from({ length: count }, () => world.seedUpload(Buffer.from("bytes"))));
@@ -121,7 +102,7 @@ test("a job, retried five times: waits with its error, then its asset has failed
     await world.expire();
   }
   // Its row says it a moment before the log does.
-  while (world.lines.filter(({ msg }) => msg === "a job has ended").length < 5) await Bun.sleep(10);
+  await world.ended(5);
   expect(await state()).toMatchObject({ status: "failed", errorCode: "internal", attempts: null });
   expect(attempts).toEqual([1, 2, 3, 4, 5]);
   expect(world.lines.at(-2)).toMatchObject({ level: 50, msg: "a job has failed for the last time" });
@@ -327,18 +308,9 @@ test("a queue, not readable for a time: logged, then read again", async () => {
 test("the metrics, after a job: count it by kind and outcome", async () => {
   const metrics = createMetrics("1.2.3");
   await seed(1);
-  const loop = startJobLoop({
-    db: world.database.db,
-    handlers: { process_asset: handlerOf(), prepare_avatar: unexpected },
-    log: world.log,
-    random,
-    metrics,
-    concurrency: 1,
-    slotsPerTenant: 1,
-    timing: JOB_TIMING,
-  });
+  start(handlerOf(), { metrics });
   await world.untilDone();
-  await loop.stop();
+  await world.stopLoops();
   const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
   metrics.stop();
   expect(text).toContain('realtime_avatar_job_duration_seconds_count{kind="process_asset",outcome="ready"} 1');

@@ -1,20 +1,13 @@
 /** Temporary folders of jobs: whose they are, and who removes them. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readdir, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { source, startProcess } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { createTemporaryFolders } from "./temporary-folders.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let folder = "";
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await fileFolder();
 
 test("a folder, its work ended or failed: private before, removed after", async () => {
   const folders = createTemporaryFolders(folder);

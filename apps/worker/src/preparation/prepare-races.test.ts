@@ -5,14 +5,15 @@ import { originalKey } from "@realtime-avatar/domain/assets/asset";
 import { preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { type Storage, StorageError } from "@realtime-avatar/storage/storage";
+import { canMountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { preparationTests } from "../../test/support/preparations.ts";
-import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
+import { withSmallDisk } from "../../test/support/small-disk.ts";
 import { accept, FAILED, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
 import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
 import type { CheckSource } from "./check-source.ts";
 
-const { world, start, stopAll, seed, settled, change, ended, auditOf } = preparationTests();
+const { world, start, seed, settled, change, auditOf } = preparationTests();
 
 /** A check of a source that waits: `started` resolves when it begins, and it ends after `goOn`. */
 const held = (checkSource: CheckSource = accept) => {
@@ -55,7 +56,7 @@ test.each(["while its source is checked", "while its files are stored"])(
         },
       },
     });
-    await ended();
+    await world.ended();
     const [row] = await world.database.db.client`select status from avatars where id = ${avatar.id}`;
     expect(row?.["status"]).toBe("deleted");
     expect(await world.preparedOf(avatar)).toEqual([]);
@@ -75,7 +76,7 @@ test("a worker, its lease lost: changes nothing of the next worker's preparation
   expect(ready).toMatchObject({ status: "ready", cacheVersion: 1 });
   const files = await world.preparedOf(avatar);
   goOn();
-  await ended(2);
+  await world.ended(2);
   expect(await world.currentOf(avatar)).toEqual(ready);
   expect(await world.preparedOf(avatar)).toEqual(files);
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
@@ -109,7 +110,7 @@ test("a worker, its lease lost after storing: its files are left to the next one
   await world.expire();
   await started;
   goOn.resolve();
-  await ended();
+  await world.ended();
   expect(await world.preparedOf(avatar)).toEqual(files);
   goOnSecond();
   expect(await settled(avatar)).toMatchObject({ status: "ready", cacheVersion: 1 });
@@ -120,7 +121,7 @@ test("a new source, while it is prepared: the old one is served, then replaced",
   const avatar = await seed();
   start();
   const first = await settled(avatar);
-  await stopAll();
+  await world.stopLoops();
   const files = await world.preparedOf(avatar);
   const source = await world.seedReady(await noise());
   await change(avatar, { sourceAssetId: source.id });
@@ -162,7 +163,7 @@ test("an avatar, prepared again and again: keeps the files of its last generatio
   }
   await database.db.client`update avatars set generation = 11 where id = ${avatar.id}`;
   await change(avatar, { sourceAssetId: (await world.seedReady(await noise())).id });
-  await ended(2);
+  await world.ended(2);
   expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", generation: 12, cacheVersion: 2 });
   const files = await world.preparedOf(avatar);
   expect(files.filter((file) => !file.startsWith("12/"))).toEqual([fileOf(11), fileOf(4)]);
@@ -173,7 +174,7 @@ test("a new source, failing a check: the old one stays, with the error", async (
   const avatar = await seed();
   start();
   const first = await settled(avatar);
-  await stopAll();
+  await world.stopLoops();
   await change(avatar, { sourceAssetId: (await world.seedReady(await noise())).id });
   start({ checkSource: refuse });
   const { sourceAssetId, cacheManifestId, previewFile, previewToken } = first;
@@ -208,7 +209,7 @@ test("a preparation, replaced by another: changes nothing", async () => {
   await change(avatar, { sourceAssetId: source.id });
   expect(await settled(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
   goOn.resolve();
-  await ended(2);
+  await world.ended(2);
   expect(await world.currentOf(avatar)).toMatchObject({ status: "ready", sourceAssetId: source.id, cacheVersion: 1 });
   expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.updated", "avatar.prepared"]);
 });
@@ -248,7 +249,7 @@ test("a preparation, the store failing five times: failed, with a reason that is
   };
   start({ retrySeconds: 0, storage: { ...storage, put } });
   // The row says it a moment before the log does.
-  await ended(5);
+  await world.ended(5);
   expect(await world.currentOf(avatar)).toMatchObject({
     status: "failed",
     error: expect.stringContaining("not in its source"),
@@ -257,7 +258,7 @@ test("a preparation, the store failing five times: failed, with a reason that is
   expect(world.lines.filter(({ msg }) => msg === "a job has failed for the last time")).toHaveLength(1);
 });
 
-describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
+describe.skipIf(!canMountDisk)("a full disk (as root, who may mount a small file system)", () => {
   test.each(["temporary files", "stored files"])(
     "a full disk, for %s: the job is tried again, with the reason",
     async (which) => {
@@ -276,7 +277,7 @@ describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a smal
         const state = await settled(avatar);
         expect(state).toMatchObject({ status: "preprocessing", attempts: 1, cacheManifestId: null });
         expect(state.lastError).toMatch(isStore ? /^The disk has no room for the file\.$/ : /ENOSPC/);
-        await stopAll();
+        await world.stopLoops();
         if (isStore) await storage.close();
       });
     },

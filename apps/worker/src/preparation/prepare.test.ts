@@ -14,13 +14,13 @@ import { portraitPath } from "@realtime-avatar/testing/photos";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, seedKey } from "@realtime-avatar/testing/seeds";
 import sharp from "sharp";
-import { inspectorOf } from "../../test/support/inspector.ts";
+import { inspector } from "../../test/support/inspector.ts";
 import { preparationTests } from "../../test/support/preparations.ts";
 import { FAILED, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
 import { createCheckSource } from "./check-source.ts";
 
-const { world, start, stopAll, seed, settled, ended, removed, auditOf } = preparationTests();
+const { world, start, seed, settled, auditOf } = preparationTests();
 
 const read = async (avatar: AvatarRecord, file: string): Promise<Buffer> => {
   const stored = await world.storage.open(preparedKey(avatar, file));
@@ -73,7 +73,7 @@ describe("the source of an avatar", () => {
       contentType: "image/webp",
     });
     expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.prepared"]);
-    await removed();
+    await world.removed();
   });
 
   test("a source, failing a check: a failed avatar with the reason, nothing stored", async () => {
@@ -89,7 +89,7 @@ describe("the source of an avatar", () => {
     });
     expect(await world.preparedOf(avatar)).toEqual([]);
     expect(await auditOf(avatar)).toEqual(["avatar.created", "avatar.preparation_failed"]);
-    await removed();
+    await world.removed();
   });
 
   test("a source, without a picture: a ready avatar without a preview", async () => {
@@ -172,8 +172,7 @@ describe("the source of an avatar", () => {
 
 // `sandboxed.test.ts` has a photo without a face, with the error of its avatar.
 describe("a photo in the sandbox", () => {
-  /** The child is the bundle, as it ships. */
-  const checkBundled = () => createCheckSource({ log: world.log, command: (task) => [...inspectorOf(), task] });
+  const checkBundled = () => createCheckSource({ log: world.log, command: inspector });
 
   test("a photo, of one face: a ready avatar with a preview of 256 pixels", async () => {
     const avatar = await world.seedAvatar((await world.seedReady(await readFile(portraitPath()))).id);
@@ -188,9 +187,9 @@ describe("a photo in the sandbox", () => {
       width: 256,
       height: 256,
     });
-    await removed();
+    await world.removed();
     // Prepared again, the files are the same.
-    await stopAll();
+    await world.stopLoops();
     await world.database.db.client`
       update avatars set status = 'preprocessing', generation = 1 where id = ${avatar.id}`;
     await world.seedPreparation(avatar);
@@ -219,7 +218,7 @@ describe("a test asset", () => {
       state.checks.filter((check) => check.verdict === verdict).map(({ code }) => code);
     if (outcome.kind === "internal") {
       expect(state).toMatchObject({ checks: [], error: expect.stringContaining("not in its source") });
-      await ended(5);
+      await world.ended(5);
       // The caller asked for it: no operator is woken.
       expect(world.lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
       const text = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();

@@ -1,9 +1,9 @@
 /** Frames of videos: what ffmpeg gets, and what it cannot do. Programs in its place tell what it could have done. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync, readlinkSync } from "node:fs";
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import sharp from "sharp";
 import { video } from "./corpus/media.testing.ts";
 import { FRAME_LIMITS, type FrameSource, findFfmpeg, writeFrame } from "./frame.ts";
@@ -11,18 +11,11 @@ import { confinementOfMachine } from "./limited.ts";
 import { canFilterSystemCalls } from "./system-calls.ts";
 import { SANDBOX_ID } from "./user.ts";
 
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(120_000);
-
 const ffmpeg = findFfmpeg();
 const isLinux = process.platform === "linux";
 const isRoot = process.getuid?.() === 0;
-let base = "";
+const base = await fileFolder();
 let count = 0;
-beforeAll(async () => {
-  base = await temporaryFolder();
-});
-afterAll(() => rm(base, { recursive: true }));
 
 const SOURCE = { contentType: "video/mp4", codec: "avc", seconds: 0.5 } as const;
 

@@ -1,5 +1,4 @@
 /** What the tests of preparations share: a world for each test, and job loops in it. */
-import { readdir } from "node:fs/promises";
 import { type AvatarChanges, updateAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
@@ -7,13 +6,10 @@ import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf } from "@realtime-avatar/testing/seeds";
 import type { JobHandler } from "../../src/jobs/handler.ts";
-import { type JobLoop, startJobLoop } from "../../src/jobs/loop.ts";
-import { JOB_TIMING } from "../../src/jobs/run-job.ts";
-import { createTemporaryFolders } from "../../src/jobs/temporary-folders.ts";
 import { createPrepareAvatar, type PrepareOptions } from "../../src/preparation/prepare.ts";
 import type { AvatarState } from "./avatars.ts";
 import { accept } from "./source-checks.ts";
-import { eachWorld, noise, unexpected, type World } from "./world.ts";
+import { eachWorld, noise } from "./world.ts";
 
 type StartOptions = Partial<PrepareOptions> & {
   /** The pause before the second attempt. */
@@ -23,34 +19,17 @@ type StartOptions = Partial<PrepareOptions> & {
   processAsset?: JobHandler;
 };
 
-const loopIn = ({ database, storage, log, temporary }: World, options: StartOptions): JobLoop => {
-  const { retrySeconds = 3600, metrics = null, processAsset = unexpected, ...others } = options;
-  const parts = { db: database.db, storage, log, random, temporary: createTemporaryFolders(temporary) };
-  return startJobLoop({
-    ...parts,
-    handlers: {
-      process_asset: processAsset,
-      prepare_avatar: createPrepareAvatar({ ...parts, checkSource: accept, ...others }),
-    },
-    metrics,
-    concurrency: 2,
-    slotsPerTenant: 2,
-    timing: { ...JOB_TIMING, retrySeconds },
-  });
-};
-
-/** Opens a world before each test of the file, and ends it and its job loops afterwards. */
+/** Opens a world before each test of the file, and ends it afterwards. */
 export const preparationTests = () => {
-  const loops: JobLoop[] = [];
-  const stopAll = async (): Promise<void> => {
-    await Promise.all(loops.splice(0).map((loop) => loop.stop()));
-  };
-  const world = eachWorld(stopAll);
+  const world = eachWorld();
   return {
     world,
     /** Starts a worker's job loop. */
-    start: (options: StartOptions = {}): void => void loops.push(loopIn(world, options)),
-    stopAll,
+    start: ({ retrySeconds = 3600, metrics, processAsset, ...others }: StartOptions = {}): void => {
+      const prepare = createPrepareAvatar({ ...world.parts(), checkSource: accept, ...others });
+      const handlers = { prepare_avatar: prepare, ...(processAsset && { process_asset: processAsset }) };
+      world.loop(handlers, { timing: { retrySeconds }, metrics: metrics ?? null });
+    },
     /** Writes an avatar whose source is ready. */
     seed: async (): Promise<AvatarRecord> => world.seedAvatar((await world.seedReady(await noise())).id),
     /** Waits until the avatar has no job, or its job waits for its next attempt, and returns the state. */
@@ -70,14 +49,6 @@ export const preparationTests = () => {
       const { caller, database } = world;
       const { kind } = await updateAvatar(database.db, avatar.id, changes, provided, caller, originOf(caller));
       if (kind !== "written") throw new Error(`the avatar was not changed: ${kind}`);
-    },
-    /** Waits until the job loops have ended so many jobs, in all. */
-    ended: async (count = 1): Promise<void> => {
-      while (world.lines.filter(({ msg }) => msg === "a job has ended").length < count) await Bun.sleep(10);
-    },
-    /** Waits until no job has a temporary folder. */
-    removed: async (): Promise<void> => {
-      while ((await readdir(world.temporary)).length > 0) await Bun.sleep(10);
     },
     auditOf: async ({ id }: AvatarRecord): Promise<string[]> => {
       const events = await world.database.db

@@ -1,6 +1,6 @@
 /** What the tests of jobs share: a database, a store on a disk, assets with their jobs, and their states. */
 import { afterEach, beforeEach, setDefaultTimeout } from "bun:test";
-import { rm } from "node:fs/promises";
+import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Caller } from "@realtime-avatar/db/api-keys/callers";
 import { insertAsset } from "@realtime-avatar/db/assets/assets";
@@ -8,7 +8,7 @@ import type { JobRecord } from "@realtime-avatar/db/jobs/jobs";
 import { type AssetRecord, newAsset, originalKey, publicKey } from "@realtime-avatar/domain/assets/asset";
 import type { AssetKind } from "@realtime-avatar/domain/assets/limits";
 import { newId } from "@realtime-avatar/domain/id";
-import { createLog, type Logger } from "@realtime-avatar/runtime/log";
+import { createLog } from "@realtime-avatar/runtime/log";
 import { openStorage } from "@realtime-avatar/storage/open";
 import type { Storage } from "@realtime-avatar/storage/storage";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
@@ -16,7 +16,10 @@ import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import sharp from "sharp";
-import type { JobHandler } from "../../src/jobs/handler.ts";
+import type { JobHandler, JobHandlers } from "../../src/jobs/handler.ts";
+import { type JobLoop, type JobLoopOptions, startJobLoop } from "../../src/jobs/loop.ts";
+import { JOB_TIMING, type JobTiming } from "../../src/jobs/run-job.ts";
+import { createTemporaryFolders } from "../../src/jobs/temporary-folders.ts";
 import { avatarTools } from "./avatars.ts";
 
 const QUOTA = { maxAssets: 1_000_000, maxBytes: Number.MAX_SAFE_INTEGER };
@@ -28,8 +31,60 @@ export const noise = (side = 64): Promise<Buffer> =>
     .toBuffer();
 
 /** A handler of jobs that the test does not have. */
-export const unexpected: JobHandler = async ({ kind }) => {
+const unexpected: JobHandler = async ({ kind }) => {
   throw new Error(`there is a job ${kind}`);
+};
+
+type LoopOptions = Partial<Omit<JobLoopOptions, "handlers" | "timing">> & { timing?: Partial<JobTiming> };
+
+/** `temporary`: a folder for the temporary files of jobs. */
+const loopTools = (db: TestDatabase["db"], storage: Storage, temporary: string) => {
+  const { client } = db;
+  const lines: Record<string, unknown>[] = [];
+  const log = createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) });
+  const loops: JobLoop[] = [];
+  /** What the handlers of jobs need. */
+  const parts = () => ({ db, storage, log, random, temporary: createTemporaryFolders(temporary) });
+  return {
+    temporary,
+    lines,
+    log,
+    parts,
+    /** Starts a worker's job loop, of two jobs at once. */
+    loop: (handlers: Partial<JobHandlers>, { timing, ...options }: LoopOptions = {}): JobLoop => {
+      const loop = startJobLoop({
+        ...parts(),
+        handlers: { process_asset: unexpected, prepare_avatar: unexpected, ...handlers },
+        metrics: null,
+        concurrency: 2,
+        slotsPerTenant: 2,
+        timing: { ...JOB_TIMING, ...timing },
+        ...options,
+      });
+      loops.push(loop);
+      return loop;
+    },
+    stopLoops: async (): Promise<void> => {
+      await Promise.all(loops.splice(0).map((loop) => loop.stop()));
+    },
+    /** Waits until there is no job. */
+    untilDone: async (): Promise<void> => {
+      while ((await client`select 1 from jobs limit 1`).length > 0) await Bun.sleep(20);
+    },
+    /** Waits until the job loops have ended so many jobs, in all. */
+    ended: async (count = 1): Promise<void> => {
+      while (lines.filter(({ msg }) => msg === "a job has ended").length < count) await Bun.sleep(10);
+    },
+    /** Waits until no job has a temporary folder: it is removed a moment after the row says how the job ended. */
+    removed: async (): Promise<void> => {
+      while ((await readdir(temporary)).length > 0) await Bun.sleep(10);
+    },
+    /** Lets all leases and pauses pass, as if a minute had. */
+    expire: async (): Promise<void> => {
+      await client`update job_slots set leased_until = now()`;
+      await client`update jobs set run_at = now(), leased_until = case when lease is not null then now() end`;
+    },
+  };
 };
 
 /** The state of an asset in the database, with its job. */
@@ -39,28 +94,6 @@ export type AssetState = {
   errorDetail: string | null;
   attempts: number | null;
   lastError: string | null;
-};
-
-export type World = ReturnType<typeof avatarTools> & {
-  database: TestDatabase;
-  storage: Storage;
-  /** The data directory; the store is in `assets` below it. */
-  data: string;
-  /** A folder for the temporary files of jobs. */
-  temporary: string;
-  caller: Caller;
-  log: Logger;
-  lines: Record<string, unknown>[];
-  /** Stores the bytes of an image and writes its asset, with a job. */
-  seedUpload(bytes: Uint8Array, kind?: AssetKind, caller?: Caller): Promise<AssetRecord>;
-  seedRemote(url: string, kind?: AssetKind): Promise<AssetRecord>;
-  stateOf(asset: AssetRecord): Promise<AssetState>;
-  /** Waits until there is no job. */
-  untilDone(): Promise<void>;
-  /** Lets all leases and pauses pass, as if a minute had. */
-  expire(): Promise<void>;
-  filesOf(asset: AssetRecord): Promise<{ original: boolean; public: boolean }>;
-  close(): Promise<void>;
 };
 
 const jobOf = (asset: AssetRecord, now: Date): JobRecord => ({
@@ -81,32 +114,15 @@ const insert = async ({ db }: TestDatabase, asset: AssetRecord, caller: Caller):
   return asset;
 };
 
-/** Opens a world of its own. */
-export const openWorld = async (): Promise<World> => {
-  const [database, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+const assetTools = (database: TestDatabase, storage: Storage, caller: Caller) => {
   const { client } = database.db;
-  const [data, temporary] = [join(folder, "data"), join(folder, "temporary")];
-  await Bun.$`mkdir -p ${data} ${temporary}`.quiet();
-  const storage = await openStorage(
-    { kind: "disk", directory: join(data, "assets"), signingSecret: null },
-    { origin: () => "http://localhost" },
-  );
-  const caller = await seedCaller(database.db);
-  const lines: Record<string, unknown>[] = [];
   const owned = (by: Caller) => {
     const now = new Date();
     return { id: newId("ast", now, random), tenantId: by.tenantId, environment: by.environment, now };
   };
   return {
-    ...avatarTools(database, storage, caller),
-    database,
-    storage,
-    data,
-    temporary,
-    caller,
-    lines,
-    log: createLog("debug", { write: (line) => void lines.push(JSON.parse(line)) }),
-    seedUpload: async (bytes, kind = "image", by = caller) => {
+    /** Stores the bytes of an image and writes its asset, with a job. */
+    seedUpload: async (bytes: Uint8Array, kind: AssetKind = "image", by = caller): Promise<AssetRecord> => {
       const sizeBytes = bytes.byteLength;
       const fields = {
         kind,
@@ -116,20 +132,15 @@ export const openWorld = async (): Promise<World> => {
         reservedBytes: sizeBytes,
       } as const;
       const asset = newAsset({ ...owned(by), ...fields }, random);
-      await storage.put(
-        originalKey(asset),
-        { stream: new Blob([Buffer.from(bytes)]).stream(), sizeBytes },
-        "image/png",
-      );
+      const stream = new Blob([Buffer.from(bytes)]).stream();
+      await storage.put(originalKey(asset), { stream, sizeBytes }, "image/png");
       return insert(database, asset, by);
     },
-    seedRemote: (remoteUrl, kind = "image") =>
-      insert(
-        database,
-        newAsset({ ...owned(caller), kind, status: "pending_upload", remoteUrl, reservedBytes: 1 }, random),
-        caller,
-      ),
-    stateOf: async ({ tenantId, id }) => {
+    seedRemote: (remoteUrl: string): Promise<AssetRecord> => {
+      const fields = { kind: "image", status: "pending_upload", remoteUrl, reservedBytes: 1 } as const;
+      return insert(database, newAsset({ ...owned(caller), ...fields }, random), caller);
+    },
+    stateOf: async ({ tenantId, id }: AssetRecord): Promise<AssetState> => {
       const [row] = await client<AssetState[]>`
         select status, error_code as "errorCode", error_detail as "errorDetail", attempts, last_error as "lastError"
         from assets left join jobs on jobs.tenant_id = assets.tenant_id and target_id = assets.id
@@ -137,34 +148,49 @@ export const openWorld = async (): Promise<World> => {
       if (!row) throw new Error("there is no such asset");
       return { ...row };
     },
-    untilDone: async () => {
-      while ((await client`select 1 from jobs limit 1`).length > 0) await Bun.sleep(20);
-    },
-    expire: async () => {
-      await client`update job_slots set leased_until = now()`;
-      await client`update jobs set run_at = now(), leased_until = case when lease is not null then now() end`;
-    },
-    filesOf: async (asset) => {
+    filesOf: async (asset: AssetRecord): Promise<{ original: boolean; public: boolean }> => {
       const [original, published] = await Promise.all([originalKey, publicKey].map((key) => storage.stat(key(asset))));
       return { original: original !== null, public: published !== null };
     },
-    close: async () => {
+  };
+};
+
+/** Opens a world of its own. */
+export const openWorld = async () => {
+  const [database, folder] = await Promise.all([testDatabase(), temporaryFolder()]);
+  const [data, temporary] = [join(folder, "data"), join(folder, "temporary")];
+  await Bun.$`mkdir -p ${data} ${temporary}`.quiet();
+  const storage = await openStorage(
+    { kind: "disk", directory: join(data, "assets"), signingSecret: null },
+    { origin: () => "http://localhost" },
+  );
+  const caller = await seedCaller(database.db);
+  const loops = loopTools(database.db, storage, temporary);
+  return {
+    ...avatarTools(database, storage, caller),
+    ...assetTools(database, storage, caller),
+    ...loops,
+    database,
+    storage,
+    /** The data directory; the store is in `assets` below it. */
+    data,
+    caller,
+    close: async (): Promise<void> => {
+      await loops.stopLoops();
       await storage.close();
       await database.close();
       await rm(folder, { recursive: true });
     },
   };
 };
+export type World = Awaited<ReturnType<typeof openWorld>>;
 
-/** A world for each test of the file, which is closed after it. `ending` comes before. */
-export const eachWorld = (ending: () => Promise<unknown> = async () => {}): World => {
+/** A world for each test of the file, which is closed after it. */
+export const eachWorld = (): World => {
   // No test asserts a time: a slow disk must not fail one.
   setDefaultTimeout(120_000);
   const world = {} as World;
   beforeEach(async () => void Object.assign(world, await openWorld()));
-  afterEach(async () => {
-    await ending();
-    await world.close();
-  });
+  afterEach(() => world.close());
   return world;
 };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { sweepSessions } from "../credits/usage-sessions.ts";
@@ -20,7 +20,7 @@ import {
   readInstance,
 } from "./reconcile.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 const { client } = db;
 
 const world = async (environment: "live" | "test" = "live") => {
@@ -89,6 +89,15 @@ describe("a report", () => {
     const never = await one.seed();
     await end(never, 0);
     expect(await one.state(never)).toMatchObject({ status: "failed", used: 0 });
+    await one.isClean();
+  });
+
+  test("a call that is listed twice, with more seconds than there are: charged once, and what it holds", async () => {
+    const one = await world();
+    const id = await one.seed();
+    const ended = report(id, "ended", Number.MAX_SAFE_INTEGER, { reason: "idle" });
+    expect((await sync(db, "one", { calls: [ended, ended] })).rooms).toHaveLength(1);
+    expect(await one.state(id)).toMatchObject({ status: "released", used: 100 });
     await one.isClean();
   });
 

@@ -82,13 +82,16 @@ const selectOpenRooms = statement<OpenRoom>(
       ${usageSessions.createdAt} as "createdAt", ${calls.room} as "room",
       ${usageSessions.startedAt} is not null as "isStarted"
     from ${avatarSlots}
-    join ${calls} on ${calls.tenantId} = ${avatarSlots.tenantId} and ${calls.sessionId} = ${avatarSlots.sessionId}
+    cross join lateral (
+      select * from ${calls}
+      where ${calls.tenantId} = ${avatarSlots.tenantId} and ${calls.sessionId} = ${avatarSlots.sessionId} offset 0
+    ) calls
     join ${usageSessions} on ${usageSessions.tenantId} = ${avatarSlots.tenantId}
       and ${usageSessions.id} = ${avatarSlots.sessionId} and ${usageSessions.endedAt} is null
     where ${avatarSlots.sessionId} is not null`,
 );
 
-/** The rooms of all open calls. One statement. */
+/** The rooms of all open calls. One statement. `offset 0` in it: otherwise the server may read all calls there are. */
 export const listOpenRooms = (db: Runner): Promise<OpenRoom[]> => selectOpenRooms(db, {});
 
 /**

@@ -1,12 +1,14 @@
 /** Replicas of the previous release, which knows no limits of open sessions, run beside this one on the same tables, with their own functions. */
 import { test as always, expect } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { seedCaller, seedSession } from "@realtime-avatar/testing/credits";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/previous-release";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
+import { countFleet, endDueCalls, listOpenRooms, listRoomsToDelete } from "../calls/reconcile.ts";
 import { functionsSchema } from "../functions/schema.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
@@ -115,6 +117,27 @@ test("a session of this version, released or swept by the previous release: no l
   expect(await counters()).toEqual([1, 1, 1]);
   await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${swept}`;
   await old.sweep();
+  expect(await counters()).toEqual([0, 0, 0]);
+});
+
+test("a call, ended by the previous release: its slot is free after the next pass", async () => {
+  const avatarId = await readyAvatar(db, caller);
+  await sync(db, "worker", { slots: 3 });
+  const [marked, released, swept] = [
+    await seedCall(db, caller, avatarId),
+    await seedCall(db, caller, avatarId),
+    await seedCall(db, caller, avatarId),
+  ];
+  await old.release(released);
+  await database.db.client`update usage_sessions set expires_at = now() where id = ${swept}`;
+  await old.sweep();
+  // As its release of a started session leaves it.
+  await sync(db, "worker", { slots: 3, calls: [report(marked)] });
+  await database.db.client`update usage_sessions set must_end = true where id = ${marked}`;
+  expect((await listOpenRooms(db)).map(({ sessionId }) => sessionId)).toEqual([marked]);
+  expect(await endDueCalls(db, 10, operatorOrigin())).toMatchObject({ ended: 1 });
+  expect(await countFleet(db)).toMatchObject({ usedSlots: 0, openCalls: 0 });
+  expect(await listRoomsToDelete(db, 10)).toHaveLength(3);
   expect(await counters()).toEqual([0, 0, 0]);
 });
 

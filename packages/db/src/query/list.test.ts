@@ -3,15 +3,16 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import { presentApiKey } from "@realtime-avatar/domain/api-keys/api-key";
 import { type ApiKey, ApiKeyPage } from "@realtime-avatar/domain/api-keys/schemas";
 import { API_KEY_STATUSES } from "@realtime-avatar/domain/api-keys/status";
-import { AUDIT_ACTIONS, AuditEventPage, type AuditEventRecord, presentAuditEvent } from "@realtime-avatar/domain/audit";
+import { AUDIT_ACTIONS, AuditEvent, AuditEventPage, type AuditEventRecord } from "@realtime-avatar/domain/audit";
 import { type AvatarRecord, newAvatar, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import { type Avatar, AvatarPage } from "@realtime-avatar/domain/avatars/schemas";
 import { AVATAR_STATUSES } from "@realtime-avatar/domain/avatars/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { itemsOf, MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
+import { presentAs } from "@realtime-avatar/domain/present";
 import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
 import type { TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { TSchema } from "@sinclair/typebox";
@@ -27,7 +28,7 @@ import { listAvatars } from "../avatars/list.ts";
 import { connect } from "../connection/pool.ts";
 import { columnsOf, prepared } from "./statement.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const callerOf = async (tenantId: TenantId): Promise<Caller> => {
@@ -191,6 +192,12 @@ describe("the JSON that the database writes", () => {
     }
   });
 
+  test("a list of keys, of an invisible environment: empty without a statement", async () => {
+    const unused = { ...db, batch: () => Promise.reject(new Error("a statement was sent")) };
+    const page = { ...all, filters: { environment: "live" } } as const;
+    expect(await listApiKeys(unused, await seedTenant(db), ["test"], page)).toEqual({ items: "", next: null });
+  });
+
   test("the JSON of audit events, of every action: that of their records", async () => {
     const tenantId = await seedTenant(db);
     const caller = await callerOf(tenantId);
@@ -200,6 +207,10 @@ describe("the JSON that the database writes", () => {
         ${action}, ${index % 2 === 0 ? (TEXTS[1] as string) : caller.id}, ${TEXTS[4] as string}, ${new Date(1_800_000_000_000 + index)},
         ${index % 2 === 0 ? [] : ["name", "scopes"]})`;
     }
+    const presentAuditEvent = (record: AuditEventRecord): AuditEvent => {
+      const actorType = record.actorId && (record.actorId.startsWith("usr_") ? "user" : "api_key");
+      return presentAs(AuditEvent, { ...record, actorType, changedFields: [...record.changedFields] });
+    };
     const select = prepared<AuditEventRecord>(
       "test",
       sql`select ${columnsOf(auditEvents)} from ${auditEvents} where tenant_id = ${sql.placeholder("tenantId")} order by id desc`,

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { ENVIRONMENTS } from "../environment.ts";
 import { newId } from "../id.ts";
@@ -6,10 +6,9 @@ import { type ApiKeyRecord, presentApiKey } from "./api-key.ts";
 import { attenuate, effectiveLimits, type Grantor, MAX_LINEAGE, OPERATOR, personGrantor } from "./grant.ts";
 import type { CreateApiKey } from "./schemas.ts";
 import { permits, SCOPES } from "./scope.ts";
-import { caller, issue, limit, NO_LIMITS, now, random, record, request, time } from "./testing.ts";
+import { caller, issue, limit, limitsOf, NO_LIMITS, now, random, record, request, time } from "./testing.ts";
 
-// No test asserts a time: a busy machine must not fail one.
-setDefaultTimeout(60_000);
+const RUNS = process.env["LONG"] === "1" ? 20_000 : 4000;
 
 describe("attenuate", () => {
   test("a grant, random: never more than the caller's, on any axis", () => {
@@ -29,10 +28,10 @@ describe("attenuate", () => {
         expect(limit(grant.maxConcurrentSessions)).toBeLessThanOrEqual(limit(from.maxConcurrentSessions));
         expect(from.lineage.length).toBeLessThan(MAX_LINEAGE);
       }),
-      { seed: 8, numRuns: 20_000 },
+      { seed: 8, numRuns: RUNS },
     );
     // The property is meaningless unless many requests are granted.
-    expect(granted).toBeGreaterThan(1000);
+    expect(granted).toBeGreaterThan(RUNS / 20);
   });
 
   test("a request, random: refused exactly on the axes beyond the caller", () => {
@@ -61,27 +60,12 @@ describe("attenuate", () => {
           expect(result.refusals.map(({ pointer }) => pointer ?? "").sort()).toEqual(expected.sort());
         } else {
           expect(expected).toEqual([]);
-          expect(result.grant).toEqual({
-            environment: requested.environment ?? "test",
-            scopes: [...new Set(requestedScopes)],
-            spendLimitCreditMicros:
-              requested.spendLimitCreditMicros === undefined
-                ? from.spendLimitCreditMicros
-                : requested.spendLimitCreditMicros,
-            maxConcurrentSessions:
-              requested.maxConcurrentSessions === undefined
-                ? from.maxConcurrentSessions
-                : requested.maxConcurrentSessions,
-            expiresAt:
-              requested.expiresAt === undefined
-                ? from.expiresAt
-                : requested.expiresAt === null
-                  ? null
-                  : new Date(requested.expiresAt),
-          });
+          const { environment = "test" } = requested;
+          const scopes = [...new Set(requestedScopes)];
+          expect(result.grant).toEqual({ ...limitsOf(requested, from), environment, scopes });
         }
       }),
-      { seed: 9, numRuns: 20_000 },
+      { seed: 9, numRuns: RUNS },
     );
   });
 
@@ -100,7 +84,7 @@ describe("attenuate", () => {
         expect(limit(from.spendLimitCreditMicros)).toBeLessThanOrEqual(limit(first.spendLimitCreditMicros));
         expect(limit(from.maxConcurrentSessions)).toBeLessThanOrEqual(limit(first.maxConcurrentSessions));
       }),
-      { seed: 10, numRuns: 2000 },
+      { seed: 10, numRuns: RUNS / 5 },
     );
   });
 

@@ -1,4 +1,4 @@
-import { describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import fc from "fast-check";
 import { Problem } from "../problem.ts";
 import type { ApiKeyRecord } from "./api-key.ts";
@@ -15,6 +15,7 @@ import {
   expiry,
   issue,
   limit,
+  limitsOf,
   lineages,
   NO_LIMITS,
   now,
@@ -27,9 +28,10 @@ import {
 } from "./testing.ts";
 import { updatedApiKey } from "./update.ts";
 
-// No test asserts a time: a busy machine must not fail one.
-setDefaultTimeout(300_000);
-const RUNS = process.env["LONG"] === "1" ? 3000 : 1000;
+const RUNS = process.env["LONG"] === "1" ? 3000 : 400;
+/** Whether each case of a property occurred: a property over fewer shows nothing. */
+const occurred = (seen: Record<string, number>): boolean => Object.values(seen).every((count) => count > RUNS / 50);
+const changing = { checkedAt: now, matches: always };
 
 /**
  * The keys of a tenant: each created by the operator or by an earlier key within its grant; then some of them narrowed. As in
@@ -133,45 +135,22 @@ describe("the reach of a key", () => {
       { seed: 10, numRuns: RUNS },
     );
     // Each key may always rotate itself, even if its lineage was narrowed, and each case occurs.
-    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+    expect(occurred(seen)).toBe(true);
   });
 
   test("a change, of random keys: widens descendants only, narrows what it could create", () => {
     const seen = { widened: 0, narrowed: 0, refusedWider: 0, refusedNarrower: 0 };
     fc.assert(
       fc.property(pair, patch, ([from, key], requested) => {
-        const expectedGrant: Grant = {
-          environment: key.environment,
-          scopes: [...new Set(requested.scopes ?? key.scopes)],
-          spendLimitCreditMicros:
-            requested.spendLimitCreditMicros === undefined
-              ? key.spendLimitCreditMicros
-              : requested.spendLimitCreditMicros,
-          maxConcurrentSessions:
-            requested.maxConcurrentSessions === undefined ? key.maxConcurrentSessions : requested.maxConcurrentSessions,
-          expiresAt:
-            requested.expiresAt === undefined
-              ? key.expiresAt
-              : requested.expiresAt === null
-                ? null
-                : new Date(requested.expiresAt),
-        };
+        const scopes = [...new Set(requested.scopes ?? key.scopes)];
+        const expectedGrant: Grant = { ...limitsOf(requested, key), environment: key.environment, scopes };
         const isWider = !covers(key, expectedGrant);
         // For a limit that the request does not change, the effective limit counts.
-        const effectiveGrant = {
-          ...expectedGrant,
-          ...(requested.spendLimitCreditMicros === undefined
-            ? { spendLimitCreditMicros: effective(key).spendLimitCreditMicros }
-            : {}),
-          ...(requested.maxConcurrentSessions === undefined
-            ? { maxConcurrentSessions: effective(key).maxConcurrentSessions }
-            : {}),
-          ...(requested.expiresAt === undefined ? { expiresAt: effective(key).expiresAt } : {}),
-        };
+        const effectiveGrant = { ...expectedGrant, ...limitsOf(requested, effective(key)) };
         const isAllowed = isWider ? descends(key, from) && covers(effective(from), effectiveGrant) : narrows(from, key);
         seen[isAllowed ? (isWider ? "widened" : "narrowed") : isWider ? "refusedWider" : "refusedNarrower"]++;
         check(isAllowed, isVisible(from, key), () => {
-          const { record: after } = updatedApiKey(key, requested, from, { checkedAt: now, matches: always });
+          const { record: after } = updatedApiKey(key, requested, from, changing);
           expect(after).toEqual({
             ...key,
             ...expectedGrant,
@@ -183,7 +162,7 @@ describe("the reach of a key", () => {
       }),
       { seed: 9, numRuns: 3 * RUNS },
     );
-    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+    expect(occurred(seen)).toBe(true);
   });
 
   test("a revocation, of random keys: itself, descendants, and what it could create but ancestors", () => {
@@ -197,7 +176,7 @@ describe("the reach of a key", () => {
       }),
       { seed: 11, numRuns: RUNS },
     );
-    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+    expect(occurred(seen)).toBe(true);
   });
 
   test("a key, rotated or widened: only one that the caller's own revocation ends", () => {
@@ -207,7 +186,7 @@ describe("the reach of a key", () => {
         if (!outlives) return;
         expect(() => rotatedApiKey(key, { overlapSeconds: 60 }, attacker, random)).toThrow(Problem);
         try {
-          const { record: after } = updatedApiKey(key, requested, attacker, { checkedAt: now, matches: always });
+          const { record: after } = updatedApiKey(key, requested, attacker, changing);
           expect(covers(key, after)).toBe(true);
         } catch (error) {
           expect(error).toBeInstanceOf(Problem);
@@ -236,7 +215,7 @@ describe("the reach of a key", () => {
         if (child) expect(hasIt(child.record)).toBe(false);
         const rotated = succeeds(() => rotatedApiKey(key, { overlapSeconds: 60 }, from, random));
         if (rotated) expect(hasIt(rotated.record)).toBe(false);
-        const updated = succeeds(() => updatedApiKey(key, changed, from, { checkedAt: now, matches: always }));
+        const updated = succeeds(() => updatedApiKey(key, changed, from, changing));
         // It may narrow a key that has it, and revoke it.
         if (updated && hasIt(updated.record)) expect(covers(key, updated.record)).toBe(true);
         if (isPerson && isVisible(from, key)) expect(revocableApiKey(key, from, always)).toBe(key);
@@ -246,7 +225,7 @@ describe("the reach of a key", () => {
       }),
       { seed: 13, numRuns: 2 * RUNS },
     );
-    expect(Object.values(seen).every((count) => count > 20)).toBe(true);
+    expect(occurred(seen)).toBe(true);
   });
 
   test("an equal sibling, changed: narrowed and revoked, not rotated or widened", () => {
@@ -255,10 +234,7 @@ describe("the reach of a key", () => {
       issue({ name: "child", environment: "live", scopes: ["api_keys:write"], spendLimitCreditMicros: 5 }, from),
     ) as [ReturnType<typeof issue>, ReturnType<typeof issue>];
     const change = (requested: UpdateApiKey) => () =>
-      updatedApiKey({ ...sibling.record, spendLimitCreditMicros: 4 }, requested, attacker.record, {
-        checkedAt: now,
-        matches: always,
-      });
+      updatedApiKey({ ...sibling.record, spendLimitCreditMicros: 4 }, requested, attacker.record, changing);
     for (const work of [
       () => rotatedApiKey(sibling.record, {}, attacker.record, random),
       change({ spendLimitCreditMicros: 5 }),
@@ -277,10 +253,7 @@ describe("the reach of a key", () => {
     const narrowed: ApiKeyRecord = { ...parent, scopes: ["api_keys:write"], spendLimitCreditMicros: 1 };
     const inheriting = { ...child, inheritedLimits: { ...NO_LIMITS, spendLimitCreditMicros: 1 } };
     expect(revocableApiKey(inheriting, narrowed, always)).toBe(inheriting);
-    const narrowedChild = updatedApiKey(inheriting, { scopes: ["api_keys:write"] }, narrowed, {
-      checkedAt: now,
-      matches: always,
-    });
+    const narrowedChild = updatedApiKey(inheriting, { scopes: ["api_keys:write"] }, narrowed, changing);
     expect(problemOf(() => rotatedApiKey(inheriting, {}, narrowed, random)).extras.errors).toMatchObject([
       { pointer: "#/scopes", code: "exceeds_caller", allowed: ["api_keys:write"] },
     ]);
@@ -292,10 +265,7 @@ describe("the reach of a key", () => {
       { ...narrowedChild.record, scopes: ["avatars:read"] },
       { scopes: ["api_keys:write"] },
       narrowed,
-      {
-        checkedAt: now,
-        matches: always,
-      },
+      changing,
     );
     expect(widened.record.scopes).toEqual(["api_keys:write"]);
   });
@@ -311,7 +281,7 @@ describe("the reach of a key", () => {
     const child = record({ lineage: [...(lineages[2] ?? []), parent.id] });
     const grandchild = record({ lineage: [...child.lineage, child.id] });
     for (const work of [
-      () => updatedApiKey(parent, { name: "x" }, grandchild, { checkedAt: now, matches: always }),
+      () => updatedApiKey(parent, { name: "x" }, grandchild, changing),
       () => rotatedApiKey(parent, {}, grandchild, random),
       () => revocableApiKey(parent, grandchild, always),
       () => revocableApiKey(child, grandchild, always),

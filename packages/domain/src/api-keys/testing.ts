@@ -64,6 +64,16 @@ export const request: fc.Arbitrary<CreateApiKey> = fc.record(
 
 export const NO_LIMITS = { spendLimitCreditMicros: null, maxConcurrentSessions: null, expiresAt: null };
 
+/** The limits of `requested`, and those of `other` that it leaves out. */
+export const limitsOf = ({ expiresAt, ...requested }: Partial<CreateApiKey>, other: Grant) => ({
+  spendLimitCreditMicros: requested.spendLimitCreditMicros ?? null,
+  maxConcurrentSessions: requested.maxConcurrentSessions ?? null,
+  expiresAt: expiresAt == null ? null : new Date(expiresAt),
+  ...(requested.spendLimitCreditMicros === undefined && { spendLimitCreditMicros: other.spendLimitCreditMicros }),
+  ...(requested.maxConcurrentSessions === undefined && { maxConcurrentSessions: other.maxConcurrentSessions }),
+  ...(expiresAt === undefined && { expiresAt: other.expiresAt }),
+});
+
 export const time = (date: Date | null): number => date?.getTime() ?? Number.POSITIVE_INFINITY;
 export const limit = (micros: number | null): number => micros ?? Number.POSITIVE_INFINITY;
 

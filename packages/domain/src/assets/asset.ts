@@ -2,8 +2,9 @@
 import type { Environment } from "../environment.ts";
 import type { AssetId, RandomBytes, TenantId } from "../id.ts";
 import { jsonText } from "../json-text.ts";
+import { presentAs } from "../present.ts";
 import type { AssetKind } from "./limits.ts";
-import type { Asset } from "./schemas.ts";
+import { Asset } from "./schemas.ts";
 import type { AssetStatus } from "./status.ts";
 
 /** An asset as stored. */
@@ -69,22 +70,8 @@ export const newAsset = ({ now, ...asset }: NewAsset, random: RandomBytes): Asse
 });
 
 /** The API representation of an asset. `origin`: scheme, host and port of public URLs. */
-export const presentAsset = (record: AssetRecord, origin: string): Asset => ({
-  id: record.id,
-  tenantId: record.tenantId,
-  environment: record.environment,
-  kind: record.kind,
-  status: record.status,
-  contentType: record.contentType,
-  sizeBytes: record.sizeBytes,
-  sha256: record.sha256,
-  publicUrl: publicUrl(record.publicToken, origin),
-  error: record.error,
-  originalFilename: record.originalFilename,
-  metadata: record.metadata,
-  createdAt: record.createdAt.toISOString(),
-  updatedAt: record.updatedAt.toISOString(),
-});
+export const presentAsset = (record: AssetRecord, origin: string): Asset =>
+  presentAs(Asset, { ...record, publicUrl: publicUrl(record.publicToken, origin) });
 
 /** The path of public files. */
 export const PUBLIC_PATH = "/public/assets";

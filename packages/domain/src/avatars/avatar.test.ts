@@ -1,7 +1,7 @@
 import { describe, expect, test } from "bun:test";
 import { seededBytes } from "@realtime-avatar/testing/random-bytes";
+import { problemOf } from "../api-keys/testing.ts";
 import { newId } from "../id.ts";
-import { Problem } from "../problem.ts";
 import { validate } from "../schema.ts";
 import { type AvatarRecord, avatarText, newAvatar, preparedAgain, presentAvatar, unchangedAvatar } from "./avatar.ts";
 import { Avatar } from "./schemas.ts";
@@ -86,16 +86,6 @@ const avatarIn = (status: AvatarStatus, more: Partial<AvatarRecord> = {}): Avata
   checks: [{ code: "face_count", verdict: "fail", measured: 0, limit: 1, detail: "No face was found." }],
   ...more,
 });
-
-/** The problem that `work` throws. */
-const problemOf = (work: () => unknown): Problem => {
-  try {
-    work();
-  } catch (error) {
-    if (error instanceof Problem) return error;
-  }
-  throw new Error("no problem was thrown");
-};
 
 describe("a request to prepare an avatar", () => {
   const later = new Date("2026-11-20T12:00:01.000Z");

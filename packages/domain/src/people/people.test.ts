@@ -108,35 +108,8 @@ describe("an invitation", () => {
     }
   });
 
-  const unseen = [
-    "\u0007",
-    "\u00a0",
-    "\u00ad",
-    "\u034f",
-    "\u061c",
-    "\u115f",
-    "\u180e",
-    "\u200b",
-    "\u200d",
-    "\u2028",
-    "\u202e",
-  ];
-  const more = [
-    "\u2060",
-    "\u2800",
-    "\ufffc",
-    "\u{16fe4}",
-    "\u{1d159}",
-    "\u2066",
-    "\u3000",
-    "\u3164",
-    "\ufe0f",
-    "\ufeff",
-    "\uffa0",
-    "\ue000",
-    "\u{e0041}",
-    "\u{f0000}",
-  ];
+  const unseen = "\u0007\u00a0\u00ad\u034f\u061c\u115f\u180e\u200b\u200d\u2028\u202e\u2060\u2066\u2800\u3000\u3164";
+  const more = "\ue000\ufe0f\ufeff\uffa0\ufffc\u{16fe4}\u{1d159}\u{e0041}\u{f0000}";
   test.each([...unseen, ...more])("an address, with %j on either side: refused", (character) => {
     for (const email of [`a${character}b@example.com`, `ab@exam${character}ple.com`]) {
       expect(validate(CreateInvitation, { email, role: "viewer" })).toMatchObject([{ code: "invalid_email" }]);
@@ -169,27 +142,13 @@ describe("a name of people", () => {
     },
   );
 
-  const overrides = [
-    "\u202a",
-    "\u202b",
-    "\u202c",
-    "\u202d",
-    "\u202e",
-    "\u2066",
-    "\u2067",
-    "\u2068",
-    "\u2069",
-    "\u200e",
-    "\u200f",
-  ];
-  test.each(["\u0001", "\t", "\n", "\r", "\u007f", "\u0085", "\u009f", "\u061c", "\u2028", "\u2029", ...overrides])(
-    "a name, with %j: refused",
-    (character) => {
-      for (const schema of [UpdateUser, UpdatePasskey]) {
-        expect(validate(schema, { name: `Ada${character}x` })).toMatchObject([{ code: "invalid_name" }]);
-      }
-    },
-  );
+  const controls = "\u0001\t\n\r\u007f\u0085\u009f\u2028\u2029";
+  const directions = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069";
+  test.each([...controls, ...directions])("a name, with %j: refused", (character) => {
+    for (const schema of [UpdateUser, UpdatePasskey]) {
+      expect(validate(schema, { name: `Ada${character}x` })).toMatchObject([{ code: "invalid_name" }]);
+    }
+  });
 });
 
 describe("a user handle", () => {

@@ -11,10 +11,11 @@ import {
   type UserId,
   type UserSessionId,
 } from "../id.ts";
+import { presentAs } from "../present.ts";
 import { Problem } from "../problem.ts";
 import { normalEmail } from "../schema.ts";
 import type { Role } from "./roles.ts";
-import type { CurrentSession, Identity, Invitation, Passkey, User, UserSession } from "./schemas.ts";
+import { CurrentSession, Identity, Invitation, Passkey, User, UserSession } from "./schemas.ts";
 import { generateToken, type InvitationToken, type SessionToken } from "./tokens.ts";
 
 const MINUTE_MS = 60_000;
@@ -43,15 +44,7 @@ export type UserRecord = {
   lastSeenAt: Date | null;
 };
 
-export const presentUser = ({ id, tenantId, email, name, role, createdAt, lastSeenAt }: UserRecord): User => ({
-  id,
-  tenantId,
-  email,
-  name,
-  role,
-  createdAt: createdAt.toISOString(),
-  lastSeenAt: lastSeenAt?.toISOString() ?? null,
-});
+export const presentUser = (record: UserRecord): User => presentAs(User, record);
 
 export type UserSessionRecord = {
   tenantId: TenantId;
@@ -69,18 +62,12 @@ export type UserSessionRecord = {
 
 /** A session as it is listed. */
 export const presentUserSession = (
-  { id, userId, identityId, userAgent, createdAt, expiresAt }: UserSessionRecord,
-  { lastSeenAt, isCurrent }: { lastSeenAt: Date; isCurrent: boolean },
-): UserSession => ({
-  id,
-  userId,
-  signInMethod: identityId === null ? "passkey" : "oidc",
-  userAgent,
-  createdAt: createdAt.toISOString(),
-  lastSeenAt: lastSeenAt.toISOString(),
-  expiresAt: expiresAt.toISOString(),
-  isCurrent,
-});
+  record: UserSessionRecord,
+  seen: { lastSeenAt: Date; isCurrent: boolean },
+): UserSession => {
+  const signInMethod = record.identityId === null ? "passkey" : "oidc";
+  return presentAs(UserSession, { ...record, signInMethod, ...seen });
+};
 
 /** The session of a request. A request is a use, so the time without one begins now. */
 export const presentCurrentSession = (
@@ -90,14 +77,12 @@ export const presentCurrentSession = (
   now: Date,
 ): CurrentSession => {
   const idleExpiresAt = Math.min(later(now, SESSION_IDLE_MS).getTime(), session.expiresAt.getTime());
-  return {
-    id: session.id,
-    expiresAt: session.expiresAt.toISOString(),
-    idleExpiresAt: new Date(idleExpiresAt).toISOString(),
-    verifiedUntil: session.verifiedUntil.toISOString(),
+  return presentAs(CurrentSession, {
+    ...session,
+    idleExpiresAt: new Date(idleExpiresAt),
     user: presentUser(user),
     tenant: { id: user.tenantId, name: tenantName },
-  };
+  });
 };
 
 export type PasskeyRecord = {
@@ -119,13 +104,7 @@ export type PasskeyRecord = {
 
 export const presentPasskey = (
   record: Pick<PasskeyRecord, "id" | "name" | "createdAt" | "lastUsedAt" | "isBackedUp">,
-): Passkey => ({
-  id: record.id,
-  name: record.name,
-  createdAt: record.createdAt.toISOString(),
-  lastUsedAt: record.lastUsedAt?.toISOString() ?? null,
-  isBackedUp: record.isBackedUp,
-});
+): Passkey => presentAs(Passkey, record);
 
 export type IdentityRecord = {
   tenantId: TenantId;
@@ -138,13 +117,7 @@ export type IdentityRecord = {
   lastUsedAt: Date | null;
 };
 
-export const presentIdentity = ({ id, issuer, subject, createdAt, lastUsedAt }: IdentityRecord): Identity => ({
-  id,
-  issuer,
-  subject,
-  createdAt: createdAt.toISOString(),
-  lastUsedAt: lastUsedAt?.toISOString() ?? null,
-});
+export const presentIdentity = (record: IdentityRecord): Identity => presentAs(Identity, record);
 
 export type InvitationRecord = {
   tenantId: TenantId;
@@ -159,13 +132,7 @@ export type InvitationRecord = {
   expiresAt: Date;
 };
 
-export const presentInvitation = ({ id, email, role, expiresAt, createdAt }: InvitationRecord): Invitation => ({
-  id,
-  email,
-  role,
-  expiresAt: expiresAt.toISOString(),
-  createdAt: createdAt.toISOString(),
-});
+export const presentInvitation = (record: InvitationRecord): Invitation => presentAs(Invitation, record);
 
 /** A new invitation with its token. */
 export const newInvitation = (

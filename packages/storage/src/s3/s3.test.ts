@@ -187,12 +187,12 @@ describe("an S3 that stalls", () => {
     const { storage } = serve(async (request) => {
       await request.arrayBuffer();
       return new Response(request.method === "GET" ? bytes : null);
-    }, 2000);
+    }, 1000);
     const consume = async () => {
       const found = await storage.open("some/key");
       const chunks: Uint8Array[] = [];
       for await (const chunk of found?.stream ?? []) {
-        if (chunks.length === 0) await Bun.sleep(4000);
+        if (chunks.length === 0) await Bun.sleep(2000);
         chunks.push(chunk);
       }
       expect(md5Of(Buffer.concat(chunks))).toBe(md5Of(bytes));
@@ -200,7 +200,7 @@ describe("an S3 that stalls", () => {
     let count = 0;
     const stream = new ReadableStream<Uint8Array>({
       pull: async (controller) => {
-        if (count++ === 1) await Bun.sleep(4000);
+        if (count++ === 1) await Bun.sleep(2000);
         if (count > 2) controller.close();
         else controller.enqueue(bytesOf(0, 50));
       },

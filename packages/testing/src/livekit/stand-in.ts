@@ -86,6 +86,7 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
   /** The calls so far, such as `CreateRoom`, with what was asked. */
   const requests: { method: string; name: string }[] = [];
   let fault: LivekitFault | null = null;
+  let missing: string | null = null;
 
   const claimsOf = async (request: Request): Promise<ClaimGrants | null> => {
     const [, token = ""] = /^Bearer (.+)$/.exec(request.headers.get("authorization") ?? "") ?? [];
@@ -97,7 +98,8 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     if (!method || request.method !== "POST") return twirpError(404, "bad_route");
     const body = (await request.json()) as RoomCall["body"];
     requests.push({ method, name: body.name ?? body.room ?? "" });
-    return respond(rooms, { method, claims, body });
+    const listed = method === "ListRooms" ? new Map([...rooms].filter(([name]) => name !== missing)) : rooms;
+    return respond(listed, { method, claims, body });
   };
 
   /** The response to a request; null: none, and the connection ends. */
@@ -128,13 +130,19 @@ export const startLivekitStandIn = async ({ autoCreate = false }: { autoCreate?:
     setFault: (next: LivekitFault | null): void => {
       fault = next;
     },
+    /** A room that lists do not have, as if it were created only now; null: none. */
+    setMissing: (name: string | null): void => {
+      missing = name;
+    },
     /** Ends without its rooms, as a LiveKit that is killed. */
     kill: (): Promise<void> => {
       rooms.clear();
       return close();
     },
     /** Starts again at the same address. */
-    restart: (): Promise<void> => listen(port),
+    restart: async (): Promise<void> => {
+      if (!isListening()) await listen(port);
+    },
     stop: async (): Promise<void> => {
       if (isListening()) await close();
     },

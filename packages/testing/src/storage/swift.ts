@@ -5,17 +5,15 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { freePorts } from "../ports.ts";
-import { type RunningProcess, runToEnd, startProcess } from "../processes.ts";
+import { startProcess } from "../processes.ts";
 
-const SERVERS = ["account", "container", "object"] as const;
+const SERVERS = ["account", "container", "object", "proxy"] as const;
 type Server = (typeof SERVERS)[number];
-type Ports = Record<Server | "proxy", number>;
 
 /** Swift's programs that this machine lacks. Where it is empty, `startSwift` works. */
-export const missingForSwift: readonly string[] = [...SERVERS, "proxy"]
-  .map((name) => `swift-${name}-server`)
-  .filter((program) => Bun.which(program) === null);
+export const missingForSwift: readonly string[] = SERVERS.map((name) => `swift-${name}-server`).filter(
+  (program) => Bun.which(program) === null,
+);
 
 export type Swift = {
   /** The address of the S3, on loopback, without encryption. */
@@ -30,33 +28,44 @@ const REGION = "us-east-1";
 const ACCESS_KEY_ID = "test:tester";
 const SECRET_ACCESS_KEY = "testing";
 
-/** Writes the three rings, each with one device and one replica. Fails where the file system has no extended attributes. */
-const RINGS = `
+/**
+ * Runs the four servers in one process: a process for each takes four times as long to start. Writes their rings, each with
+ * one device and one replica. Fails where the file system has no extended attributes. The proxy is the last to listen.
+ */
+const PROGRAM = `
 import os, sys
+from swift.common import utils, wsgi
+import eventlet
+utils.eventlet_monkey_patch()
+utils.disable_fallocate()
 from swift.common.ring import RingBuilder
 folder = sys.argv[1]
 os.setxattr(folder, "user.swift.probe", b"1")
-for name, port in zip(("account", "container", "object"), sys.argv[2:]):
-    builder = RingBuilder(4, 1, 0)
-    builder.add_dev({"id": 0, "region": 1, "zone": 1, "ip": "127.0.0.1", "port": int(port), "device": "disk",
-                     "weight": 1.0, "replication_ip": "127.0.0.1", "replication_port": int(port)})
-    builder.rebalance(seed=1)
-    builder.get_ring().save(os.path.join(folder, name + ".ring.gz"))
+for name in sys.argv[2:]:
+    sock = eventlet.listen(("127.0.0.1", 0), backlog=4096)
+    port = sock.getsockname()[1]
+    if name != "proxy":
+        builder = RingBuilder(4, 1, 0)
+        builder.add_dev({"id": 0, "region": 1, "zone": 1, "ip": "127.0.0.1", "port": port, "device": "disk",
+                         "weight": 1.0, "replication_ip": "127.0.0.1", "replication_port": port})
+        builder.rebalance(seed=1)
+        builder.get_ring().save(os.path.join(folder, name + ".ring.gz"))
+    app = wsgi.loadapp(os.path.join(folder, name + ".conf"), {"log_name": name})
+    options = {"protocol": wsgi.SwiftHttpProtocol, "capitalize_response_headers": False}
+    server = eventlet.spawn(wsgi.wsgi.server, sock, app, wsgi.NullLogger(), **options)
+print("listening on", port, flush=True)
+server.wait()
 `;
 
 /**
- * `workers = 0` serves in the process itself, so that its pid is all there is to end. On a busy machine the usual time-outs of
- * a second or less would give 503, leave a file out of the list, or put the only node aside.
+ * On a busy machine the usual time-outs of a second or less would give 503, leave a file out of the list, or put the only node
+ * aside.
  */
-const common = (folder: string, port: number): string => `[DEFAULT]
-bind_ip = 127.0.0.1
-bind_port = ${port}
-workers = 0
+const common = (folder: string): string => `[DEFAULT]
 user = ${userInfo().username}
 swift_dir = ${folder}
 devices = ${join(folder, "devices")}
 mount_check = false
-disable_fallocate = true
 conn_timeout = 60
 node_timeout = 60
 recoverable_node_timeout = 60
@@ -64,16 +73,16 @@ container_update_timeout = 60
 error_suppression_limit = 1000000
 `;
 
-const storageServer = (folder: string, name: Server, port: number): string => `${common(folder, port)}
+const storageServer = (name: Server): string => `
 [pipeline:main]
 pipeline = ${name}-server
 [app:${name}-server]
 use = egg:swift#${name}
 `;
 
-const proxyServer = (folder: string, port: number): string => `${common(folder, port)}
+const PROXY = `
 [pipeline:main]
-pipeline = catch_errors gatekeeper healthcheck cache listing_formats s3api tempauth copy slo proxy-server
+pipeline = catch_errors gatekeeper cache listing_formats s3api tempauth copy slo proxy-server
 [app:proxy-server]
 use = egg:swift#proxy
 account_autocreate = true
@@ -81,8 +90,6 @@ account_autocreate = true
 use = egg:swift#catch_errors
 [filter:gatekeeper]
 use = egg:swift#gatekeeper
-[filter:healthcheck]
-use = egg:swift#healthcheck
 # tempauth needs a cache, not that it works: nothing listens on port 1, and Swift stops asking after the first failures.
 [filter:cache]
 use = egg:swift#memcache
@@ -95,7 +102,7 @@ use = egg:swift#listing_formats
 use = egg:swift#s3api
 location = ${REGION}
 # A page of a list is short, so that the tests go on from one to the next with few files.
-max_bucket_listing = 20
+max_bucket_listing = 4
 [filter:tempauth]
 use = egg:swift#tempauth
 user_${ACCESS_KEY_ID.replace(":", "_")} = ${SECRET_ACCESS_KEY} .admin
@@ -105,65 +112,31 @@ use = egg:swift#copy
 use = egg:swift#slo
 `;
 
-/** A folder with the rings, on a file system with extended attributes: a tmpfs has them since Linux 6.6. */
-const prepareFolder = async (ports: Ports): Promise<string> => {
-  let reason = "";
-  for (const parent of new Set([tmpdir(), "/var/tmp"])) {
-    const folder = await mkdtemp(join(parent, "realtime-avatar-swift-"));
-    await mkdir(join(folder, "devices/disk"), { recursive: true });
-    // Debian's Python has Swift. Another python3 may come first in the PATH.
-    const rings = ["/usr/bin/python3", "-c", RINGS, folder, ...SERVERS.map((name) => String(ports[name]))];
-    const { code, stderr } = await runToEnd(rings);
-    if (code === 0) return folder;
-    reason = stderr;
-    await rm(folder, { recursive: true, force: true });
-  }
-  throw new Error(`Swift's rings cannot be written:\n${reason}`);
-};
-
-/** Waits until something accepts connections. Any response will do: the storage servers answer 400 to a plain GET. */
-const untilListening = async (server: RunningProcess, port: number): Promise<void> => {
-  let exitCode: number | null = null;
-  server.exited.then((code) => {
-    exitCode = code;
-  });
-  for (;;) {
-    if (exitCode !== null) throw new Error(`A server of Swift exited with ${exitCode}:\n${server.stderr()}`);
-    const response = await fetch(`http://127.0.0.1:${port}/healthcheck`).catch(() => null);
-    if (response) return;
-    await Bun.sleep(20);
-  }
-};
-
-/** Starts Swift on loopback, in a folder of its own. Takes a few seconds. The caller creates a bucket by `PUT /<bucket>`. */
-export const startSwift = async (): Promise<Swift> => {
-  const [account = 0, container = 0, object = 0, proxy = 0] = await freePorts(4);
-  const ports: Ports = { account, container, object, proxy };
-  const folder = await prepareFolder(ports);
-  const servers = await Promise.all(
-    [...SERVERS, "proxy" as const].map(async (name) => {
-      const file = join(folder, `${name}-server.conf`);
-      const text = name === "proxy" ? proxyServer(folder, ports.proxy) : storageServer(folder, name, ports[name]);
-      await writeFile(file, text);
-      return { name, process: startProcess([`swift-${name}-server`, file, "--verbose"]) };
-    }),
-  );
+/** Starts Swift in a new folder below `parent`. */
+const startIn = async (parent: string): Promise<Swift> => {
+  const folder = await mkdtemp(join(parent, "realtime-avatar-swift-"));
+  await mkdir(join(folder, "devices/disk"), { recursive: true });
+  for (const name of SERVERS)
+    await writeFile(join(folder, `${name}.conf`), common(folder) + (name === "proxy" ? PROXY : storageServer(name)));
+  // Debian's Python has Swift. Another python3 may come first in the PATH.
+  const servers = startProcess(["/usr/bin/python3", "-c", PROGRAM, folder, ...SERVERS]);
   const close = async (): Promise<void> => {
-    for (const { process } of servers) process.kill("SIGTERM");
-    await Promise.all(servers.map(({ process }) => process.exited));
+    servers.kill("SIGTERM");
+    await servers.exited;
     await rm(folder, { recursive: true, force: true });
   };
   try {
-    await Promise.all(servers.map(({ name, process }) => untilListening(process, ports[name])));
+    const [, port] = await servers.waitFor(/listening on (\d+)/);
+    const credentials = { accessKeyId: ACCESS_KEY_ID, secretAccessKey: SECRET_ACCESS_KEY };
+    return { endpoint: `http://127.0.0.1:${port}`, region: REGION, ...credentials, close };
   } catch (error) {
     await close();
     throw error;
   }
-  return {
-    endpoint: `http://127.0.0.1:${ports.proxy}`,
-    region: REGION,
-    accessKeyId: ACCESS_KEY_ID,
-    secretAccessKey: SECRET_ACCESS_KEY,
-    close,
-  };
 };
+
+/**
+ * Starts Swift on loopback, in a folder of its own, on a file system with extended attributes: a tmpfs has them since Linux
+ * 6.6. Takes a few seconds. The caller creates a bucket by `PUT /<bucket>`.
+ */
+export const startSwift = (): Promise<Swift> => startIn(tmpdir()).catch(() => startIn("/var/tmp"));

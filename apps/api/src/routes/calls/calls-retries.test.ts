@@ -13,7 +13,7 @@ describe("LiveKit that fails", () => {
   /** The API anew, so that the pause after a failure is its own. */
   const anew = () =>
     callAnew(
-      api,
+      api.database.db,
       callOptions(livekit, () => api.database),
     );
 

@@ -53,7 +53,7 @@ describe("a call that cannot be started", () => {
     ["LiveKit", { ...configured, livekit: null }],
     ["the secret of avatar workers", { ...configured, config: TEST_CONFIG }],
   ])("without %s: 501 for a start, and for programs of the operator", async (_, given) => {
-    const call = callAnew(api, given);
+    const call = callAnew(api.database.db, given);
     const answer = await call("POST", START, { key, body: { avatar_id: "ava_x" } });
     expectProblem(answer, "realtime_not_configured");
     expect([answer.body.retryable, answer.headers.get("retry-after")]).toEqual([false, null]);

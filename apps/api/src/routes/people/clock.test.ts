@@ -1,19 +1,12 @@
 /** The clock of the database decides about sessions, the last use of a passkey, and links. That of a replica may be wrong. */
 import { beforeAll, describe, expect, test } from "bun:test";
-import { session } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import {
-  createTestApp,
-  PUBLIC_URL,
-  readAnswer,
-  requestInit,
-  startApi,
-  type TestApi,
-} from "../../../test/support/api.ts";
+import { callAnew, PUBLIC_URL, startApi, type TestApi } from "../../../test/support/api.ts";
+import { whileHeld } from "../../../test/support/locks.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import {
   accept,
+  expireVerification,
   type Person,
   personOf,
   seedIdentity,
@@ -30,9 +23,7 @@ const databaseTime = async (): Promise<number> =>
   (await api.database.db.client`select clock_timestamp() as now`)[0]?.["now"].getTime();
 /** A replica whose clock differs. */
 const replicaAt = (offset: number): TestApi => {
-  const app = createTestApp(api.database.db, { clock: () => new Date(Date.now() + offset) });
-  const call: TestApi["call"] = async (method, path, sent = {}) =>
-    readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, sent))));
+  const call = callAnew(api.database.db, { clock: () => new Date(Date.now() + offset) });
   return { ...api, call };
 };
 /** `time` is `milliseconds` after some moment between `before` and `after`, to the precision of a column. */
@@ -114,6 +105,13 @@ describe.each([-45, 45])("a replica whose clock is wrong by %d minutes", (minute
 });
 
 describe("a write that waits until its passkey is too old", () => {
+  const whileVerificationEnds = <Result>(person: Person, send: () => Promise<Result>): Promise<Result> =>
+    whileHeld(
+      api.database,
+      ({ client }) => client`select 1 from users where id = ${person.id} for update`,
+      send,
+      (db) => expireVerification({ db }, person),
+    );
   const email = "waits@example.com";
   const keyOf = async () =>
     (await seedKey(api.database.db, api.tenantId, { environment: "live", scopes: ["avatars:read"] })).record.id;
@@ -144,32 +142,18 @@ describe("a write that waits until its passkey is too old", () => {
     const [method, path, body] = await prepare(person);
     const events = () => api.database.db.client`select id from audit_events where actor_id = ${person.id} order by id`;
     const before = await events();
-    const holder = session(api.database.url);
-    await holder.client`begin`;
-    await holder.client`select 1 from users where id = ${person.id} for update`;
-    const pending = person.call(method, `/api/v1/${path}`, body);
-    await untilBlocked(api.database.db);
-    await holder.client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
-    await holder.client`commit`;
-    expectProblem(await pending, "passkey_required");
+    const answer = await whileVerificationEnds(person, () => person.call(method, `/api/v1/${path}`, body));
+    expectProblem(answer, "passkey_required");
     expect(await events()).toEqual(before);
-    await holder.close();
   });
 
   test("a write that needs no passkey, in the same batch: written", async () => {
     const person = await seedPerson(api, "owner");
-    const holder = session(api.database.url);
-    await holder.client`begin`;
-    await holder.client`select 1 from users where id = ${person.id} for update`;
-    const pending = ["live", "test", "test", "live"].map((environment) =>
-      person.call("POST", "/api/v1/api-keys", { name: environment, environment }),
+    const create = (environment: string) => person.call("POST", "/api/v1/api-keys", { name: environment, environment });
+    const answers = await whileVerificationEnds(person, () =>
+      Promise.all(["live", "test", "test", "live"].map(create)),
     );
-    await untilBlocked(api.database.db);
-    await holder.client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
-    await holder.client`commit`;
-    const answers = await Promise.all(pending);
     expect(answers.map(({ status }) => status)).toEqual([403, 201, 201, 403]);
-    await holder.close();
   });
 });
 

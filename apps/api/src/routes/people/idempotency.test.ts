@@ -2,7 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { type Answer, PUBLIC_URL, rowCounts, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
-import { type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
+import {
+  expireVerification,
+  type Person,
+  pageHeaders,
+  personOf,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const api = await startApi();
@@ -33,9 +40,6 @@ const LINKS = ["invitations", "passkeys/invitations"];
 const bodiesOf = (path: string, owner: Person) => (BODIES[path] as (typeof BODIES)[string])(owner);
 const storedOf = async (key: string) =>
   (await api.database.db.client`select * from idempotency_claims where idempotency_key = ${key}`)[0];
-const expireVerification = (person: Person) =>
-  api.database.db
-    .client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${person.id}`;
 
 describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
   test("a POST, repeated with its Idempotency-Key: executed once, its response replayed", async () => {
@@ -59,7 +63,7 @@ describe.each(PATHS)("POST /api/v1/%s with an Idempotency-Key", (path) => {
     expect(await rowCounts(api.database)).toEqual(before);
 
     // It does not depend on what the caller may do now, but a link is shown only with the passkey, as at first.
-    await expireVerification(owner);
+    await expireVerification(api.database, owner);
     const later = await post(owner, path, body, headers);
     if (LINKS.includes(path)) expectProblem(later, "passkey_required");
     else expect(later.text).toBe(first.text);

@@ -1,25 +1,22 @@
 /** Linking and unlinking ask for the passkey, or the provider, of the last five minutes, also when they wait. */
 import { afterAll, expect, test } from "bun:test";
-import { session } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { whileHeld } from "../../../test/support/locks.ts";
 import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import { beginIdentity, begunBy, endAs, failureOf, pageOf, startApiWith } from "../../../test/support/people/oidc.ts";
-import { type Person, seedIdentity, seedPerson } from "../../../test/support/people/people.ts";
+import { expireVerification, type Person, seedIdentity, seedPerson } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const provider = startFakeProvider();
 const api = await startApiWith(provider.issuer);
 afterAll(() => provider.stop());
 
-const expireVerification = ({ sessionId }: Person, { client } = api.database.db) =>
-  client`update user_sessions set verified_until = now() - interval '1 second' where id = ${sessionId}`;
 const identitiesOf = async (person: Person): Promise<unknown[]> =>
   (await person.call("GET", "/api/v1/identities")).body.data;
 
 test("an account, unlinked within five minutes of the passkey: 200; later: 403", async () => {
   const person = await seedPerson(api, "viewer");
   const id = await seedIdentity(api, person);
-  await expireVerification(person);
+  await expireVerification(api.database, person);
   expectProblem(await person.call("DELETE", `/api/v1/identities/${id}`), "passkey_required");
   expect(await identitiesOf(person)).toHaveLength(1);
   const verified = await seedPerson(api, "viewer");
@@ -31,7 +28,7 @@ test("an account, unlinked within five minutes of the passkey: 200; later: 403",
 test("an account, linked when the five minutes passed at the provider: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
-  await expireVerification(person);
+  await expireVerification(api.database, person);
   expect(failureOf(await endAs(api, provider, begun, "too-late"))).toBe("not_verified");
   expect(await identitiesOf(person)).toEqual([]);
 });
@@ -39,16 +36,14 @@ test("an account, linked when the five minutes passed at the provider: refused",
 test("an account, linked when the five minutes pass at a lock: refused", async () => {
   const person = await seedPerson(api, "viewer");
   const begun = await beginIdentity(person);
-  const holder = session(api.database.url);
-  await holder.client`begin`;
-  await holder.client`select 1 from users where id = ${person.id} for update`;
-  const pending = endAs(api, provider, begun, "waits");
-  await untilBlocked(api.database.db);
-  await expireVerification(person, holder);
-  await holder.client`commit`;
-  expect(failureOf(await pending)).toBe("not_verified");
+  const answer = await whileHeld(
+    api.database,
+    ({ client }) => client`select 1 from users where id = ${person.id} for update`,
+    () => endAs(api, provider, begun, "waits"),
+    (db) => expireVerification({ db }, person),
+  );
+  expect(failureOf(answer)).toBe("not_verified");
   expect(await identitiesOf(person)).toEqual([]);
-  await holder.close();
 });
 
 test.each([

@@ -1,15 +1,14 @@
 /** `/api/v1/identities`: the accounts at a provider of OpenID Connect with which the caller signs in. */
 import { deleteIdentity, listIdentities } from "@realtime-avatar/db/people/identities";
 import { isId } from "@realtime-avatar/domain/id";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { presentIdentity } from "@realtime-avatar/domain/people/people";
 import { IDENTITY_LIST, Identity, IdentityPage } from "@realtime-avatar/domain/people/schemas";
 import { checkVersion, notFound, Problem } from "@realtime-avatar/domain/problem";
 import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
+import { listHandler } from "../../http/list.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
-import { readQuery } from "../../http/query.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
 
@@ -57,21 +56,15 @@ const DELETE_IDENTITY = {
   },
 };
 
-export const identityRoutes = (dependencies: Dependencies) => {
-  const { responseBytes } = dependencies;
-  return new Elysia({ name: "identities", prefix: "/api/v1/identities" })
+export const identityRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "identities", prefix: "/api/v1/identities" })
     .use(authentication(dependencies))
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(IDENTITY_LIST, readQuery(request, IDENTITY_LIST.query));
-        const text = pageText(IDENTITY_LIST, page, await listIdentities(db, personOf(caller), page));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, IDENTITY_LIST, ({ caller, db }, page) => listIdentities(db, personOf(caller), page)),
       { scope: "person", detail: OPERATIONS.listIdentities },
     )
     .delete("/:id", ({ write }) => execute(write, DELETE_IDENTITY), {
       scope: "person",
       detail: OPERATIONS.deleteIdentity,
     });
-};

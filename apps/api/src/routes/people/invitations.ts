@@ -10,7 +10,6 @@ import {
 } from "@realtime-avatar/db/people/invitations";
 import { findPasskeysOf } from "@realtime-avatar/db/people/passkeys";
 import { isId, newId, type UserId } from "@realtime-avatar/domain/id";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import {
   invitationUrl,
   newInvitation,
@@ -35,10 +34,10 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import { readBody } from "../../http/body.ts";
+import { listHandler } from "../../http/list.ts";
 import { invalidPasskey } from "../../http/people/passkeys.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { runWrite } from "../../http/problem.ts";
-import { readQuery } from "../../http/query.ts";
 import { originOf, type RequestContext, withRequestContext } from "../../http/request-context.ts";
 import { sendJson } from "../../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
@@ -243,17 +242,12 @@ const DELETE_INVITATION = {
   },
 };
 
-export const invitationRoutes = (dependencies: Dependencies) => {
-  const { responseBytes } = dependencies;
-  return new Elysia({ name: "invitations", prefix: "/api/v1/invitations" })
+export const invitationRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "invitations", prefix: "/api/v1/invitations" })
     .use(authentication(dependencies))
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(INVITATION_LIST, readQuery(request, INVITATION_LIST.query));
-        const text = pageText(INVITATION_LIST, page, await listInvitations(db, caller.tenantId, page));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, INVITATION_LIST, ({ caller, db }, page) => listInvitations(db, caller.tenantId, page)),
       { scope: "person", detail: OPERATIONS.listInvitations },
     )
     .post("", ({ write }) => execute(write, CREATE_INVITATION), {
@@ -264,4 +258,3 @@ export const invitationRoutes = (dependencies: Dependencies) => {
       scope: "person",
       detail: OPERATIONS.deleteInvitation,
     });
-};

@@ -1,7 +1,14 @@
 /** What people do with keys and other resources: no lineage, two worlds, replays, the audit trail. */
 import { describe, expect, test } from "bun:test";
-import { type Answer, createTestApp, readAnswer, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
-import { type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
+import { callAnew, startApi, TEST_CONFIG } from "../../../test/support/api.ts";
+import {
+  expireVerification,
+  type Person,
+  pageHeaders,
+  personOf,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const api = await startApi();
@@ -10,9 +17,7 @@ let person = await seedPerson(api, "developer");
 const KEYS = "/api/v1/api-keys";
 const create = (body: object = {}, headers: Record<string, string> = {}, environment: "live" | "test" = "live") =>
   person.call("POST", KEYS, { name: "x", scopes: ["*"], ...body }, headers, environment);
-const age = () =>
-  api.database.db
-    .client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${person.id}`;
+const age = () => expireVerification(api.database, person);
 const renew = async () => {
   person = personOf(api, await signIn(api, person.authenticator), person.authenticator);
 };
@@ -170,10 +175,9 @@ describe("the audit trail", () => {
 describe("the rate limit of a person", () => {
   test("two people, one beyond its rate: only that one is limited", async () => {
     const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1, burst: 0 } };
-    const app = createTestApp(api.database.db, { config });
+    const call = callAnew(api.database.db, { config });
     const others = [person, await seedPerson(api, "viewer")];
-    const ask = async ({ cookie }: Person): Promise<Answer> =>
-      readAnswer(await app.handle(new Request("http://api/api/v1/users", { headers: pageHeaders(cookie) })));
+    const ask = ({ cookie }: Person) => call("GET", "/api/v1/users", { headers: pageHeaders(cookie) });
     for (const one of others) expect((await ask(one)).status).toBe(200);
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask(person)));
     expect(answers.some(({ status }) => status === 429)).toBe(true);

@@ -25,7 +25,13 @@ import {
   setCookieOf,
   startApiWith,
 } from "../../../test/support/people/oidc.ts";
-import { COOKIE, inviteByOperator, pageHeaders, seedPerson } from "../../../test/support/people/people.ts";
+import {
+  COOKIE,
+  expireVerification,
+  inviteByOperator,
+  pageHeaders,
+  seedPerson,
+} from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 let clockAheadMs = 0;
@@ -201,7 +207,7 @@ describe("the callback of the provider", () => {
 
   test("callbacks, 70 from one address: 10 limited", async () => {
     const headers = { "x-forwarded-for": "192.0.2.99" };
-    const call = callAnew(api, { config: oidcConfig(fake.issuer) });
+    const call = callAnew(api.database.db, { config: oidcConfig(fake.issuer) });
     const answers = await Promise.all(Array.from({ length: 70 }, () => call("GET", `${CALLBACK}?code=x`, { headers })));
     const limited = answers.filter((answer) => answer.headers.get("location")?.endsWith("problem=rate_limited"));
     expect(limited).toHaveLength(10);
@@ -358,8 +364,7 @@ describe("the start of an attempt", () => {
 
   test("a start of a link, the passkey used too long ago: 403", async () => {
     const person = await seedPerson(api, "owner");
-    await api.database.db
-      .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
+    await expireVerification(api.database, person);
     expectProblem(await person.call("POST", "/api/v1/oidc/identity"), "passkey_required");
   });
 });

@@ -18,7 +18,7 @@ import {
   setCookieOf,
   startApiWith,
 } from "../../../test/support/people/oidc.ts";
-import { inviteByOperator, seedPerson } from "../../../test/support/people/people.ts";
+import { expireVerification, inviteByOperator, seedPerson } from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const provider = await startOidcServer();
@@ -86,8 +86,7 @@ test("a person, after linking an account: verifies with it, and the provider ask
   const person = await seedPerson(api, "owner");
   const browser = createOidcBrowser();
   expect(pageOf(await go(await beginIdentity(person), "linked-1", browser))).toBe("/people");
-  await api.database.db
-    .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
+  await expireVerification(api.database, person);
   const invite = () => person.call("POST", "/api/v1/invitations", { email: "new@example.com", role: "viewer" });
   expectProblem(await invite(), "passkey_required");
 

@@ -13,7 +13,6 @@ import {
   updatePasskey,
 } from "@realtime-avatar/db/people/passkeys";
 import { isId, newId } from "@realtime-avatar/domain/id";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import {
   invitationUrl,
   newInvitation,
@@ -35,9 +34,9 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import { readOptionalBody } from "../../http/body.ts";
+import { listHandler } from "../../http/list.ts";
 import { invalidPasskey, type NewPasskey } from "../../http/people/passkeys.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
-import { readQuery } from "../../http/query.ts";
 import { sendJson } from "../../http/response.ts";
 import { type Attempt, execute, type OutcomeOf, type Settled, writtenResource } from "../../http/write.ts";
 import { operations } from "../../openapi/operation.ts";
@@ -206,7 +205,7 @@ const DELETE_PASSKEY = {
 };
 
 export const passkeyRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, passkeys } = dependencies;
+  const { passkeys } = dependencies;
   return new Elysia({ name: "passkeys", prefix: "/api/v1/passkeys" })
     .use(authentication(dependencies))
     .post("/invitations", ({ write }) => execute(write, CREATE_LINK), {
@@ -215,11 +214,7 @@ export const passkeyRoutes = (dependencies: Dependencies) => {
     })
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(PASSKEY_LIST, readQuery(request, PASSKEY_LIST.query));
-        const text = pageText(PASSKEY_LIST, page, await listPasskeys(db, personOf(caller), page));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, PASSKEY_LIST, ({ caller, db }, page) => listPasskeys(db, personOf(caller), page)),
       { scope: "person", detail: OPERATIONS.listPasskeys },
     )
     .post(

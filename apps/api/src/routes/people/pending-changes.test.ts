@@ -2,14 +2,7 @@
 import { afterAll, describe, expect, test } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { session } from "@realtime-avatar/testing/database";
-import {
-  createTestApp,
-  PUBLIC_URL,
-  readAnswer,
-  requestInit,
-  startApi,
-  type TestApi,
-} from "../../../test/support/api.ts";
+import { callAnew, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
 import { startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import {
@@ -40,10 +33,7 @@ await api.database.db.client.unsafe(SLOW);
 /** Another replica, whose connections are free. */
 const db = connect(api.database.url, { connections: 4, deadlineMs: 30_000 });
 const provider = startFakeProvider();
-const app = createTestApp(db, { config: oidcConfig(provider.issuer) });
-const call: TestApi["call"] = async (method, path, sent = {}) =>
-  readAnswer(await app.handle(new Request(`http://api${path}`, requestInit(method, sent))));
-const replica = { ...api, call };
+const replica = { ...api, call: callAnew(db, { config: oidcConfig(provider.issuer) }) };
 afterAll(async () => {
   await db.close();
   await provider.stop();

@@ -1,11 +1,18 @@
 /** Users and passkeys: roles, the last of each, and races. */
 import { describe, expect, test } from "bun:test";
-import { session } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import type { TestDb } from "@realtime-avatar/testing/database";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { type Answer, PUBLIC_URL, startApi } from "../../../test/support/api.ts";
+import { whileHeld } from "../../../test/support/locks.ts";
 import { type Authenticator, createAuthenticator } from "../../../test/support/people/authenticator.ts";
-import { accept, type Person, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
+import {
+  accept,
+  expireVerification,
+  type Person,
+  personOf,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const api = await startApi();
@@ -17,9 +24,6 @@ const seedOwners = async (count: number): Promise<Person[]> => {
   const tenant = await seedTenant(api.database.db);
   return Promise.all(Array.from({ length: count }, () => seedPerson(api, "owner", tenant)));
 };
-const age = (person: Person) =>
-  api.database.db
-    .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
 
 describe("users", () => {
   test("people, changing names and roles: their own name; an owner changes both", async () => {
@@ -37,7 +41,7 @@ describe("users", () => {
     expect((await viewer.call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" })).status).toBe(201);
     const stale = { "if-match": '"1"' };
     expectProblem(await owner.call("PATCH", usersOf(viewer), { role: "viewer" }, stale), "precondition_failed");
-    await age(owner);
+    await expireVerification(api.database, owner);
     expectProblem(await owner.call("PATCH", usersOf(viewer), { role: "viewer" }), "passkey_required");
     expectProblem(await owner.call("DELETE", usersOf(viewer)), "passkey_required");
     expect((await owner.call("PATCH", usersOf(viewer), { name: "y" })).status).toBe(200);
@@ -76,24 +80,11 @@ describe("the last owner", () => {
     expectProblem(await owner.call("DELETE", usersOf(owner)), "last_owner");
     expect((await owner.call("PATCH", usersOf(owner), { role: "owner", name: "y" })).status).toBe(200);
   });
-
-  test.each(["DELETE", "PATCH"])("three owners, each ending the next at once by %s: an owner stays", async (method) => {
-    for (let round = 0; round < 5; round++) {
-      const owners = await seedOwners(3);
-      const body = method === "PATCH" ? { role: "viewer" } : undefined;
-      await Promise.all(
-        owners.map((owner, index) => owner.call(method, usersOf(owners[(index + 1) % 3] as Person), body)),
-      );
-      const left = await api.database.db.client`
-        select 1 from users where tenant_id = ${owners[0]?.tenantId ?? ""} and role = 'owner'`;
-      expect(left.length).toBeGreaterThanOrEqual(1);
-    }
-  });
 });
 
 test.each(["DELETE", "PATCH"])("two owners, both leaving at once by %s: one stays", async (method) => {
   const { client } = api.database.db;
-  for (let round = 0; round < 10; round++) {
+  for (let round = 0; round < 4; round++) {
     const owners = await seedOwners(2);
     const body = method === "PATCH" ? { role: "viewer" } : undefined;
     await Promise.all(owners.map((owner) => owner.call(method, usersOf(owner), body)));
@@ -129,16 +120,10 @@ describe("a change of a person while a write waits", () => {
       const role = path.includes("invitations") ? "owner" : "developer";
       const person = await seedPerson(api, role);
       const count = async () => (await api.database.db.client`select count(*) from audit_events`)[0]?.["count"];
-      const other = session(api.database.url);
-      await other.client`begin`;
-      await other.client.unsafe(change(person));
       const before = await count();
-      const pending = person.call(method, path, body);
-      await untilBlocked(api.database.db);
-      await other.client`commit`;
-      expectProblem(await pending, code);
+      const hold = ({ client }: TestDb) => client.unsafe(change(person));
+      expectProblem(await whileHeld(api.database, hold, () => person.call(method, path, body)), code);
       expect(await count()).toBe(before);
-      await other.close();
     }
   });
 
@@ -147,16 +132,17 @@ describe("a change of a person while a write waits", () => {
     const person = await seedPerson(api, "developer", owner.tenantId);
     const avatar = await person.call("POST", "/api/v1/avatars", { displayName: "x", sourceKind: "image" });
     const path = `/api/v1/avatars/${avatar.body.id}`;
-    const other = session(api.database.url);
-    await other.client`begin`;
-    await other.client`select from avatars where id = ${avatar.body.id} for update`;
-    const write = person.call("PATCH", path, { displayName: "written" });
-    await untilBlocked(api.database.db);
-    const demotion = owner.call("PATCH", usersOf(person), { role: "viewer" });
-    await other.client`commit`;
-    expect([(await write).status, (await demotion).status]).toEqual([200, 200]);
+    let demotion: Promise<Answer> | undefined;
+    const write = await whileHeld(
+      api.database,
+      ({ client }) => client`select from avatars where id = ${avatar.body.id} for update`,
+      () => person.call("PATCH", path, { displayName: "written" }),
+      async () => {
+        demotion = owner.call("PATCH", usersOf(person), { role: "viewer" });
+      },
+    );
+    expect([write.status, (await demotion)?.status]).toEqual([200, 200]);
     expectProblem(await person.call("PATCH", path, { displayName: "late" }), "insufficient_role");
-    await other.close();
   });
 });
 
@@ -199,14 +185,14 @@ describe("passkeys", () => {
     for (const [method, body] of [["PATCH", { name: "x" }], ["DELETE"]] as const) {
       expectProblem(await owner.call(method, `/api/v1/passkeys/${own.id}`, body), "not_found");
     }
-    await age(person);
+    await expireVerification(api.database, person);
     expectProblem(await add(person, createAuthenticator(PUBLIC_URL)), "passkey_required");
     expectProblem(await person.call("POST", "/api/v1/passkeys/invitations", {}), "passkey_required");
     expectProblem(await person.call("DELETE", `/api/v1/passkeys/${own.id}`), "passkey_required");
   });
 
   test("two passkeys, both deleted at once: one stays", async () => {
-    for (let round = 0; round < 5; round++) {
+    for (let round = 0; round < 2; round++) {
       const person = await seedPerson(api, "viewer");
       await add(person, createAuthenticator(PUBLIC_URL));
       const both: { id: string }[] = await list(person);
@@ -268,13 +254,5 @@ describe("passkeys", () => {
     const ofOwn = await linkOf(own);
     expect((await own.call("DELETE", CURRENT)).status).toBe(200);
     expect((await accept(api, ofOwn, createAuthenticator(PUBLIC_URL))).status).toBe(201);
-  });
-
-  test("the 21st passkey, added: 409", async () => {
-    const person = await seedPerson(api, "viewer");
-    for (let count = 1; count < 20; count++) {
-      expect((await add(person, createAuthenticator(PUBLIC_URL))).status).toBe(201);
-    }
-    expectProblem(await add(person, createAuthenticator(PUBLIC_URL)), "quota_exceeded");
   });
 });

@@ -4,9 +4,17 @@ import { connect } from "@realtime-avatar/db/connection/pool";
 import { sweepChallenges } from "@realtime-avatar/db/people/passkeys";
 import { sweepPeopleSeen } from "@realtime-avatar/db/people/seen";
 import { sweepUserSessions } from "@realtime-avatar/db/people/user-sessions";
-import { type Answer, createTestApp, PUBLIC_URL, readAnswer, startApi } from "../../../test/support/api.ts";
+import { type Answer, callAnew, createTestApp, PUBLIC_URL, readAnswer, startApi } from "../../../test/support/api.ts";
 import { createAuthenticator } from "../../../test/support/people/authenticator.ts";
-import { COOKIE, type Person, pageHeaders, personOf, seedPerson, signIn } from "../../../test/support/people/people.ts";
+import {
+  COOKIE,
+  expireVerification,
+  type Person,
+  pageHeaders,
+  personOf,
+  seedPerson,
+  signIn,
+} from "../../../test/support/people/people.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const api = await startApi();
@@ -142,9 +150,7 @@ describe("the end of a session", () => {
   const askReplica = async (person: Person): Promise<Answer> => {
     const db = connect(api.database.url);
     try {
-      const app = createTestApp(db);
-      const request = new Request(`http://api${CURRENT}`, { headers: pageHeaders(person.cookie) });
-      return await readAnswer(await app.handle(request));
+      return await callAnew(db)("GET", CURRENT, { headers: pageHeaders(person.cookie) });
     } finally {
       await db.close();
     }
@@ -247,15 +253,12 @@ describe("the verification of a session", () => {
     const credential = signer.get(options.body.publicKey);
     return person.call("POST", `${CURRENT}/verification`, { credential });
   };
-  const age = (person: Person) =>
-    api.database.db
-      .client`update user_sessions set verified_until = now() - interval '1 second' where id = ${person.sessionId}`;
   const invitation = { email: "new@example.com", role: "viewer" };
 
   test("a verification, five minutes old: needed again, then the operation succeeds", async () => {
     const person = await seedPerson(api, "owner");
     expect((await person.call("POST", "/api/v1/invitations", invitation)).status).toBe(201);
-    await age(person);
+    await expireVerification(api.database, person);
     expectProblem(await person.call("POST", "/api/v1/invitations", invitation), "passkey_required");
     const verified = await verify(person);
     expect(verified.status).toBe(200);
@@ -265,7 +268,7 @@ describe("the verification of a session", () => {
 
   test("a verification, of another person, session or ceremony, or repeated: refused", async () => {
     const [person, other] = [await seedPerson(api, "owner"), await seedPerson(api, "owner")];
-    await age(person);
+    await expireVerification(api.database, person);
     expectProblem(await verify(person, other.authenticator), "invalid_passkey");
     const ofOther = await other.call("POST", `${CURRENT}/verification/options`, {});
     const ofSignIn = await api.call("POST", "/api/v1/user-sessions/options", { body: {} });
@@ -284,7 +287,7 @@ describe("the verification of a session", () => {
   test("a verification, in one session: does not count in another", async () => {
     const person = await seedPerson(api, "owner");
     const second = personOf(api, await signIn(api, person.authenticator), person.authenticator);
-    await age(person);
+    await expireVerification(api.database, person);
     expect((await verify(second)).status).toBe(200);
     expectProblem(await person.call("POST", "/api/v1/invitations", invitation), "passkey_required");
   });

@@ -12,7 +12,6 @@ import {
   verifyUserSession,
 } from "@realtime-avatar/db/people/user-sessions";
 import { isId, type TenantId, type UserId } from "@realtime-avatar/domain/id";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import type { Challenge } from "@realtime-avatar/domain/people/challenge";
 import {
   newUserSession,
@@ -38,6 +37,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import { readBody, readOptionalBody } from "../../http/body.ts";
+import { listHandler } from "../../http/list.ts";
 import { clearedCookie } from "../../http/people/cookie.ts";
 import { invalidPasskey } from "../../http/people/passkeys.ts";
 import { personOf } from "../../http/people/person.ts";
@@ -251,7 +251,7 @@ const VERIFY_SESSION = {
 };
 
 export const userSessionRoutes = (dependencies: Dependencies) => {
-  const { responseBytes, passkeys, oidc } = dependencies;
+  const { passkeys, oidc } = dependencies;
   return new Elysia({ name: "user-sessions", prefix: "/api/v1/user-sessions" })
     .use(authentication(dependencies))
     .get(
@@ -292,12 +292,10 @@ export const userSessionRoutes = (dependencies: Dependencies) => {
     )
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(USER_SESSION_LIST, readQuery(request, USER_SESSION_LIST.query));
+      listHandler(dependencies, USER_SESSION_LIST, ({ caller, db }, page) => {
         const person = personOf(caller);
-        const sessions = await listUserSessions(db, person, person.role === "owner", page);
-        return responseBytes.send(pageText(USER_SESSION_LIST, page, sessions), caller.tenantId, request, set);
-      },
+        return listUserSessions(db, person, person.role === "owner", page);
+      }),
       { scope: "person", detail: OPERATIONS.listUserSessions },
     )
     .delete("/:id", ({ write }) => execute(write, END_SESSION), {

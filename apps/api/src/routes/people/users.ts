@@ -2,7 +2,6 @@
 
 import { deleteUser, findUser, listUsers, type UserOutcome, updateUser } from "@realtime-avatar/db/people/users";
 import { isId } from "@realtime-avatar/domain/id";
-import { pageText, readPage } from "@realtime-avatar/domain/page";
 import { presentUser, type UserRecord } from "@realtime-avatar/domain/people/people";
 import { checkRole } from "@realtime-avatar/domain/people/roles";
 import { UpdateUser, USER_LIST, User, UserPage } from "@realtime-avatar/domain/people/schemas";
@@ -11,6 +10,7 @@ import { Elysia } from "elysia";
 import type { Dependencies } from "../../dependencies.ts";
 import { authentication } from "../../http/authenticate.ts";
 import type { Expectation } from "../../http/conditional.ts";
+import { listHandler } from "../../http/list.ts";
 import { personOf, requirePasskey } from "../../http/people/person.ts";
 import { NO_PARAMETERS, readQuery } from "../../http/query.ts";
 import { sendResource } from "../../http/response.ts";
@@ -99,17 +99,12 @@ const DELETE_USER = {
   },
 };
 
-export const userRoutes = (dependencies: Dependencies) => {
-  const { responseBytes } = dependencies;
-  return new Elysia({ name: "users", prefix: "/api/v1/users" })
+export const userRoutes = (dependencies: Dependencies) =>
+  new Elysia({ name: "users", prefix: "/api/v1/users" })
     .use(authentication(dependencies))
     .get(
       "",
-      async ({ caller, db, request, set }) => {
-        const page = readPage(USER_LIST, readQuery(request, USER_LIST.query));
-        const text = pageText(USER_LIST, page, await listUsers(db, caller.tenantId, page));
-        return responseBytes.send(text, caller.tenantId, request, set);
-      },
+      listHandler(dependencies, USER_LIST, ({ caller, db }, page) => listUsers(db, caller.tenantId, page)),
       { scope: "person", detail: OPERATIONS.listUsers },
     )
     .get(
@@ -124,4 +119,3 @@ export const userRoutes = (dependencies: Dependencies) => {
     )
     .patch("/:id", ({ write }) => execute(write, UPDATE_USER), { scope: "person", detail: OPERATIONS.updateUser })
     .delete("/:id", ({ write }) => execute(write, DELETE_USER), { scope: "person", detail: OPERATIONS.deleteUser });
-};

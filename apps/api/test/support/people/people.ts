@@ -4,6 +4,7 @@ import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
 import { newInvitation } from "@realtime-avatar/domain/people/people";
 import type { Role } from "@realtime-avatar/domain/people/roles";
+import type { TestDb } from "@realtime-avatar/testing/database";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { type Answer, PUBLIC_URL, type TestApi } from "../api.ts";
@@ -88,6 +89,10 @@ export const personOf = (api: TestApi, answer: Answer, authenticator: Authentica
       api.call(method, path, { body, headers: { ...pageHeaders(cookie, environment), ...headers } }),
   };
 };
+
+/** Ends the time in which the sessions of a person need no passkey again. */
+export const expireVerification = ({ db: { client } }: { db: TestDb }, { id }: Pick<Person, "id">) =>
+  client`update user_sessions set verified_until = now() - interval '1 second' where user_id = ${id}`;
 
 let people = 0;
 /** A person of the tenant who has registered and is signed in. */

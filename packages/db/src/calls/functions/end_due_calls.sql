@@ -14,6 +14,7 @@ declare
   v_session public.usage_sessions;
   v_closing rta.closing;
   v_closings rta.closing[] := '{}';
+  v_ended public.usage_sessions[] := '{}';
 begin
   ended := 0;
   rooms := '{}';
@@ -27,7 +28,7 @@ begin
   loop
     v_session := v_call.session;
     if v_session.ended_at is not null then
-      perform rta.end_calls(array[v_session.tenant_id], array[v_session.id]);
+      v_ended := v_ended || v_session;
       continue;
     end if;
     v_closing := rta.call_closing(
@@ -44,4 +45,7 @@ begin
     perform rta.close_sessions(v_closings, v_now);
     rooms := rta.rooms_of(v_closings);
   end if;
+  perform rta.end_calls(
+    array(select one.tenant_id from unnest(v_ended) one), array(select one.id from unnest(v_ended) one)
+  );
 end $$;

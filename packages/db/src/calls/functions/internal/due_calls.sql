@@ -1,28 +1,33 @@
 -- Calls that must end, and why; and those that have ended and still have a slot. Read without locks.
+-- All open sessions are read by the index of those: with thousands of calls that takes a tenth of the time of reading each call's
+-- by its primary key. `offset 0`: otherwise each key is judged for each of its calls.
 create function rta.due_calls(p_now timestamptz, p_limit integer)
 returns table (tenant_id text, session_id text, reason text)
-language plpgsql stable as $$
+language plpgsql stable rows 10 as $$
 begin
   return query
   with open as materialized (
-    select session.tenant_id, session.id, session.api_key_id, session.environment, case
-      when session.ended_at is not null or session.must_end then 'user_ended'
+    select slot.tenant_id, slot.session_id, session.api_key_id, session.environment, case
+      when session.id is null or session.must_end then 'user_ended'
       when session.started_at + make_interval(secs => session.reserved / session.price + 3) <= p_now then (
         select case when session.reserved / session.price < call.max_seconds then 'out_of_credits' else 'session_cap' end
-        from public.calls call where call.tenant_id = session.tenant_id and call.session_id = session.id
+        from public.calls call where call.tenant_id = slot.tenant_id and call.session_id = slot.session_id
       )
       when session.environment = 'test' and session.metadata ->> 'test_outcome' = 'worker_lost'
         and session.started_at <= p_now - interval '5 seconds' then 'failed'
     end as reason
     from fleet.avatar_slots slot
-    join public.usage_sessions session on session.tenant_id = slot.tenant_id and session.id = slot.session_id
+    left join public.usage_sessions session
+      on session.tenant_id = slot.tenant_id and session.id = slot.session_id and session.ended_at is null
     where slot.session_id is not null
   ), ended_keys as materialized (
     select key.tenant_id, key.api_key_id, key.environment
-    from (select distinct open.tenant_id, open.api_key_id, open.environment from open) key
+    from (
+      select distinct open.tenant_id, open.api_key_id, open.environment from open where open.reason is null offset 0
+    ) key
     where rta.must_end_for_key(key.tenant_id, key.api_key_id, key.environment)
   )
-  select open.tenant_id, open.id, coalesce(open.reason, 'user_ended')
+  select open.tenant_id, open.session_id, coalesce(open.reason, 'user_ended')
   from open left join ended_keys key
     on key.tenant_id = open.tenant_id and key.api_key_id = open.api_key_id and key.environment = open.environment
   where open.reason is not null or key.tenant_id is not null

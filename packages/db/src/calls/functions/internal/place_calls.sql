@@ -1,6 +1,5 @@
 -- Gives each admitted call its slot, writes it, and deletes its ticket; and writes a ticket for each queued request. Returns the
--- outcomes with what only the write knows: the response fields of calls, and the places in the queue. A tenant has at most 100
--- tickets: one more is 'too_many_tickets'.
+-- outcomes with what only the write knows: the response fields of calls, and the places in the queue.
 -- Lock order: the slots, which the calling function has locked (queue_of_calls), then the tickets: those of a key are written
 -- under the lock on its meter.
 create function rta.place_calls(
@@ -13,14 +12,11 @@ create function rta.place_calls(
 ) returns rta.session_outcome[]
 language plpgsql as $$
 declare
-  v_now timestamptz := date_trunc('milliseconds', clock_timestamp());
   v_aheads integer[] := array(
     select p_queue.aheads[at] from generate_subscripts(p_outcomes, 1) at where p_outcomes[at].kind = 'written'
   );
   v_size integer := p_queue.size - (select count(*) from unnest(v_aheads) ahead where ahead < p_queue.size);
   v_taken integer := 0;
-  v_tickets integer;
-  v_turn bigint;
   v_caller rta.charged_caller;
   v_call rta.call_request;
   v_slot rta.free_slot;
@@ -48,9 +44,8 @@ begin
         'reservedCreditMicros', v_outcome.reserved, 'expiresAt', v_outcome.expires_at, 'features', v_slot.features
       );
     else
-      select count(*), max(turn) into v_tickets, v_turn from public.call_tickets
-      where tenant_id = v_caller.tenant_id and polled_at > v_now - interval '6 seconds';
-      if p_queue.ticket_ids[v_at] is null and v_tickets >= 100 then
+      v_outcome.ticket_id := coalesce(p_queue.ticket_ids[v_at], v_call.new_ticket_id);
+      if not rta.write_ticket(v_caller, v_call, v_outcome.ticket_id, p_queue.turn) then
         v_outcome.kind := 'too_many_tickets';
         p_outcomes[v_at] := v_outcome;
         continue;
@@ -63,14 +58,6 @@ begin
         v_outcome.queue_position := v_size;
       end if;
       v_outcome.queue_size := v_size;
-      v_outcome.ticket_id := coalesce(p_queue.ticket_ids[v_at], v_call.new_ticket_id);
-      insert into public.call_tickets as ticket (tenant_id, id, api_key_id, fingerprint, turn, polled_at, test_polls)
-      values (
-        v_caller.tenant_id, v_outcome.ticket_id, v_caller.api_key_id, v_call.fingerprint,
-        greatest(p_queue.turn, v_turn + 1), v_now, case when v_call.is_queued then 1 end
-      )
-      on conflict (tenant_id, id) do update
-        set polled_at = excluded.polled_at, test_polls = ticket.test_polls + excluded.test_polls;
     end if;
     p_outcomes[v_at] := v_outcome;
   end loop;

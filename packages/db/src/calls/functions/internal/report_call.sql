@@ -7,13 +7,15 @@ create function rta.report_call(
   p_now timestamptz
 ) returns public.usage_sessions
 language plpgsql as $$
+declare
+  v_seconds bigint := least(p_used_seconds, p_session.reserved / p_session.price); -- that it holds credits for, at most
 begin
   update public.usage_sessions set
     status = 'started',
     started_at = coalesce(
-      started_at, greatest(created_at, p_now - make_interval(secs => greatest(p_used_seconds - 1, 0)))
+      started_at, greatest(created_at, p_now - make_interval(secs => greatest(v_seconds - 1, 0)))
     ),
-    used = least(reserved, greatest(used, p_used_seconds * price)),
+    used = greatest(used, v_seconds * price),
     expires_at = p_now + make_interval(secs => p_lease_seconds), version = version + 1
   where tenant_id = p_session.tenant_id and id = p_session.id
   returning * into p_session;

@@ -19,7 +19,7 @@ declare
 begin
   for v_report in
     select session, report.state, report.used_seconds, report.reason, call.room_name
-    from unnest(p_calls) report
+    from (select distinct on (session_id, generation) * from unnest(p_calls)) report
     join fleet.avatar_slots slot on slot.session_id = report.session_id and slot.worker_id = p_worker_id
     join public.calls call
       on call.tenant_id = slot.tenant_id and call.session_id = slot.session_id and call.generation = report.generation

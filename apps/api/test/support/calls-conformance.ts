@@ -1,0 +1,97 @@
+/** Calls in the test that compares the service with its document: an avatar that the examples name, slots, and each response. */
+import { expect } from "bun:test";
+import { syncWorker } from "@realtime-avatar/db/calls/fleet";
+import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
+import type { TestDatabase } from "@realtime-avatar/testing/database";
+import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
+import { operatorOrigin } from "@realtime-avatar/testing/seeds";
+import { EXAMPLES } from "../../src/openapi/examples.ts";
+import { callOptions } from "./calls.ts";
+import { type Answer, one, type Sent } from "./conformance.ts";
+import type { Described } from "./openapi.ts";
+
+const START = EXAMPLES.StartCall;
+
+type Send = (described: Described, sent: Sent) => Promise<Answer>;
+type Callers = {
+  send: Send;
+  /** Sends to a service without LiveKit. */
+  sendWithout: Send;
+  newKey: (request?: Partial<CreateApiKey>) => Promise<{ record: { id: string }; key: string }>;
+  /** A key of a tenant without credits. */
+  poor: string;
+};
+
+export const startConformanceCalls = async (database: TestDatabase) => {
+  const { client } = database.db;
+  const livekit = await startLivekitStandIn();
+  const start = one("startCall");
+
+  /** Creates an avatar, and gives it the id in the examples, where it is ready. */
+  const createAvatar = async (send: Send): Promise<void> => {
+    const { text } = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
+    await client`update avatars set id = ${START.avatar_id}, status = 'ready' where id = ${JSON.parse(text).id}`;
+  };
+  /** Gives a worker many slots, for an hour. */
+  const giveSlots = async (): Promise<void> => {
+    const terms = { leaseSeconds: 3600, sessionLeaseSeconds: 60 };
+    await syncWorker(database.db, "wrk_1", { slots: 1000, features: [], calls: [] }, terms, operatorOrigin());
+  };
+
+  const expectRefusals = async ({ send, sendWithout, newKey, poor }: Callers): Promise<void> => {
+    const { key: capped } = await newKey({ spendLimitCreditMicros: 1 });
+    const { key: limited } = await newKey({ maxConcurrentSessions: 1 });
+    expect((await send(start, { key: capped, body: START })).code).toBe("spend_limit_exceeded");
+    expect((await send(start, { key: poor, body: START })).code).toBe("insufficient_credits");
+    expect((await send(start, { key: limited, body: START })).status).toBe(200);
+    expect((await send(start, { key: limited, body: START })).code).toBe("concurrency_limit_reached");
+    expect((await send(start, { body: { avatar_id: "x" } })).code).toBe("not_found");
+    const made = await send(one("createAvatar"), { body: { displayName: "x", sourceKind: "image" } });
+    expect((await send(start, { body: { avatar_id: JSON.parse(made.text).id } })).code).toBe("avatar_not_ready");
+    expect((await sendWithout(start, { body: START })).code).toBe("realtime_not_configured");
+  };
+
+  const expectReplays = async ({ send, newKey }: Callers): Promise<void> => {
+    const headers = { "idempotency-key": "conformance" };
+    const { record, key } = await newKey();
+    const first = await send(start, { key, headers, body: START });
+    const again = await send(start, { key, headers, body: START });
+    expect([again.text, again.headers.get("idempotent-replayed")]).toEqual([first.text, "true"]);
+    expect((await send(start, { key, headers, body: { ...START, mode: "voice" } })).code).toBe(
+      "idempotency_key_reused",
+    );
+    const release = one("releaseCall");
+    const body = { session_id: JSON.parse(first.text).session_id };
+    for (const replayed of [null, "true"]) {
+      const { headers: sent } = await send(release, { key, headers, body });
+      expect(sent.get("idempotent-replayed")).toBe(replayed);
+    }
+    const reused = await send(release, { key, headers, body: { ...body, reason: "manual" } });
+    expect(reused.code).toBe("idempotency_key_reused");
+    const rotated = await send(one("rotateApiKey"), { id: record.id, body: { overlapSeconds: 60 } });
+    const newest = JSON.parse(rotated.text).apiKey;
+    expect((await send(start, { key: newest, headers, body: START })).code).toBe("replay_unavailable");
+  };
+
+  const expectQueued = async ({ send }: Callers): Promise<void> => {
+    await client`update fleet.avatar_workers set lease_until = now()`;
+    const queued = await send(start, { body: START });
+    expect([queued.status, queued.headers.get("content-type")]).toEqual([429, "application/json"]);
+    await giveSlots();
+  };
+
+  return {
+    options: callOptions(livekit, () => database),
+    prepare: async (send: Send): Promise<void> => {
+      await createAvatar(send);
+      await giveSlots();
+    },
+    /** Expects each response of calls that takes more than one request to come about. */
+    expectResponses: async (callers: Callers): Promise<void> => {
+      await expectRefusals(callers);
+      await expectReplays(callers);
+      await expectQueued(callers);
+    },
+    stop: livekit.stop,
+  };
+};

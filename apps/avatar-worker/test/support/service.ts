@@ -1,0 +1,96 @@
+/** The service as processes, with a LiveKit server, for tests of calls from the start to what can be done after the end. */
+import { randomBytes } from "node:crypto";
+import { rm } from "node:fs/promises";
+import type { StartCall } from "@realtime-avatar/domain/calls/schemas";
+import type { AvatarId, SessionId } from "@realtime-avatar/domain/id";
+import { createRooms } from "@realtime-avatar/livekit/rooms";
+import { Secret } from "@realtime-avatar/storage/secret";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { testDatabase } from "@realtime-avatar/testing/database";
+import { startLivekit } from "@realtime-avatar/testing/livekit/server";
+import { type RunningProcess, source, startProcess } from "@realtime-avatar/testing/processes";
+import { seedAvatar, seedTenant } from "@realtime-avatar/testing/seeds";
+import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+
+const POLL_MS = 20;
+
+export type StartedCall = { id: SessionId; room: string; token: string; url: string };
+
+/** Starts LiveKit, the API, which reconciles, and an avatar worker. `stop` ends all of them. */
+export const startService = async (livekitProgram: string, { autoCreate = false, slots = 8 } = {}) => {
+  const folder = await temporaryFolder();
+  const database = await testDatabase();
+  const { db } = database;
+  const livekit = await startLivekit(livekitProgram, { autoCreate });
+  const AVATAR_WORKER_SECRET = randomBytes(32).toString("hex");
+  const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
+  const api = startProcess(source("apps/api/src/main.ts"), {
+    ...{ DATABASE_URL: database.url, DATA_DIR: folder, PORT: "0", SWEEP_IN_API: "true" },
+    ...{ LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET },
+  });
+  const [, url = ""] = await api.waitFor(/"url":"(http:[^"]+)"/);
+  const workers: RunningProcess[] = [];
+  const startWorker = async (): Promise<RunningProcess> => {
+    const worker = startProcess(source("apps/avatar-worker/src/main.ts"), {
+      ...{ SERVICE_URL: url, AVATAR_WORKER_SECRET, AVATAR_SLOTS: String(slots), AVATAR_WORKER_PORT: "0" },
+    });
+    workers.push(worker);
+    const [, id = ""] = await worker.waitFor(/"workerId":"(\w+)"/);
+    while ((await db.client`select from fleet.avatar_workers where id = ${id}`).length === 0) await Bun.sleep(POLL_MS);
+    return worker;
+  };
+
+  const tenantId = await seedTenant(db, { live: 10_000_000_000 });
+  const operator = await seedCaller(db, tenantId);
+  const { id: avatarId } = await seedAvatar(db, operator.caller);
+  // The worker shows a picture of its own for an avatar without files.
+  await db.client`update avatars set status = 'ready' where id = ${avatarId}`;
+
+  const call = async (method: string, path: string, key: string, body?: object): Promise<Response> =>
+    fetch(`${url}/api/v1${path}`, {
+      method,
+      headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+
+  return {
+    livekit,
+    rooms: createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) }),
+    db,
+    tenantId,
+    operatorKey: operator.apiKey,
+    avatarId: avatarId as AvatarId,
+    startWorker,
+    call,
+    /** A key that the operator's key can revoke. */
+    newKey: () => seedCaller(db, tenantId, {}, operator.record),
+    /** Starts a call as a program does. */
+    start: async (key: string, fields: Partial<StartCall> = {}): Promise<StartedCall> => {
+      const response = await call("POST", "/realtime/livekit/session", key, { avatar_id: avatarId, ...fields });
+      if (response.status !== 200) throw new Error(`the call was not started: ${await response.text()}`);
+      const grant = (await response.json()) as Record<string, string>;
+      const { session_id = "", room_name = "", participant_token = "", livekit_url = "" } = grant;
+      return { id: session_id as SessionId, room: room_name, token: participant_token, url: livekit_url };
+    },
+    /** The session of a call. */
+    stateOf: async (id: SessionId) => {
+      const [row] = await db.client`
+        select status, used::integer, reason, room from usage_sessions session
+        join calls on session_id = id and calls.tenant_id = session.tenant_id where id = ${id}`;
+      return { ...row };
+    },
+    stop: async (): Promise<void> => {
+      for (const worker of workers) {
+        worker.kill("SIGCONT");
+        worker.kill("SIGKILL");
+      }
+      api.kill("SIGTERM");
+      await Promise.all([api, ...workers].map(({ exited }) => exited));
+      await livekit.stop();
+      await database.close();
+      await rm(folder, { recursive: true, force: true });
+    },
+    api,
+  };
+};
+export type Service = Awaited<ReturnType<typeof startService>>;

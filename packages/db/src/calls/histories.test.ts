@@ -1,0 +1,228 @@
+/**
+ * Random histories of calls by many clients at once, on the pools of three replicas: programs that start, confirm, fail and release;
+ * workers that join, report, leave, and are lost; the passes of the reconciler; keys that are revoked. Afterwards each call is closed
+ * once, the money is exact, and the slots in use are those of the open calls. `LONG=1` runs many more.
+ */
+import { expect, setDefaultTimeout, test } from "bun:test";
+import type { ReportedCall } from "@realtime-avatar/domain/calls/worker-sync";
+import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { connect, type Db } from "../connection/pool.ts";
+import { findCreditDrift } from "../credits/invariants.ts";
+import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
+import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
+import {
+  endDueCalls,
+  endLostCall,
+  expireWorkers,
+  listOpenRooms,
+  listRoomsToDelete,
+  markRoomsGone,
+} from "./reconcile.ts";
+
+const isLong = process.env["LONG"] === "1";
+const [ROUNDS, OPERATIONS] = isLong ? [50, 6000] : [2, 1200];
+const database = await fileDatabase();
+const { client } = database.db;
+const pools = await Promise.all(
+  [1, 2, 3].map(() => fixture(connect(database.url, { connections: 4, deadlineMs: 60_000 }))),
+);
+
+setDefaultTimeout(isLong ? 3_600_000 : 300_000);
+
+/** A source of numbers that is the same for each seed. */
+const numbersOf = (seed: number) => {
+  let state = seed;
+  return (below: number): number => {
+    state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+    return Math.floor((state / 2 ** 31) * below);
+  };
+};
+type Numbers = ReturnType<typeof numbersOf>;
+
+/** Of open sessions, of each tenant: one that is reached before the slots are, and one that is not. */
+const LIMITS = [3, 10];
+const SLOTS = 4;
+/** Of a tenant with a key, a child of it that is revoked some time, and a limit that is reached. */
+const seedTenants = () =>
+  Promise.all(
+    LIMITS.map(async (limit) => {
+      const tenantId = await seedTenant(database.db, { live: 2_000 });
+      await client`update credit_accounts set max_concurrent_sessions = ${limit} where tenant_id = ${tenantId}`;
+      const root = await seedCaller(database.db, tenantId);
+      const child = await seedCaller(database.db, tenantId, {}, root.record);
+      const avatarId = await readyAvatar(database.db, root.caller);
+      return { tenantId, limit, callers: [root.caller, child.caller] as const, avatarId };
+    }),
+  );
+type Tenant = Awaited<ReturnType<typeof seedTenants>>[number];
+
+/** What all clients of a round share. */
+type Round = {
+  tenants: Tenant[];
+  sessions: { tenant: Tenant; id: SessionId }[];
+  /** What each call is charged that its worker has ended. */
+  charged: Map<string, number>;
+  outcomes: Map<string, number>;
+  left: number;
+};
+const note = (round: Round, name: string): void => {
+  round.outcomes.set(name, (round.outcomes.get(name) ?? 0) + 1);
+};
+
+/** A program of a tenant: starts calls, confirms or fails their rooms, and releases some. */
+const runProgram = async (db: Db, round: Round, below: Numbers): Promise<void> => {
+  while (round.left-- > 0) {
+    const tenant = round.tenants[below(2)] as Tenant;
+    const caller = tenant.callers[below(2)] as Tenant["callers"][0];
+    const known = round.sessions[round.sessions.length - 1 - below(20)];
+    if (below(3) > 0) {
+      const request = callRequest(caller, tenant.avatarId, { metadata: { user: `${below(3)}` } });
+      const claim = below(2) === 0 ? { ...claimOf(`${below(1000)}`), request: "POST /start" } : null;
+      const outcome = await openCall(db, request, caller, claim);
+      note(round, outcome.kind);
+      if (outcome.kind !== "written") continue;
+      round.sessions.push({ tenant, id: request.id });
+      if (below(5) > 0) note(round, `room ${await confirmRoom(db, tenant.tenantId, request.id)}`);
+      if (below(5) === 0) await failCall(db, tenant.tenantId, request.id, claim, caller, operatorOrigin());
+    } else if (known && below(4) > 0) {
+      const target = { kind: "session", id: known.id } as const;
+      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), null);
+    } else if (known) {
+      const release = { isEngine: below(2) === 0, used: below(200), reason: null };
+      await releaseSession(db, known.id, release, caller, operatorOrigin());
+    }
+  }
+};
+
+/** A worker: has the calls that the service gives it, uses a few seconds between two syncs, and is lost now and then. */
+const runWorker = async (db: Db, id: string, round: Round, below: Numbers): Promise<void> => {
+  let calls = new Map<string, ReportedCall>();
+  while (round.left-- > 0) {
+    for (const [key, call] of calls) {
+      if (call.state === "ended") continue;
+      const state = call.state === "started" || below(3) === 0 ? "started" : "joined";
+      const used_seconds = state === "started" ? Math.min(100, call.used_seconds + 1 + below(30)) : call.used_seconds;
+      const ends = below(8) === 0 || used_seconds === 100;
+      calls.set(key, { ...call, used_seconds, ...(ends ? { state: "ended", reason: "idle" } : { state }) });
+    }
+    const listed = [...calls.values()];
+    const answer = await sync(db, id, { slots: SLOTS, calls: listed });
+    for (const name of answer.rooms) {
+      const session = name.slice("rta-test-".length);
+      round.charged.set(session, calls.get(session)?.used_seconds ?? -1);
+      note(round, "ended by its worker");
+    }
+    for (const { session_id, state } of listed) if (state === "ended") calls.delete(session_id);
+    for (const { sessionId } of answer.end) calls.delete(sessionId);
+    for (const { sessionId, generation, usedSeconds } of answer.start) {
+      calls.set(sessionId, { ...report(sessionId, "joining", usedSeconds), generation });
+    }
+    if (below(20) > 0) continue;
+    note(round, "lost worker");
+    // It comes back without its calls, or with those that it had.
+    if (below(2) === 0) calls = new Map();
+    await client`update fleet.avatar_workers set lease_until = now() - interval '1 second' where id = ${id}`;
+  }
+};
+
+/** The passes of a worker process of the service. */
+const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void> => {
+  while (round.left-- > 0) {
+    await endDueCalls(db, 10, operatorOrigin());
+    const { moved, ended } = await expireWorkers(db, operatorOrigin());
+    for (let call = 0; call < moved; call++) note(round, "moved");
+    for (let call = 0; call < ended; call++) note(round, "ended without a worker");
+    const known = round.sessions[below(Math.max(1, round.sessions.length))];
+    switch (below(4)) {
+      case 0:
+        await markRoomsGone(db, (await listRoomsToDelete(db, 10)).slice(0, 5));
+        break;
+      case 1:
+        // Nobody has joined in time, or nobody has reported.
+        await client`
+          update usage_sessions set expires_at = now() where id = ${known?.id ?? ""} and ended_at is null`;
+        await sweepSessions(db, null, operatorOrigin());
+        break;
+      case 2:
+        if (known) await endLostCall(db, known.tenant.tenantId, known.id, "failed", operatorOrigin());
+        break;
+      default:
+        await listOpenRooms(db);
+    }
+    for (const { tenantId, limit } of round.tenants) {
+      const [row] = await client`
+        select (select count(*)::integer from fleet.avatar_slots where tenant_id = ${tenantId}) as slots, open_sessions::integer as open
+        from credit_accounts where tenant_id = ${tenantId} and environment = 'live'`;
+      expect(row?.["open"]).toBeLessThanOrEqual(limit);
+      expect(row?.["slots"]).toBe(row?.["open"]);
+    }
+  }
+};
+
+type Ended = { id: SessionId; held: number; used: number; clock: number; reported: number; reason: string; by: string };
+const check = async (round: Round, tenantId: TenantId): Promise<void> => {
+  expect(await findCreditDrift(database.db, tenantId, 10)).toEqual([]);
+  const ended = await client<Ended[]>`
+    select id, session.reserved::integer as held, used::integer, reported::integer, session.reason, closed_by as by,
+      coalesce(ceil(extract(epoch from ended_at - started_at)), 0)::integer as clock
+    from usage_sessions session join calls on calls.tenant_id = session.tenant_id and session_id = id
+    where session.tenant_id = ${tenantId} and ended_at is not null`;
+  for (const { id, held, used, clock, reported, by, reason } of ended) {
+    const byWorker = round.charged.get(id);
+    if (byWorker !== undefined) expect([id, used]).toEqual([id, Math.min(held, byWorker)]);
+    // A lease that was over, a lost worker or room: what was reported.
+    else if (by === "sweep" && reason !== "user_ended") expect([id, used]).toEqual([id, reported]);
+    else
+      expect([
+        Math.min(held, Math.max(reported, clock)),
+        Math.min(held, Math.max(reported, clock + 1)),
+        reported,
+      ]).toContain(used);
+  }
+};
+
+test("three replicas, random operations: each call closed once, the money exact, no slot lost", async () => {
+  const seen = new Map<string, number>();
+  for (let at = 0; at < ROUNDS; at++) {
+    await client`delete from fleet.avatar_workers`;
+    await client`delete from fleet.avatar_slots`;
+    const round: Round = {
+      ...{ tenants: await seedTenants(), sessions: [], charged: new Map(), outcomes: seen, left: OPERATIONS },
+    };
+    const numbers = (client: number) => numbersOf(1 + at * 100 + client);
+    const pool = (client: number) => pools[client % pools.length] as Db;
+    const revoke = async () => {
+      while (round.left > OPERATIONS / 4) await Bun.sleep(5);
+      await client`
+        update api_keys set revoked_at = now(), version = version + 1 where id = ${round.tenants[0]?.callers[1].id ?? ""}`;
+    };
+    await Promise.all([
+      revoke(),
+      ...[0, 1, 2, 3, 4, 5].map((one) => runProgram(pool(one), round, numbers(one))),
+      ...[10, 11, 12].map((one) => runWorker(pool(one), `worker-${one}`, round, numbers(one))),
+      ...[20, 21].map((one) => runReconciler(pool(one), round, numbers(one))),
+    ]);
+    // What is left is ended when its keys are revoked.
+    await client`update api_keys set revoked_at = now(), version = version + 1 where revoked_at is null`;
+    await endDueCalls(database.db, 100, operatorOrigin());
+    await sweepSessions(database.db, null, operatorOrigin());
+    expect(await listOpenRooms(database.db)).toEqual([]);
+    expect(await client`select 1 from fleet.avatar_slots where session_id is not null`).toHaveLength(0);
+    for (const { tenantId } of round.tenants) await check(round, tenantId);
+  }
+  if (isLong) process.stdout.write(`${JSON.stringify(Object.fromEntries([...seen].sort()))}\n`);
+  for (const outcome of [
+    "written",
+    "queued",
+    "concurrency_limit_reached",
+    "ended by its worker",
+    "moved",
+    "lost worker",
+  ]) {
+    expect([outcome, (seen.get(outcome) ?? 0) > 0]).toEqual([outcome, true]);
+  }
+});

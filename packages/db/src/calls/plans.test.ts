@@ -1,0 +1,124 @@
+/** How the server executes the functions of calls: by indexes, in tables of many rows, with plans for any values. */
+import { expect, test } from "bun:test";
+import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
+import { callRequest, readyAvatar, report, sync } from "@realtime-avatar/testing/calls";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { explainedSession, insertKeyRows, rowId } from "@realtime-avatar/testing/postgres/plans";
+import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
+import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
+import { findCallFile, listWorkersWithWork } from "./fleet.ts";
+import {
+  endDueCalls,
+  endLostCall,
+  expireWorkers,
+  listOpenRooms,
+  listRoomsToDelete,
+  markRoomsGone,
+} from "./reconcile.ts";
+
+const ROWS = 3000;
+const OPEN = 600;
+
+const database = await fileDatabase();
+const { db, plans, explain } = await explainedSession(database.url);
+const tenantId = await seedTenant(db, { live: 1_000_000_000 });
+const { caller, record } = await seedCaller(db, tenantId);
+const child = (await seedCaller(db, tenantId, {}, record)).caller;
+const avatarId = await readyAvatar(db, child);
+await database.db.client.unsafe(`
+  ${insertKeyRows(tenantId, ROWS)}
+  insert into api_key_meters select '${tenantId}', ${rowId("key")}, 0, 1000, 1 from generate_series(1, ${ROWS}) i;
+  insert into credit_accounts (tenant_id, environment, granted, updated_at) select ${rowId("ten")}, 'live', 0, now()
+    from generate_series(1, ${ROWS}) i;
+  insert into usage_sessions (tenant_id, id, environment, api_key_id, lineage, avatar_id, status, reserved, price, metadata, created_at,
+      started_at, ended_at, expires_at, is_counted)
+    select '${tenantId}', ${rowId("ses")}, 'live', ${rowId("key")}, array[${rowId("key")}], '${avatarId}',
+      case when i <= ${OPEN} then 'started' else 'released' end, 1000, 1, '{}', now(), now(),
+      case when i > ${OPEN} then now() end, now() + interval '1 hour', i <= ${OPEN} from generate_series(1, ${ROWS}) i;
+  insert into calls (tenant_id, session_id, room_name, room, mode, input, max_seconds)
+    select '${tenantId}', ${rowId("ses")}, 'r', case when i <= ${OPEN} then 'exists' else 'gone' end, 'voice', '{}', 1
+    from generate_series(1, ${ROWS}) i;
+  insert into idempotency_claims (tenant_id, caller_id, request, idempotency_key, attempt_id, body_hash, status, etag, response_body,
+      created_at)
+    select '${tenantId}', '${child.id}', 'POST /start', i::text, ${rowId("ent")}, sha256('x'), 200, '1', 'x', now()
+    from generate_series(1, ${ROWS}) i;
+  insert into call_tickets (tenant_id, id, api_key_id, fingerprint, turn, polled_at)
+    select ${rowId("ten")}, ${rowId("tkt")}, 'key', 'x', i, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
+  insert into fleet.avatar_workers select 'worker ' || i, '{}', 4, now() + interval '1 hour' from generate_series(1, ${OPEN}) i;
+  insert into fleet.avatar_slots (worker_id, n, tenant_id, session_id)
+    select 'worker ' || i, n, case when n = 1 then '${tenantId}' end, case when n = 1 then ${rowId("ses")} end
+    from generate_series(1, ${OPEN}) i, generate_series(1, 4) n;
+  insert into avatars (tenant_id, id, environment, display_name, source_kind, model_id, status, cache_version, settings, metadata,
+    version, created_at, updated_at)
+    select '${tenantId}', ${rowId("ava")}, 'live', 'n', 'image', 'm', 'ready', 0, '{}', '{}', 1, now(), now()
+    from generate_series(1, ${ROWS}) i;
+  update credit_accounts set reserved = 1000000, open_sessions = ${OPEN} where tenant_id = '${tenantId}' and environment = 'live';
+  update credit_accounts set max_concurrent_sessions = ${ROWS} where tenant_id = '${tenantId}';
+  analyze`);
+await explain();
+
+const session = (at: number) => `ses_01h455vb4p${String(at).padStart(16, "0")}` as SessionId;
+const request = () => callRequest(child, avatarId);
+const started = async (): Promise<SessionId> => {
+  const one = request();
+  const { kind } = await openCall(db, one, child, { ...claimOf(one.id), request: "POST /start" });
+  expect(kind).toBe("written");
+  return one.id;
+};
+
+/** Whole tables that are small, or that are read whole because all their rows are wanted. */
+const SMALL = /Seq Scan on (avatar_workers|avatar_slots|call_tickets)\b/;
+
+test.each([
+  ["a start", started],
+  ["a replay", async () => void (await openCall(db, request(), child, { ...claimOf("r"), request: "POST /start" }))],
+  ["a room that exists", async () => void (await confirmRoom(db, tenantId, await started()))],
+  [
+    "a room that was not created",
+    async () => failCall(db, tenantId, await started(), claimOf("f"), child, operatorOrigin()),
+  ],
+  [
+    "a release",
+    async () => {
+      const target = { kind: "session", id: await started() } as const;
+      await releaseCall(db, target, { reason: null }, caller, operatorOrigin(), claimOf("release"));
+    },
+  ],
+  [
+    "the release of a ticket",
+    async () => releaseCall(db, { kind: "ticket", id: "tkt_x" }, { reason: null }, caller, operatorOrigin(), null),
+  ],
+  ["a sync", async () => sync(db, "worker 1", { slots: 4, calls: [report(session(1)), report(session(2))] })],
+  ["a sync that ends a call", async () => sync(db, "worker 3", { slots: 4, calls: [report(session(3), "ended", 3)] })],
+  ["the workers with work", async () => listWorkersWithWork(db, ["worker 1", "worker 2"])],
+  ["a file of a call", async () => findCallFile(db, "worker 1", session(1))],
+  [
+    "a lost worker",
+    async () => {
+      await database.db.client`update fleet.avatar_workers set lease_until = now() where id = 'worker 5'`;
+      expect((await expireWorkers(db, operatorOrigin())).moved).toBe(1);
+    },
+  ],
+  [
+    "calls that must end",
+    async () => {
+      await database.db.client`update usage_sessions set must_end = true where id = ${session(7)}`;
+      expect((await endDueCalls(db, 10, operatorOrigin())).ended).toBe(1);
+    },
+  ],
+  ["a lost call", async () => endLostCall(db, tenantId, session(8), "failed", operatorOrigin())],
+  ["the rooms to delete", async () => listRoomsToDelete(db, 10)],
+  ["rooms that are gone", async () => markRoomsGone(db, [{ tenantId: tenantId as TenantId, sessionId: session(8) }])],
+  ["the open rooms", async () => listOpenRooms(db)],
+] as [string, () => Promise<unknown>][])("the function for %s, explained: reads no whole table", async (_, work) => {
+  plans.length = 0;
+  await work();
+  expect(plans.length).toBeGreaterThan(0);
+  expect(plans.filter((plan) => plan.replaceAll(new RegExp(SMALL, "g"), "").includes("Seq Scan"))).toEqual([]);
+  for (const [, index = "", condition] of plans.join("\n").matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
+    // Each index is entered by the tenant, but for the look-up of a credential and of what the fleet names by its session.
+    const isBefore = /^(api_key_credentials_pkey|avatar_\w+|calls_session_index|pg_\w+)$/.test(index);
+    if (!isBefore) expect(`${index} ${condition}`).toContain("tenant_id");
+  }
+});

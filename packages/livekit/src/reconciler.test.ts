@@ -1,0 +1,253 @@
+/** The reconciler, on the stand-in: what it ends, deletes and leaves alone, also while LiveKit is down. */
+import { afterEach, describe, expect, test } from "bun:test";
+import { confirmRoom, openCall } from "@realtime-avatar/db/calls/calls";
+import { readInstance } from "@realtime-avatar/db/calls/reconcile";
+import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
+import { roomName } from "@realtime-avatar/domain/calls/room";
+import { newId, type SessionId } from "@realtime-avatar/domain/id";
+import { Secret } from "@realtime-avatar/storage/secret";
+import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
+import { seedCaller } from "@realtime-avatar/testing/credits";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
+import { random } from "@realtime-avatar/testing/random-bytes";
+import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { type Reconciler, startReconciler } from "./reconciler.ts";
+import { createRooms } from "./rooms.ts";
+
+const { db } = await fileDatabase();
+const { client } = db;
+const instance = await readInstance(db);
+const INTERVALS_MS = { end: 20, list: 50 };
+
+const opened: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (let close = opened.pop(); close; close = opened.pop()) await close();
+});
+
+/** A LiveKit, a tenant with a key, and a worker with slots. */
+const world = async ({ autoCreate = false, slots = 50 } = {}) => {
+  await client`delete from fleet.avatar_slots`;
+  await client`delete from fleet.avatar_workers`;
+  const livekit = await startLivekitStandIn({ autoCreate });
+  opened.push(livekit.stop);
+  const rooms = createRooms({ ...livekit, apiSecret: new Secret(livekit.apiSecret) });
+  const tenantId = await seedTenant(db, { live: 1_000_000, test: 1_000_000 });
+  const { caller } = await seedCaller(db, tenantId);
+  const avatarId = await readyAvatar(db, caller);
+  await sync(db, "worker", { slots });
+  const lines: { level: "info" | "warn"; message: string; fields: object }[] = [];
+  const log = {
+    info: (fields: object, message: string) => void lines.push({ level: "info", message, fields }),
+    warn: (fields: object, message: string) => void lines.push({ level: "warn", message, fields }),
+  };
+  const nameOf = (id: SessionId): string => roomName(instance, id);
+  return {
+    livekit,
+    tenantId,
+    caller,
+    avatarId,
+    lines,
+    nameOf,
+    reconcile: (): Reconciler => {
+      const reconciler = startReconciler({ db, rooms, log, random, intervalsMs: INTERVALS_MS });
+      opened.push(reconciler.stop);
+      return reconciler;
+    },
+    /** Starts a call, with its room. */
+    start: async ({ isStarted = false } = {}): Promise<SessionId> => {
+      const id = newId("ses", new Date(), random);
+      await rooms.create(nameOf(id));
+      await seedCall(db, caller, avatarId, { id, roomName: nameOf(id) });
+      if (isStarted) await sync(db, "worker", { slots, calls: [report(id, "started", 7)] });
+      return id;
+    },
+    revoke: () => client`update api_keys set revoked_at = now() where id = ${caller.id}`,
+    expireLease: () => client`update fleet.avatar_workers set lease_until = now() where id = 'worker'`,
+    stateOf: async (id: SessionId) => {
+      const [row] = await client`
+        select status, used::integer, reason, room, generation from usage_sessions session
+        join calls on session_id = id and calls.tenant_id = session.tenant_id where id = ${id}`;
+      return { ...row };
+    },
+  };
+};
+type World = Awaited<ReturnType<typeof world>>;
+
+const until = async (condition: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await condition())) await Bun.sleep(10);
+};
+const untilRoom = (one: World, id: SessionId, room: string): Promise<void> =>
+  until(async () => (await one.stateOf(id))["room"] === room);
+/** Waits until two more lists of rooms were compared. */
+const untilCompared = async ({ livekit }: World): Promise<void> => {
+  const lists = () => livekit.requests.filter(({ method }) => method === "ListRooms").length;
+  const before = lists();
+  await until(() => lists() > before + 3);
+};
+
+describe("calls that end", () => {
+  test("a revoked key with a started and a reserved call: both end, the rooms are gone, one is charged", async () => {
+    const one = await world();
+    const started = await one.start({ isStarted: true });
+    const reserved = await one.start();
+    one.reconcile();
+    await untilCompared(one);
+    expect(one.livekit.rooms().sort()).toEqual([started, reserved].map(one.nameOf).sort());
+    await one.revoke();
+    await untilRoom(one, started, "gone");
+    await untilRoom(one, reserved, "gone");
+    expect(one.livekit.rooms()).toEqual([]);
+    expect((await one.stateOf(started))["used"]).toBeGreaterThanOrEqual(7);
+    expect((await one.stateOf(reserved))["used"]).toBe(0);
+    expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
+  });
+
+  test("a worker whose lease is over: its call moves to another worker once, and then ends with its room", async () => {
+    const one = await world();
+    const call = await one.start({ isStarted: true });
+    await sync(db, "other");
+    await one.expireLease();
+    const reconciler = one.reconcile();
+    await until(() => reconciler.stats().moved === 1);
+    expect(await one.stateOf(call)).toMatchObject({ status: "started", generation: 2, room: "exists" });
+    await client`update fleet.avatar_workers set lease_until = now()`;
+    await untilRoom(one, call, "gone");
+    expect(await one.stateOf(call)).toMatchObject({ status: "released", used: 7, reason: "failed" });
+    expect(one.livekit.rooms()).toEqual([]);
+  });
+
+  test("three reconcilers, forty calls of a revoked key: each call ends once, and no room is left", async () => {
+    const one = await world();
+    for (let at = 0; at < 40; at++) await one.start({ isStarted: at % 2 === 0 });
+    const reconcilers = [one.reconcile(), one.reconcile(), one.reconcile()];
+    await one.revoke();
+    await until(() => one.livekit.rooms().length === 0);
+    await untilCompared(one);
+    expect(reconcilers.reduce((sum, { stats }) => sum + stats().ended, 0)).toBe(40);
+    const [row] =
+      await client`select count(*)::integer as left from calls where tenant_id = ${one.tenantId} and room <> 'gone'`;
+    expect(row?.["left"]).toBe(0);
+    expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
+  });
+});
+
+describe("rooms", () => {
+  test("a room without a call: deleted, each time it comes back; rooms of others: left alone", async () => {
+    const one = await world();
+    const call = await one.start();
+    one.livekit.addRoom("rta-other-ses_1");
+    one.livekit.addRoom("somebody else's");
+    const reconciler = one.reconcile();
+    const orphan = roomName(instance, newId("ses", new Date(), random));
+    for (let round = 1; round <= 3; round++) {
+      one.livekit.addRoom(orphan);
+      await until(() => !one.livekit.rooms().includes(orphan));
+      expect(reconciler.stats().orphans).toBeGreaterThanOrEqual(round);
+    }
+    expect(one.livekit.rooms().sort()).toEqual([one.nameOf(call), "rta-other-ses_1", "somebody else's"].sort());
+  });
+
+  test("the room of an ended call that comes back: deleted, though it was known to be gone", async () => {
+    const one = await world();
+    const call = await one.start({ isStarted: true });
+    one.reconcile();
+    await one.revoke();
+    await untilRoom(one, call, "gone");
+    one.livekit.addRoom(one.nameOf(call));
+    await until(() => one.livekit.rooms().length === 0);
+  });
+
+  test("a room that is gone: a started call ends, charged what was reported; for a reserved one it is created again", async () => {
+    const one = await world();
+    const started = await one.start({ isStarted: true });
+    const reserved = await one.start();
+    one.reconcile();
+    await untilCompared(one);
+    await one.livekit.kill();
+    await one.livekit.restart();
+    await untilRoom(one, started, "gone");
+    expect(await one.stateOf(started)).toMatchObject({ status: "released", used: 7, reason: "disconnected" });
+    await until(() => one.livekit.rooms().includes(one.nameOf(reserved)));
+    expect(await one.stateOf(reserved)).toMatchObject({ status: "reserved", room: "exists" });
+    expect(one.livekit.rooms()).toEqual([one.nameOf(reserved)]);
+    expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
+  });
+
+  test("a room that was missing in one list only: its call goes on", async () => {
+    const one = await world();
+    const call = await one.start({ isStarted: true });
+    const lists = () => one.livekit.requests.filter(({ method }) => method === "ListRooms").length;
+    one.livekit.setMissing(one.nameOf(call));
+    one.reconcile();
+    await until(() => lists() === 1);
+    one.livekit.setMissing(null);
+    await untilCompared(one);
+    expect(await one.stateOf(call)).toMatchObject({ status: "started", room: "exists" });
+  });
+
+  test("a call whose room is still being created: left alone, and then as it is", async () => {
+    const one = await world();
+    const request = callRequest(one.caller, one.avatarId);
+    const own = { ...request, roomName: one.nameOf(request.id) };
+    expect((await openCall(db, own, one.caller, null)).kind).toBe("written");
+    one.reconcile();
+    await untilCompared(one);
+    expect(await one.stateOf(request.id)).toMatchObject({ status: "reserved", room: "create" });
+    expect(one.livekit.rooms()).toEqual([]);
+    one.livekit.addRoom(own.roomName);
+    expect(await confirmRoom(db, one.tenantId, request.id)).toBe("exists");
+    await untilCompared(one);
+    expect(one.livekit.rooms()).toEqual([own.roomName]);
+  });
+});
+
+describe("a LiveKit that fails", () => {
+  test.each([
+    ["is not there", (one: World) => one.livekit.kill()],
+    ["does not respond", async (one: World) => one.livekit.setFault({ kind: "slow", ms: 60_000 })],
+    ["refuses", async (one: World) => one.livekit.setFault({ kind: "refuses", status: 500 })],
+    ["loses its responses", async (one: World) => one.livekit.setFault({ kind: "loses_response" })],
+  ])("LiveKit %s: calls end in the database; afterwards the rooms are gone; one line is logged", async (_, fail) => {
+    const one = await world();
+    const calls = [await one.start({ isStarted: true }), await one.start()];
+    const reconciler = one.reconcile();
+    await untilCompared(one);
+    await fail(one);
+    await one.revoke();
+    for (const call of calls) await untilRoom(one, call, "delete");
+    await until(() => reconciler.stats().ended === 2);
+    // Later ones end as well: no pass waits for LiveKit.
+    const { caller } = await seedCaller(db, one.tenantId);
+    const id = newId("ses", new Date(), random);
+    await seedCall(db, caller, one.avatarId, { id, roomName: one.nameOf(id) });
+    await client`update api_keys set revoked_at = now() where id = ${caller.id}`;
+    await untilRoom(one, id, "delete");
+    expect(await findCreditDrift(db, one.tenantId, 10)).toEqual([]);
+    one.livekit.setFault(null);
+    await one.livekit.restart();
+    for (const call of [...calls, id]) await untilRoom(one, call, "gone");
+    expect(one.livekit.rooms()).toEqual([]);
+    const failures = one.lines.filter(({ level }) => level === "warn");
+    expect(failures.map(({ message }) => message)).toEqual(["failed to compare calls and rooms; retrying"]);
+    expect(JSON.stringify(failures)).not.toContain("eyJ");
+  });
+
+  test("a stop while LiveKit does not respond: waits for no more than what is running", async () => {
+    const one = await world();
+    await one.start();
+    one.livekit.setFault({ kind: "slow", ms: 60_000 });
+    const reconciler = one.reconcile();
+    await one.revoke();
+    await until(() => reconciler.stats().ended === 1);
+    await reconciler.stop();
+  });
+
+  test.each([true, false])("participants who create rooms: %p, which the stats say", async (autoCreate) => {
+    const one = await world({ autoCreate });
+    const reconciler = one.reconcile();
+    await until(() => reconciler.stats().autoCreate !== null);
+    expect(reconciler.stats().autoCreate).toBe(autoCreate);
+    expect(one.lines.filter(({ message }) => message.includes("auto_create"))).toHaveLength(autoCreate ? 1 : 0);
+  });
+});

@@ -1,0 +1,61 @@
+/** A data directory of the embedded PostgreSQL whose databases have the schema. It is created once, and kept between runs. */
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { openEmbedded } from "@realtime-avatar/db/connection/embedded";
+import { migrate } from "@realtime-avatar/db/migrate";
+import { cacheFolder } from "../bundles.ts";
+import { temporaryFolder } from "../temporary-folder.ts";
+import { client, withDatabase } from "./client.ts";
+
+/** The template in it. The database `postgres` cannot be one: its server always has a session there. */
+export const TEMPLATE = "avatar_test_template";
+/** The statement that creates a database from another one. */
+export const createDatabase = (name: string, source: string): string =>
+  `create database ${name} encoding 'UTF8' locale 'C' template ${source}`;
+
+/** Everything that the schema of a database is made from. The lock file tells the version of PostgreSQL. */
+const SCHEMA_SOURCES = [
+  ...["bun.lock", "patches/*", "packages/testing/src/postgres/*"],
+  ...["packages/db/{src,migrations}/**", "packages/domain/src/**"],
+];
+
+/** Creates the prepared data directory in the cache. The test processes run at once: the first that is ready wins. */
+const prepare = async (target: string): Promise<void> => {
+  const folder = await temporaryFolder();
+  const embedded = await openEmbedded(join(folder, "data"), { settings: { fsync: "off" } });
+  const admin = client(embedded.url);
+  await admin.unsafe(createDatabase(TEMPLATE, "template0"));
+  await admin.end();
+  await Promise.all([embedded.url, withDatabase(embedded.url, TEMPLATE)].map((url) => migrate(url)));
+  await embedded.close();
+  await rm(join(embedded.directory, "server.log"));
+  const draft = `${target}.${process.pid}`;
+  await Bun.$`cp -a ${join(folder, "data")} ${draft}`.quiet();
+  await rm(folder, { recursive: true });
+  await rename(draft, target).catch(async (error: Error) => {
+    await rm(draft, { recursive: true });
+    if (!existsSync(target)) throw error;
+  });
+};
+
+/** The prepared data directory, kept between runs; null until a test needs it. */
+let prepared: Promise<string> | null = null;
+
+/** The path of the prepared data directory, which is created unless the cache has it. */
+export const findPrepared = async (): Promise<string> => {
+  // Only the user who created its files can read them.
+  const data = join(cacheFolder("test-databases", SCHEMA_SOURCES), `data-${process.getuid?.()}`);
+  if (!existsSync(data)) await prepare(data);
+  return data;
+};
+
+/**
+ * Creates `data` as a data directory whose embedded database has the schema and no rows, and returns it. It is a copy of
+ * one that is created once: a copy takes a tenth of the time of initdb and the migrations.
+ */
+export const preparedDataDirectory = async (data: string): Promise<string> => {
+  prepared ??= findPrepared();
+  await Bun.$`cp -a ${await prepared} ${data}`.quiet();
+  return data;
+};

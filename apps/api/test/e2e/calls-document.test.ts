@@ -18,9 +18,25 @@ const skipped = missing === null ? "" : ` (skipped: ${missing})`;
 const CLIENT = join(dirname(Bun.resolveSync("livekit-client", import.meta.dir)), "livekit-client.umd.js");
 
 const document = await readFile(join(REPOSITORY, "docs/calls.md"), "utf8");
-/** A block of the document, by the comment before it. */
-const blockOf = (name: string): string =>
-  new RegExp(`<!-- ${name} -->\n\`\`\`\\w+\n(.*?)\`\`\``, "s").exec(document)?.[1] ?? "";
+const readme = await readFile(join(REPOSITORY, "README.md"), "utf8");
+/** A block of a document, by the comment before it. */
+const blockOf = (name: string, text = document): string =>
+  new RegExp(`<!-- ${name} -->\n\`\`\`\\w+\n(.*?)\`\`\``, "s").exec(text)?.[1] ?? "";
+
+/** Serves the Hono route as Hono calls it, and a page with the React part of the SDK. */
+const ROUTE_SERVER = `import { route } from "./hono.ts";
+const built = await Bun.build({ entrypoints: ["./react.ts"], define: { "process.env.NODE_ENV": '"production"' } });
+const script = await built.outputs[0].text();
+const page = '<!doctype html><meta charset="utf-8"><title>React</title><main></main><script type="module" src="/react.js"></script>';
+const fetch = (raw: Request) => {
+  const { pathname } = new URL(raw.url);
+  if (pathname.startsWith("/rta/")) return route({ req: { raw } });
+  if (pathname === "/react.js") return new Response(script, { headers: { "content-type": "text/javascript" } });
+  return new Response(page, { headers: { "content-type": "text/html" } });
+};
+const server = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch });
+console.log("serving", server.url.href);
+`;
 
 /** Runs in the page: the sum of the picture's pixels, and the loudest sample of its sound. */
 const LOOK = `(() => {
@@ -56,6 +72,13 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     await writeFile(join(folder, "call.ts"), blockOf("program: call"));
     await writeFile(join(folder, "call.html"), blockOf("page: call"));
     await writeFile(join(folder, "hono.ts"), blockOf("program: hono"));
+    await writeFile(join(folder, "server.ts"), ROUTE_SERVER);
+    await writeFile(join(folder, "react.ts"), blockOf("program: react"));
+    const readmeProgram = blockOf("program: call", readme).replace(
+      '"http://127.0.0.1:3000/api/v1"',
+      "process.env.BASE_URL",
+    );
+    await writeFile(join(folder, "readme.ts"), readmeProgram);
     const DATA_DIR = await preparedDataDirectory(join(folder, "data"));
     const LIVEKIT_SERVER_BIN = binary.kind === "found" ? binary.path : "";
     // From its source: a bundle has no avatar worker beside it.
@@ -77,14 +100,26 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     if (folder) await rm(folder, { recursive: true, force: true });
   });
 
+  const run = (file: string, variables: Record<string, string>): RunningProcess => {
+    const command = ["sh", "-c", 'cd "$0" && exec "$@"', folder, ...source(file)];
+    const program = startProcess(command, { BASE_URL: `${service.url}/api/v1`, ...variables });
+    programs.push(program);
+    return program;
+  };
   /** Runs the program with a key, and returns the address of its page. */
   const startProgram = async (API_KEY: string) => {
-    const command = ["sh", "-c", 'cd "$0" && exec "$@"', folder, ...source("call.ts")];
-    const program = startProcess(command, { API_KEY, BASE_URL: `${service.url}/api/v1`, PAGE_PORT: "0" });
-    programs.push(program);
+    const program = run("call.ts", { API_KEY, PAGE_PORT: "0" });
     const [, port] = await program.waitFor(/port: (\d+)/);
     return { program, url: `http://localhost:${port}` };
   };
+  /** An avatar that is ready, of the first key. */
+  const readyAvatar = async (): Promise<string> => {
+    const headers = { authorization: `Bearer ${key}` };
+    const response = await fetch(`${service.url}/api/v1/avatars?status=ready`, { headers });
+    return ((await response.json()) as { data: { id: string }[] }).data[0]?.id ?? "";
+  };
+  const post = (url: string, body: object) =>
+    fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
   const seesAndHears = async (page: Page): Promise<void> => {
     await page.waitForFunction(`${LOOK} > 0`);
     const pictures = new Set<unknown>();
@@ -128,6 +163,47 @@ describe.skipIf(missing !== null)(`docs/calls.md${skipped}`, () => {
     }
     await page.click("button");
     await page.waitForFunction('document.querySelector("p").textContent === "The call has ended."');
+    await page.close();
+  });
+
+  test("the five lines of the README: a grant, and the call is ended", async () => {
+    const program = run("readme.ts", { API_KEY: key, AVATAR_ID: await readyAvatar() });
+    expect([await program.exited, program.stderr()]).toEqual([0, ""]);
+    expect(program.stdout()).toContain('status: "ready"');
+  });
+
+  test("the Hono route: a grant for each slot, then the place in the queue; an end frees a slot", async () => {
+    const program = run("server.ts", { API_KEY: key });
+    const [, url] = await program.waitFor(/serving (\S+)/);
+    const connect = () => readyAvatar().then((avatarId) => post(`${url}rta/call`, { avatarId }));
+    const sessions: string[] = [];
+    // As many as the worker has slots.
+    let answer = await connect();
+    for (; answer.status === 200; answer = await connect()) {
+      const grant = (await answer.json()) as { session_id: string; max_session_seconds: number };
+      expect(grant.max_session_seconds).toBe(300);
+      sessions.push(grant.session_id);
+    }
+    expect(sessions).toHaveLength(4);
+    const place = (await answer.json()) as { queued: boolean; position: number; queue_ticket_id: string };
+    expect([answer.status, place]).toEqual([429, expect.objectContaining({ queued: true, position: 1, size: 1 })]);
+    const end = (body: object) => post(`${url}rta/end`, body).then(({ status }) => status);
+    expect(await end({ queue_ticket_id: place.queue_ticket_id })).toBe(204);
+    expect(await end({ session_id: sessions.pop() })).toBe(204);
+    for (answer = await connect(); answer.status === 429; answer = await connect()) await Bun.sleep(200);
+    sessions.push(((await answer.json()) as { session_id: string }).session_id);
+    for (const session_id of sessions) expect(await end({ session_id, reason: "page_hide" })).toBe(204);
+  });
+
+  test("the React part of the SDK, with the Hono route: live, then ended by the person", async () => {
+    const program = run("server.ts", { API_KEY: key });
+    const [, url] = await program.waitFor(/serving (\S+)/);
+    const page = await context.newPage();
+    await page.goto(`${url}#${await readyAvatar()}`);
+    await page.waitForSelector('button[data-status="live"]');
+    await page.waitForFunction(`document.querySelector("video") && ${LOOK} > 0`);
+    await page.click("button");
+    await page.waitForFunction('document.title === "ended: user_ended"');
     await page.close();
   });
 });

@@ -12,6 +12,7 @@ import {
   startProcess,
 } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import { createMetrics as createAvatarWorkerMetrics } from "../../../avatar-worker/src/metrics.ts";
 import { callAt, type TestApi } from "../support/api.ts";
 import { startCollector } from "../support/traces.ts";
 
@@ -168,8 +169,19 @@ describe("metrics", () => {
   });
 
   test("metrics, compared with documents, dashboard and alerts: the same names, each in use", async () => {
-    const text = await scrape();
-    const known = [...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name);
+    // A LiveKit that does not respond has the same metrics.
+    const livekit = { LIVEKIT_URL: "ws://127.0.0.1:1", LIVEKIT_API_KEY: "k", LIVEKIT_API_SECRET: "s".repeat(32) };
+    const sweeping = await startService({ METRICS_PORT: "0", SWEEP_IN_API: "true", ...livekit });
+    const ofAvatarWorker = createAvatarWorkerMetrics("1");
+    ofAvatarWorker.show(1, () => []);
+    const texts = await Promise.all([
+      fetch(sweeping.metricsUrl),
+      ofAvatarWorker.fetch(new Request("http://localhost/metrics")),
+    ]);
+    await sweeping.end();
+    ofAvatarWorker.stop();
+    const text = (await Promise.all(texts.map((response) => response.text()))).join("\n");
+    const known = [...new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name = ""]) => name))];
     const read = (name: string): Promise<string> => readFile(join(REPOSITORY, name), "utf8");
     const [operations, dashboard, alerts] = await Promise.all(
       ["docs/operations.md", "deploy/grafana-dashboard.json", "deploy/alerts.yaml"].map(read),

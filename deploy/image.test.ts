@@ -2,15 +2,17 @@
  * The image without a container engine: it is built step by step in a folder, and its programs are run with nothing beside
  * them. Also the systemd unit, which runs the same programs.
  */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { chown, link, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { cacheFolder, SOURCES } from "@realtime-avatar/testing/bundles";
 import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { portraitPath } from "@realtime-avatar/testing/photos";
 import { type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { readConfig } from "../apps/api/src/config.ts";
 import { readConfig as readAvatarWorkerConfig } from "../apps/avatar-worker/src/config.ts";
 import { startControlPlane } from "../apps/avatar-worker/test/support/control-plane.ts";
@@ -42,35 +44,34 @@ import {
   type Yaml,
 } from "./support.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(180_000);
-
-let folder = "";
+const folder = await fileFolder();
 /** Where the image's programs are, as if it were /usr/local/bin. */
-let programs = "";
+const programs = join(folder, "programs");
 /** Where the libraries of the worker are, as if it were /usr/local/lib. */
-let libraries = "";
-/** Where the notices of the programs are, and the bundles of the same sources with theirs. */
-let notices = "";
+const libraries = join(folder, "lib");
 /** Where the program of the avatar worker is, in a `bin` beside its `lib`. */
-let avatarWorker = "";
-let bundles: Record<string, string> = {};
-let empty = "";
+const avatarWorker = join(folder, "avatar-worker");
+/** The notices of the programs, and the bundles of the same sources with theirs. */
+const notices = join(folder, "notices.txt");
+const bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
+const empty = join(folder, "empty");
 /** Where the programs keep files: the DATA_DIR of the image. */
-let files = "";
+const files = join(folder, "files");
 
 beforeAll(async () => {
-  folder = await temporaryFolder();
-  [programs, empty, notices] = [join(folder, "programs"), join(folder, "empty"), join(folder, "notices.txt")];
-  libraries = join(folder, "lib");
-  avatarWorker = join(folder, "avatar-worker");
-  bundles = Object.fromEntries(APPS.map((app) => [app, join(folder, `bundle-${app}`)]));
-  files = join(folder, "files");
   await Promise.all([mkdir(empty), mkdir(files, { mode: 0o700 })]);
   if (asUser.length > 0) await chown(files, Number(uid), Number(gid));
-  await build(folder, { programs, libraries, avatarWorker, notices, bundles });
-});
-afterAll(() => rm(folder, { recursive: true }));
+  const sources = ["Dockerfile", ".dockerignore", "package.json", "bunfig.toml", "scripts/*", ...SOURCES];
+  const kept = join(cacheFolder("image", sources), "files");
+  const built = [programs, libraries, avatarWorker, notices, ...Object.values(bundles)];
+  if (existsSync(kept)) await Bun.$`cp -a ${kept}/. ${folder}`.quiet();
+  else {
+    await build(folder, { programs, libraries, avatarWorker, notices, bundles });
+    await mkdir(`${kept}.draft`);
+    await Bun.$`cp -a ${built} ${kept}.draft`.quiet();
+    await rename(`${kept}.draft`, kept);
+  }
+}, 180_000);
 
 /** As the image's user, where we may become another. */
 const asUser =

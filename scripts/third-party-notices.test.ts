@@ -1,17 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { bun, runToEnd } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 
-let folder = "";
-
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  await writeFile(join(folder, "package.json"), "{}");
-  await mkdir(join(folder, "dist"));
-});
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await fileFolder();
+await writeFile(join(folder, "package.json"), "{}");
+await mkdir(join(folder, "dist"));
 
 /** Installs a package with these files, and writes the notices of a bundle that has its `index.js`. */
 const noticesOf = async (manifest: object, files: Record<string, string> = {}) => {

@@ -1,75 +1,35 @@
 /** The first key of an empty database. */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { connect } from "@realtime-avatar/db/connection/pool";
+import { expect, test } from "bun:test";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { findCreditDrift } from "@realtime-avatar/db/credits/invariants";
 import { listTenants } from "@realtime-avatar/db/tenants/tenants";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { session, type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { seedTenant } from "@realtime-avatar/testing/seeds";
+import { whileHeld } from "../test/support/locks.ts";
 import { createFirstKey } from "./first-run.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-let database: TestDatabase;
-
-beforeAll(async () => {
-  database = await testDatabase();
-});
-afterAll(() => database.close());
-
-const rows = async () => {
-  const [row] = await database.db.client`
-    select (select count(*)::integer from tenants) as tenants, (select count(*)::integer from api_keys) as keys,
-      (select count(*)::integer from api_key_credentials) as credentials,
-      (select count(*)::integer from audit_events) as events`;
-  return row;
-};
+const [{ db }, other] = [await fileDatabase(), await fileDatabase()];
 
 test("a first key, created: its tenant has an hour of credits in both environments", async () => {
-  const other = await testDatabase();
-  expect(await createFirstKey(other.db, new Date(), random)).not.toBeNull();
-  const [tenant] = await listTenants(other.db);
+  expect(await createFirstKey(db, new Date(), random)).not.toBeNull();
+  const [tenant] = await listTenants(db);
   for (const environment of ["live", "test"] as const) {
-    expect(await findCreditBalance(other.db, tenant?.tenantId as TenantId, environment)).toMatchObject({
+    expect(await findCreditBalance(db, tenant?.tenantId as TenantId, environment)).toMatchObject({
       availableCreditMicros: 3_600_000_000,
       lifetimeGrantedCreditMicros: 3_600_000_000,
     });
   }
-  expect(await findCreditDrift(other.db, tenant?.tenantId as TenantId, 10)).toEqual([]);
-  await other.close();
-});
-
-test("a first key, eight processes start at once: it is created once", async () => {
-  const pools = Array.from({ length: 8 }, () => connect(database.url, { connections: 1 }));
-  const secrets = await Promise.all(pools.map((db) => createFirstKey(db, new Date(), random)));
-  expect(secrets.filter(Boolean)).toHaveLength(1);
-  expect(await rows()).toEqual({ tenants: 1, keys: 1, credentials: 1, events: 1 });
-  expect(await createFirstKey(database.db, new Date(), random)).toBeNull();
-  await Promise.all(pools.map((db) => db.close()));
+  expect(await findCreditDrift(db, tenant?.tenantId as TenantId, 10)).toEqual([]);
 });
 
 test("a first key, another process has created it and not committed: no second key", async () => {
-  const other = await testDatabase();
-  const holder = session(other.url);
-  await holder.client`begin`;
-  await holder.client`insert into tenants (tenant_id, name, is_first, created_at)
-    values ('ten_01h455vb4pex5vsknk084sn02q', 'x', true, now())`;
-  const pending = createFirstKey(other.db, new Date(), random);
-  await untilBlocked(other.db);
-  await holder.client`commit`;
-  expect(await pending).toBeNull();
-  expect(await holder.client`select 1 from api_keys`).toHaveLength(0);
-  await holder.close();
-  await other.close();
-});
-
-test("a first key, a tenant exists already: not created", async () => {
-  const other = await testDatabase();
-  await seedTenant(other.db);
-  expect(await createFirstKey(other.db, new Date(), random)).toBeNull();
-  await other.close();
+  const key = await whileHeld(
+    other,
+    ({ client }) => client`insert into tenants (tenant_id, name, is_first, created_at)
+      values ('ten_01h455vb4pex5vsknk084sn02q', 'x', true, now())`,
+    () => createFirstKey(other.db, new Date(), random),
+  );
+  expect(key).toBeNull();
+  expect(await other.db.client`select 1 from api_keys`).toHaveLength(0);
 });

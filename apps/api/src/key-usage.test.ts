@@ -83,19 +83,6 @@ describe("the noted uses", () => {
     expect(second?.["xmin"]).not.toBe(first?.["xmin"]);
   });
 
-  test("uses, written late by a slower replica: the time does not go back", async () => {
-    const key = await seed();
-    const replicas = [
-      createUses(api.database.db, quiet, recordUses),
-      createUses(api.database.db, quiet, recordUses),
-    ] as const;
-    replicas[0].note(useOf(key, 9));
-    replicas[1].note(useOf(key, 8));
-    await replicas[0].flush();
-    await replicas[1].flush();
-    expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 9)));
-  });
-
   test("uses, noted late across the border of a minute: the later minute is written", async () => {
     const [key, other] = [await seed(), await seed()];
     const uses = createUses(api.database.db, quiet, recordUses);
@@ -104,28 +91,6 @@ describe("the noted uses", () => {
     uses.note(useOf(key, 2, 1));
     await uses.flush();
     expect((await rows(key.record.id))[0]?.["last_used_at"]).toEqual(new Date(Date.UTC(2026, 0, 1, 0, 2)));
-  });
-
-  test("uses of 2,500 keys, on two replicas: few statements in one order, no deadlock", async () => {
-    const { client } = api.database.db;
-    const ids = Array.from({ length: 2500 }, (_, index) => `key_01h455vb4p${String(index).padStart(16, "0")}` as const);
-    const note = (uses: ReturnType<typeof createUses>, all: readonly (typeof ids)[number][], minute: number) => {
-      for (const id of all) {
-        uses.note({ tenantId: api.tenantId, id, checkedAt: new Date(Date.UTC(2026, 0, 1, 0, minute)) });
-      }
-    };
-    for (let round = 0; round < 2; round++) {
-      const [one, other] = [
-        createUses(api.database.db, quiet, recordUses),
-        createUses(api.database.db, quiet, recordUses),
-      ];
-      note(one, ids, 2 * round);
-      note(other, ids.toReversed(), 2 * round + 1);
-      await Promise.all([one.flush(), other.flush()]);
-    }
-    const [row] = await client`
-      select count(*)::int as number, min(last_used_at) as earliest from api_key_usage where api_key_id = any(${ids as never}::text[])`;
-    expect(row).toEqual({ number: 2500, earliest: new Date(Date.UTC(2026, 0, 1, 0, 3)) });
   });
 
   test("uses, the database refusing them: kept, logged without a secret, written later", async () => {

@@ -203,7 +203,7 @@ const start = async (atExit: AtExit): Promise<void> => {
     const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
     atExit(sweeper.stop);
   }
-  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, log, logOutput }, atExit);
+  const calls = await openCalls({ db, isEmbedded, config, livekitProgram, metrics, log, logOutput }, atExit);
   const worker = (config.worker ?? isEmbedded) ? prepareWorker(log, logOutput) : null;
   // Stops after the last request and before the database.
   atExit(async () => worker?.stop());

@@ -1,7 +1,8 @@
-/** The operator's command line: migrations, health, tenants, users, API keys, avatars, credits and the audit trail. */
+/** The operator's command line: migrations, health, tenants, users, API keys, avatars, credits, sessions, avatar workers and the audit trail. */
 import { Command, CommanderError } from "commander";
 import { addAudit } from "./commands/audit.ts";
 import { addAvatars } from "./commands/avatars.ts";
+import { addCalls } from "./commands/calls.ts";
 import { addCredits } from "./commands/credits.ts";
 import { addHealth } from "./commands/health.ts";
 import { addKeys } from "./commands/keys.ts";
@@ -12,12 +13,12 @@ import { explain } from "./terminal.ts";
 
 const program = new Command("realtime-avatar")
   .description(
-    "Operates the Realtime Avatar Service: migrations, health, tenants, users, API keys, avatars, credits, audit trail.",
+    "Operates the Realtime Avatar Service: migrations, health, tenants, users, API keys, avatars, credits, sessions, avatar workers, audit trail.",
   )
   .showHelpAfterError("(use --help for usage)")
   .exitOverride();
 
-for (const add of [addMigrate, addHealth, addTenants, addUsers, addKeys, addAvatars, addCredits, addAudit])
+for (const add of [addMigrate, addHealth, addTenants, addUsers, addKeys, addAvatars, addCredits, addCalls, addAudit])
   add(program);
 
 try {

@@ -23,7 +23,9 @@ export const withOutputOptions = (command: Command): Command => command.option("
 export const withTenantOptions = (command: Command): Command =>
   withOutputOptions(command.requiredOption("--tenant <id>", "tenant id (ten_…)", idParser("ten", "--tenant")));
 
-export const withPageOptions = (command: Command): Command =>
-  withTenantOptions(command)
+export const withPage = (command: Command): Command =>
+  command
     .option("--limit <count>", "maximum number of items, 1 to 100 (default: 50)", parseInteger)
     .option("--cursor <cursor>", "continue after the page that printed this cursor");
+
+export const withPageOptions = (command: Command): Command => withPage(withTenantOptions(command));

@@ -2,14 +2,14 @@
  * Runs the command line, on a database of its own for each test file: within the process of the tests, which takes a
  * twentieth of the processor time, or as a process. Each command runs as a process in at least one test.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout } from "bun:test";
+import { expect } from "bun:test";
 import { findCredential } from "@realtime-avatar/db/api-keys/callers";
 import { insertAvatar } from "@realtime-avatar/db/avatars/avatars";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { bun, environmentOf, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
@@ -17,6 +17,8 @@ import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/se
 export const PROGRAM = "apps/cli/src/main.ts";
 
 export const UNKNOWN = "key_01h455vb4pex5vsknk084sn02q";
+export const UNKNOWN_TENANT = "ten_01h455vb4pex5vsknk084sn02q";
+export const UNKNOWN_SESSION = "ses_01h455vb4pex5vsknk084sn02q";
 export const UNKNOWN_AVATAR = "ava_01h455vb4pex5vsknk084sn02q";
 
 type Result = { code: number; stdout: string; stderr: string };
@@ -92,42 +94,23 @@ export const seedAvatar = async (db: Db, tenantId: TenantId, environment: Enviro
   return of.id;
 };
 
-/** Gives a test file a database with one tenant, and commands on it. */
-export const cliTests = () => {
-  let database: TestDatabase;
-  let tenantId: TenantId;
-  // No test asserts a duration: a slow disk must not fail one.
-  setDefaultTimeout(60_000);
-  beforeAll(async () => {
-    database = await testDatabase();
-    tenantId = await seedTenant(database.db);
-  });
-  afterAll(() => database.close());
+type Run = (...args: string[]) => Promise<Result>;
 
-  type Run = (...args: string[]) => Promise<Result>;
-  const cli: Run = (...args) => run({ DATABASE_URL: database.url }, ...args);
-  const cliProcess: Run = (...args) => runProcess({ DATABASE_URL: database.url }, ...args);
-  /** The standard output as exactly one JSON value. Expects exit code 0 and nothing on standard error. */
-  const jsonOf =
-    (command: Run) =>
-    async (...args: string[]) => {
-      const { code, stdout, stderr } = await command(...args, "--json");
-      expect([code, stderr]).toEqual([0, ""]);
-      return JSON.parse(stdout);
-    };
-  return {
-    get db() {
-      return database.db;
-    },
-    get tenantId() {
-      return tenantId;
-    },
-    get variables() {
-      return { DATABASE_URL: database.url };
-    },
-    cli,
-    cliProcess,
-    json: jsonOf(cli),
-    jsonProcess: jsonOf(cliProcess),
+/** The standard output as exactly one JSON value. Expects exit code 0 and nothing on standard error. */
+const jsonOf =
+  (command: Run) =>
+  async (...args: string[]) => {
+    const { code, stdout, stderr } = await command(...args, "--json");
+    expect([code, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout);
   };
+
+/** Gives a test file a database with one tenant, and commands on it. */
+export const cliTests = async () => {
+  const { db, url } = await fileDatabase();
+  const variables = { DATABASE_URL: url };
+  const cli: Run = (...args) => run(variables, ...args);
+  const cliProcess: Run = (...args) => runProcess(variables, ...args);
+  const tenantId = await seedTenant(db);
+  return { db, tenantId, variables, cli, cliProcess, json: jsonOf(cli), jsonProcess: jsonOf(cliProcess) };
 };

@@ -5,7 +5,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import { PHOTOS, type Photo, photoName, photoPath } from "@realtime-avatar/testing/photos";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { expectAccessible } from "./support/axe.ts";
-import { expectQuiet, PHONE } from "./support/person.ts";
+import { clipboard, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { chooser, DAMAGED_PNG, FFMPEG, HOLD, makeVideos, released } from "./support/sources.ts";
 import { fileWorld } from "./support/world.ts";
 
@@ -140,7 +140,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
     await page.setViewportSize(PHONE);
     await expectAccessible(page, "ready avatar on a phone");
     await details.getByRole("button", { name: /^Copy the id/ }).click();
-    expect(await page.evaluate("navigator.clipboard.readText()")).toMatch(/^ava_/);
+    expect(await clipboard(page)).toMatch(/^ava_/);
     await page.setViewportSize({ width: 1280, height: 800 });
     expectQuiet(owner);
   });
@@ -170,14 +170,7 @@ describe.skipIf(!BROWSER)("the avatars page in Chromium", () => {
   test("a creation, failed and tried again: the file is uploaded once", async () => {
     const uploads: string[] = [];
     page.on("request", (request) => request.url().endsWith("/api/v1/assets") && uploads.push(request.method()));
-    const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
-    await page.route("**/api/v1/avatars", (route) =>
-      route.fulfill({
-        status: 500,
-        contentType: "application/problem+json",
-        body: JSON.stringify({ ...problem, detail: "Once.", requestId: crypto.randomUUID(), retryable: false }),
-      }),
-    );
+    await failRequests(page, "**/api/v1/avatars", "Once.");
     await page.getByRole("button", { name: "Create an avatar" }).click();
     const dialog = page.getByRole("dialog");
     await chooser(page).setInputFiles(TURNED);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { BROWSER, sharedBrowser } from "@realtime-avatar/testing/browser";
 import { release, startProcess } from "@realtime-avatar/testing/processes";
 import { removeAtEnd, temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { expectQuiet, newPerson, type Person, register } from "./support/person.ts";
+import { clipboard, expectQuiet, newPerson, type Person, register } from "./support/person.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(180_000);
@@ -27,7 +27,7 @@ describe.skipIf(!BROWSER)("the first start in Chromium", () => {
       await page.getByRole("dialog").getByLabel("Name").fill("My first key");
       await page.getByRole("button", { name: "Create the live key" }).click();
       await page.getByRole("button", { name: "Copy: Try it" }).click();
-      const line = (await page.evaluate("navigator.clipboard.readText()")) as string;
+      const line = await clipboard(page);
       const curl = Bun.spawn(["sh", "-c", line], { stdout: "pipe" });
       expect(JSON.parse(await new Response(curl.stdout).text()).name).toBe("My first key");
       const seconds = (from: number): string => ((performance.now() - from) / 1000).toFixed(1);

@@ -5,13 +5,11 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf, seedCaller } from "./support/calls.ts";
-import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { clipboard, DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 /** A folder for pictures of the page with many keys, to look at them. */
 const SCREENSHOTS = process.env["SCREENSHOTS"];
-
-const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 
 /** The secret that the dialog shows, copied by its button. */
 const copySecret = async (page: Page): Promise<string> => {
@@ -154,7 +152,6 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
     const passkey = () => page.getByRole("dialog", { name: "Confirm it is you" });
     const changes = () => dialog().getByRole("region", { name: "What changes" });
     const save = () => dialog().getByRole("button", { name: "Save the changes" }).click();
-    const age = () => service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
     /** The key as the database has it. */
     const stored = async (name: string) => {
       const [row] = await service.database.db.client`
@@ -172,7 +169,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
     test("a change, wider and narrower: described, and widening asks for the passkey", async () => {
       const { page } = owner;
-      await age();
+      await service.age();
       await page.getByRole("button", { name: "Change Shop" }).click();
       await changes().getByText("Nothing has been changed yet.").waitFor();
       await dialog().getByLabel("Name").fill("Store");
@@ -207,7 +204,7 @@ describe.skipIf(!BROWSER)("the keys page in Chromium", () => {
 
     test("a change, narrower only: no passkey, and a kept expiry is not written", async () => {
       const { page } = owner;
-      await age();
+      await service.age();
       const before = await stored("Store");
       await page.getByRole("button", { name: "Change Store" }).click();
       await dialog().getByLabel("Spend cap in credits").fill("2.5");

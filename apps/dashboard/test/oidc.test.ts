@@ -99,7 +99,7 @@ describe.skipIf(!BROWSER)("the provider's sign-in in Chromium", () => {
 
   test("an action, needing the person again: leads to the provider and back", async () => {
     await grace.open("/people?environment=test");
-    await service.database.db.client`update user_sessions set verified_until = now() - interval '1 minute'`;
+    await service.age();
     await button(grace, "Invite a colleague").click();
     const dialog = grace.page.getByRole("dialog", { name: "Confirm it is you" });
     const invite = async () => {

@@ -5,7 +5,7 @@ import { BROWSER } from "@realtime-avatar/testing/browser";
 import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
 import { callerOf, makeCall, seedCaller } from "./support/calls.ts";
-import { DESKTOP, expectQuiet, PHONE } from "./support/person.ts";
+import { DESKTOP, expectQuiet, failRequests, PHONE } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
 
 /** A folder for pictures of the pages, to look at them. They take a third of the time of these tests. */
@@ -144,16 +144,8 @@ describe.skipIf(!BROWSER)("the pages in Chromium", () => {
 
   test("a failure, of a request: the problem's words and its request id", async () => {
     await page.setViewportSize(DESKTOP);
-    const requestId = crypto.randomUUID();
-    const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
     const detail = "The words of the service.";
-    await page.route("**/api/v1/api-keys?*", (route) =>
-      route.fulfill({
-        status: 500,
-        contentType: "application/problem+json",
-        body: JSON.stringify({ ...problem, detail, requestId, retryable: false }),
-      }),
-    );
+    const requestId = await failRequests(page, "**/api/v1/api-keys?*", detail);
     await owner.open("/keys");
     const alert = page.getByRole("alert");
     await alert.waitFor();

@@ -1,12 +1,9 @@
 /** People: invitations, roles, passkeys and sessions, by several persons in browsers of their own. */
 import { beforeAll, describe, expect, test } from "bun:test";
 import { BROWSER } from "@realtime-avatar/testing/browser";
-import type { Page } from "playwright-core";
 import { expectAccessible } from "./support/axe.ts";
-import { expectQuiet, type Person, register, registerHere } from "./support/person.ts";
+import { clipboard, expectQuiet, type Person, register, registerHere } from "./support/person.ts";
 import { fileWorld } from "./support/world.ts";
-
-const clipboard = (page: Page) => page.evaluate("navigator.clipboard.readText()") as Promise<string>;
 
 const { service, owner, page, openPerson } = await fileWorld();
 
@@ -185,12 +182,10 @@ describe.skipIf(!BROWSER)("the people page in Chromium", () => {
   });
 
   test("an action, needing the passkey: asks for it, then is done", async () => {
-    const { client } = service.database.db;
-    const age = () => client`update user_sessions set verified_until = now() - interval '1 minute'`;
     await owner.open("/keys");
     await page.getByRole("button", { name: "Create a live key" }).first().click();
     await page.getByRole("dialog").getByLabel("Name").fill("After five minutes");
-    await age();
+    await service.age();
     await page.getByRole("button", { name: "Create the live key" }).click();
     const dialog = page.getByRole("dialog", { name: "Confirm it is you" });
     await dialog.waitFor();

@@ -1,5 +1,5 @@
 /** The worker as a process: its bundle, as it ships. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,32 +7,21 @@ import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import { findCreditBalance } from "@realtime-avatar/db/credits/credits";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
 import { seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { LANDLOCK, landlockVersion } from "./sandbox/landlock.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const WORKER = "apps/worker/src/main.ts";
-let database: TestDatabase;
-/** Where the workers keep files. */
-let data = "";
-
-beforeAll(async () => {
-  [database, data] = await Promise.all([testDatabase(), temporaryFolder()]);
-});
-afterAll(async () => {
-  await database.close();
-  await rm(data, { recursive: true });
-});
+const database = await fileDatabase();
+/** `DATA_DIR`: where the workers keep files. */
+const variables = { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: await fileFolder() };
 
 describe("the worker", () => {
   test("the worker, started and stopped by SIGTERM: healthy, then exit 0", async () => {
-    const worker = startProcess(bun(WORKER), { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data });
+    const worker = startProcess(bun(WORKER), variables);
     const [, url] = await worker.waitFor(/"url":"(http:[^"]+)\/"/);
     expect(worker.stdout()).toContain("closes overdue usage sessions");
     const health = async (path: string) => {
@@ -53,8 +42,7 @@ describe("the worker", () => {
     const tenantId = await seedTenant(db);
     await seedMovement(db, tenantId);
     const id = await seedSession(db, (await seedCaller(db, tenantId)).caller);
-    const variables = { WORKER_PORT: "0", WORKER_METRICS_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data };
-    const worker = startProcess(bun(WORKER), variables);
+    const worker = startProcess(bun(WORKER), { ...variables, WORKER_METRICS_PORT: "0" });
     const [, metrics = ""] = await worker.waitFor(/"metrics":"(http:[^"]+)"/);
     await db.client`update usage_sessions set expires_at = now() - interval '1 second' where id = ${id}`;
     await worker.waitFor(/"sessions":1/);
@@ -104,7 +92,6 @@ describe("the worker", () => {
   test.skipIf(landlockVersion() === 0)(
     "the worker, without seccomp: does not start; without Landlock: warns",
     async () => {
-      const variables = { WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data };
       const [execPath = "", ...others] = bun(WORKER);
       const command = [execPath, "--preload", join(import.meta.dir, "sandbox/refusing.testing.ts"), ...others];
       const seccomp = process.arch === "x64" ? 317 : 277;
@@ -121,11 +108,7 @@ describe("the worker", () => {
   test("the worker, its port taken: exit 1, naming WORKER_PORT", async () => {
     const taken = Bun.serve({ port: 0, hostname: "127.0.0.1", fetch: () => new Response() });
     const { port } = taken;
-    const { code, stderr } = await runToEnd(bun(WORKER), {
-      WORKER_PORT: String(port),
-      DATABASE_URL: database.url,
-      DATA_DIR: data,
-    });
+    const { code, stderr } = await runToEnd(bun(WORKER), { ...variables, WORKER_PORT: String(port) });
     await taken.stop();
     expect([code, stderr]).toEqual([
       1,
@@ -147,10 +130,11 @@ describe("the worker", () => {
   });
 
   // `config.test.ts` has the other variables.
-  test("the worker, a bad DATABASE_URL: exit 1 without its value", async () => {
-    const { code, stdout, stderr } = await runToEnd(bun(WORKER), { DATA_DIR: data, DATABASE_URL: "hunter2" });
-    expect([code, stdout]).toEqual([1, ""]);
-    expect(stderr).toContain("DATABASE_URL");
-    expect(stderr).not.toContain("hunter2");
+  test("the worker, a bad DATABASE_URL or STORAGE_URL: exit 1 without its value", async () => {
+    for (const name of ["DATABASE_URL", "STORAGE_URL"]) {
+      const { code, stdout, stderr } = await runToEnd(bun(WORKER), { ...variables, [name]: "hunter2" });
+      expect([code, stdout, stderr]).toEqual([1, "", expect.stringContaining(name)]);
+      expect(stderr).not.toContain("hunter2");
+    }
   });
 });

@@ -3,6 +3,7 @@
  * LiveKit. It responds to health checks, and stops on a signal.
  */
 import { tmpdir } from "node:os";
+import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startSweeper } from "@realtime-avatar/db/credits/sweeper";
 import { jobStats } from "@realtime-avatar/db/jobs/jobs";
@@ -123,7 +124,10 @@ const start = async (atExit: AtExit): Promise<void> => {
   const sweeper = startSweeper({ db, log, random: secureRandom, metrics });
   atExit(sweeper.stop);
   if (config.livekit !== null) {
-    const reconciler = startReconciler({ db, rooms: createRooms(config.livekit), log, random: secureRandom });
+    const rooms = createRooms(config.livekit, metrics?.livekitResponded);
+    const reconciler = startReconciler({ db, rooms, log, random: secureRandom });
+    metrics?.showReconciler(reconciler.stats);
+    metrics?.showFleet(() => countFleet(db.within(QUEUE_STATS_MS)));
     atExit(reconciler.stop);
   }
   // Throws where files cannot be opened safely.

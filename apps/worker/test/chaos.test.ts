@@ -2,49 +2,36 @@
  * Preparations while the workers, the API and PostgreSQL are killed at random: no request and no job is lost, none is executed
  * twice, and none is stuck.
  */
-import { afterAll, beforeAll, expect, setDefaultTimeout, test } from "bun:test";
-import { rm } from "node:fs/promises";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import { preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import type { AvatarId, TenantId } from "@realtime-avatar/domain/id";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { client } from "@realtime-avatar/testing/database";
-import { type Cluster, startCluster } from "@realtime-avatar/testing/postgres/cluster";
+import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
+import { startCluster } from "@realtime-avatar/testing/postgres/cluster";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { callUntilClear } from "./support/calls.ts";
 import { inspectorOf } from "./support/inspector.ts";
 import type { TestWorker } from "./support/job-worker.ts";
 import { type Call, type Expected, scenarioOf } from "./support/scenarios.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(3_600_000);
-
 /** How many jobs there are, at least. */
-const JOBS = process.env["LONG"] === "1" ? 10_000 : 150;
+const JOBS = process.env["LONG"] === "1" ? 10_000 : 80;
 const TENANTS = 5;
 const CALLERS = 16;
 const WORKERS = 2;
 
 type Part = { name: string; kill(): Promise<void>; start(): Promise<void> };
 
-let folder = "";
-let data = "";
-let cluster: Cluster;
-let url = "";
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  data = join(folder, "data");
-  // What is killed here are processes: the operating system keeps what they have written.
-  cluster = await startCluster({ settings: { fsync: "off", max_connections: "100" } });
-  url = await cluster.newDatabase();
-});
-afterAll(async () => {
-  await cluster.close();
-  await rm(folder, { recursive: true });
-});
+const folder = await fileFolder();
+const data = join(folder, "data");
+// What is killed here are processes: the operating system keeps what they have written.
+const cluster = await fixture(startCluster({ settings: { fsync: "off", max_connections: "100" } }));
+const url = await cluster.newDatabase();
+setDefaultTimeout(3_600_000);
 
 /** Nothing listens there. */
 const NO_ADDRESS = "http://127.0.0.1:1";

@@ -19,7 +19,7 @@ import { noise, openWorld, type World } from "./support/world.ts";
 setDefaultTimeout(600_000);
 
 /** How often the worker is killed at a random moment. */
-const KILLS = process.env["LONG"] === "1" ? 200 : 3;
+const KILLS = process.env["LONG"] === "1" ? 200 : 2;
 
 let world: World;
 let server: TestServer;
@@ -149,66 +149,56 @@ const until = async (isThere: () => Promise<boolean>): Promise<void> => {
 const temporaryFiles = async (): Promise<string[]> =>
   (await readdir(world.temporary, { recursive: true })).filter((name) => name.endsWith("/original"));
 
-describe("a killed worker", () => {
-  const hasStatus = async (asset: AssetRecord, status: string) => (await world.stateOf(asset)).status === status;
+/** Locks a row, so that no statement of a worker changes it. Returns the function that unlocks it. */
+const lock = async (table: "assets" | "avatars", id: string): Promise<() => Promise<void>> => {
+  const { client, close } = session(world.database.url);
+  await client`begin`;
+  await client`select 1 from ${client(table)} where id = ${id} for update`;
+  return async () => {
+    await client`rollback`;
+    await close();
+  };
+};
 
-  test("a worker, killed after the claim: the next one finishes the asset", async () => {
-    const { client } = world.database.db;
-    const asset = await world.seedUpload(await noise());
-    const holder = session(world.database.url);
-    await holder.client`begin`;
-    await holder.client`select 1 from assets where id = ${asset.id} for update`;
-    const worker = startWorker();
-    await until(async () => (await client`select 1 from jobs where lease is not null`).length > 0);
+describe("a killed worker", () => {
+  const isProcessing = async (asset: AssetRecord) => (await world.stateOf(asset)).status === "processing";
+
+  test.each<[string, string | null, (asset: AssetRecord) => Promise<unknown>]>([
+    ["while a file is inspected", null, () => until(async () => (await temporaryFiles()).length > 0)],
+    ["while it fetches", "waiting", () => until(async () => server.requests.length > 0)],
+    ["with a remote file stored", "ada", (asset) => until(async () => (await world.filesOf(asset)).original)],
+  ])("a worker, killed %s: the next one finishes the asset", async (_, remote, reach) => {
+    const asset = remote === null ? await world.seedUpload(await noise()) : await world.seedRemote(remoteUrl(remote));
+    const worker = startWaiting();
+    await reach(asset);
     await kill(worker);
-    await holder.client`rollback`;
-    await holder.close();
+    expect(await world.filesOf(asset)).toEqual({ original: remote !== "waiting", public: false });
+    expect((await world.stateOf(asset)).status).not.toBe("ready");
     await checkFiles([asset]);
     await finish([asset]);
   });
 
-  test("a worker, killed while a file is inspected: the next one finishes the asset", async () => {
+  test("a worker, killed after the claim: the next one finishes the asset", async () => {
     const asset = await world.seedUpload(await noise());
-    const worker = startWaiting();
-    await until(async () => (await temporaryFiles()).length > 0);
+    const unlock = await lock("assets", asset.id);
+    const worker = startWorker();
+    await until(async () => (await world.database.db.client`select 1 from jobs where lease is not null`).length > 0);
     await kill(worker);
+    await unlock();
     await checkFiles([asset]);
     await finish([asset]);
   });
 
   test("a worker, killed with the public image stored: the next one finishes the asset", async () => {
     const asset = await world.seedUpload(await noise());
-    const holder = session(world.database.url);
     const worker = startWaiting();
-    await until(() => hasStatus(asset, "processing"));
-    await holder.client`begin`;
-    await holder.client`select 1 from assets where id = ${asset.id} for update`;
+    await until(() => isProcessing(asset));
+    const unlock = await lock("assets", asset.id);
     await openGate();
     await until(async () => (await world.filesOf(asset)).public);
-    expect(await hasStatus(asset, "processing")).toBe(true);
+    expect(await isProcessing(asset)).toBe(true);
     await kill(worker);
-    await holder.client`rollback`;
-    await holder.close();
-    await checkFiles([asset]);
-    await finish([asset]);
-  });
-
-  test("a worker, killed while it fetches: the next one finishes the asset", async () => {
-    const asset = await world.seedRemote(remoteUrl("waiting"));
-    const worker = startWaiting();
-    await until(async () => server.requests.length > 0);
-    await kill(worker);
-    expect(await world.filesOf(asset)).toEqual({ original: false, public: false });
-    await checkFiles([asset]);
-    await finish([asset]);
-  });
-
-  test("a worker, killed with a remote file stored: the next one finishes the asset", async () => {
-    const asset = await world.seedRemote(remoteUrl());
-    const worker = startWaiting();
-    await until(async () => (await world.filesOf(asset)).original);
-    await kill(worker);
-    expect(await hasStatus(asset, "ready")).toBe(false);
+    await unlock();
     await checkFiles([asset]);
     await finish([asset]);
   });
@@ -224,22 +214,19 @@ describe("a worker killed while it prepares an avatar", () => {
   ])("a worker, killed %s: the next one finishes the avatar", async (_, moment, files) => {
     const asset = await world.seedReady(await noise());
     const avatar = await world.seedAvatar(asset.id);
-    const holder = session(world.database.url);
-    await holder.client`begin`;
-    const lock = () => holder.client`select 1 from avatars where id = ${avatar.id} for update`;
-    if (moment === "before") await lock();
+    let unlock = async (): Promise<void> => {};
+    if (moment === "before") unlock = await lock("avatars", avatar.id);
     const worker = startWaiting();
     await until(async () => (await world.currentOf(avatar)).attempts === 1);
     if (moment !== "before") await until(async () => (await temporaryFiles()).length > 0);
     // It cannot become ready.
     if (moment === "stored") {
-      await lock();
+      unlock = await lock("avatars", avatar.id);
       await openGate();
     }
     await until(async () => (await world.preparedOf(avatar)).length >= files);
     await kill(worker);
-    await holder.client`rollback`;
-    await holder.close();
+    await unlock();
     // The statement of a worker that is killed can still be executed.
     await checkPrepared([avatar]);
     await finish([], [avatar], [asset]);

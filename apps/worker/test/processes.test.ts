@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import { session } from "@realtime-avatar/testing/database";
 import { portraitPath } from "@realtime-avatar/testing/photos";
-import { bun, type RunningProcess, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
 import { CHILD_ARGUMENT } from "../src/sandbox/command.ts";
 import { eachWorld, noise } from "./support/world.ts";
 
@@ -147,10 +147,3 @@ test.skipIf(process.platform !== "linux")(
     expect(await next.exited).toBe(0);
   },
 );
-
-test("a worker, a bad STORAGE_URL: exit 1 without its value", async () => {
-  const { code, stdout, stderr } = await runToEnd(bun(WORKER), { ...variables(), STORAGE_URL: "hunter2" });
-  expect([code, stdout]).toEqual([1, ""]);
-  expect(stderr).toContain("STORAGE_URL");
-  expect(stderr).not.toContain("hunter2");
-});

@@ -1702,7 +1702,7 @@ export interface components {
       apiKeyId: string | null;
       /** @description Of the end of a session: the key that had reported its usage last. */
       reportedBy: string | null;
-      /** @description Of the end of a session: the key that ended it, or `sweep` at the end of its lease. */
+      /** @description Of the end of a session: the key that ended it, or `sweep`: the service. */
       closedBy: string | null;
       reference: string | null;
       requestId: string;
@@ -1983,7 +1983,7 @@ export interface components {
       mustEnd: boolean;
       /** @description The key that reported usage last; null before the first report. */
       reportedBy: string | null;
-      /** @description The key that ended the session, or `sweep` at the end of its lease; null while it is open. */
+      /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
     };
     ReportLeakedKey: {
@@ -2212,7 +2212,7 @@ export interface components {
       mustEnd: boolean;
       /** @description The key that reported usage last; null before the first report. */
       reportedBy: string | null;
-      /** @description The key that ended the session, or `sweep` at the end of its lease; null while it is open. */
+      /** @description The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open. */
       closedBy: string | null;
     };
     UsageSessionPage: {

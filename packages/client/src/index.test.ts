@@ -15,6 +15,14 @@ beforeEach(() => {
   gateway.calls = [];
 });
 
+/** A response of the gateway itself: with this JSON, or this text, of this type. */
+const answer = (status: number, value: unknown, type = "problem+json", headers = {}): Fate => ({
+  status,
+  headers: { "content-type": `application/${type}`, ...headers },
+  body: typeof value === "string" ? value : JSON.stringify(value),
+});
+const PROBLEM = { code: "unavailable", detail: "d", requestId: "r", retryable: true, status: 400 };
+
 /** The error that a call throws; fails when it throws none. */
 const thrown = (call: Promise<unknown>): Promise<unknown> =>
   call.then(
@@ -99,7 +107,7 @@ describe("everything except a success", () => {
     expect(unexpected).toBeInstanceOf(UnexpectedResponse);
     expect((unexpected as UnexpectedResponse).response.status).toBe(404);
     expect(await (unexpected as UnexpectedResponse).response.text()).toBe("<h1>Gateway</h1>");
-    gateway.fates = [{ status: 400, headers: { "content-type": "application/problem+json" }, body: "no JSON" }];
+    gateway.fates = [answer(400, "no JSON")];
     expect(await thrown(client.GET("/api/v1/api-keys/self"))).toBeInstanceOf(UnexpectedResponse);
     const { data, response } = await create(newName());
     const header = { "If-None-Match": response.headers.get("etag") ?? "" };
@@ -108,24 +116,18 @@ describe("everything except a success", () => {
   });
 
   test("a malformed problem or success, received: thrown", async () => {
-    const typed = (status: number, body: unknown): Fate => ({
-      status,
-      headers: { "content-type": "application/problem+json" },
-      body: JSON.stringify(body),
-    });
-    const problem = { code: "unavailable", detail: "d", requestId: "r", retryable: true, status: 400 };
     const malformed = [
       { type: "about:blank", title: "upstream", status: 400 },
-      { ...problem, retryable: "true" },
-      { ...problem, status: 503 },
-      { ...problem, requestId: 5 },
-      "text",
+      { ...PROBLEM, retryable: "true" },
+      { ...PROBLEM, status: 503 },
+      { ...PROBLEM, requestId: 5 },
+      '"text"',
       [],
       null,
       {},
     ];
     for (const body of malformed) {
-      gateway.fates = [typed(400, body)];
+      gateway.fates = [answer(400, body)];
       gateway.calls = [];
       const error = await thrown(create(newName()));
       expect(error).toBeInstanceOf(UnexpectedResponse);
@@ -133,13 +135,13 @@ describe("everything except a success", () => {
       expect(gateway.calls.length).toBe(1);
     }
     const hostile = '{"toString":1,"name":"N","stack":5,"message":"m","__proto__":{"x":1},"constructor":{},';
-    const text = JSON.stringify({ ...problem, code: "not_found", retryable: false }).replace("{", hostile);
-    gateway.fates = [{ status: 400, headers: { "content-type": "application/problem+json" }, body: text }];
+    const text = JSON.stringify({ ...PROBLEM, code: "not_found", retryable: false }).replace("{", hostile);
+    gateway.fates = [answer(400, text)];
     const error = await thrown(create(newName()));
     expect(error).toBeInstanceOf(ApiProblem);
     expect(String(error)).toBe("ApiProblem: not_found: d (request r)");
     for (const body of ["", "<html>portal</html>", "{"]) {
-      gateway.fates = [{ status: 200, headers: { "content-type": "application/json" }, body }];
+      gateway.fates = [answer(200, body, "json")];
       expect(await thrown(create(newName()))).toBeInstanceOf(UnexpectedResponse);
     }
     gateway.fates = [{ status: 200, body: "{}" }];
@@ -147,11 +149,7 @@ describe("everything except a success", () => {
   });
 
   test("a list, its cursor repeating: thrown", async () => {
-    const page = (nextCursor?: string): Fate => ({
-      status: 200,
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ data: [], nextCursor }),
-    });
+    const page = (nextCursor?: string): Fate => answer(200, { data: [], nextCursor }, "json");
     const all = () => Array.fromAsync(client.list("/api/v1/avatars"));
     gateway.fates = [page("a"), page("b"), page("b"), page("b")];
     expect(await thrown(all())).toBeInstanceOf(UnexpectedResponse);
@@ -242,20 +240,11 @@ describe("the retries of the client", () => {
     expect(await thrown(change())).toBeInstanceOf(UnexpectedResponse);
     expect(gateway.calls.length).toBe(2);
 
-    const problem = (retryable: boolean): Fate => ({
-      status: 503,
-      headers: { "content-type": "application/problem+json", "retry-after": "0" },
-      body: JSON.stringify({
-        code: retryable ? "unavailable" : "outcome_unknown",
-        detail: "",
-        requestId: "r",
-        status: 503,
-        retryable,
-      }),
-    });
-    gateway.fates = [problem(true)];
+    const problem = (code: string, retryable: boolean): Fate =>
+      answer(503, { ...PROBLEM, code, status: 503, retryable }, undefined, { "retry-after": "0" });
+    gateway.fates = [problem("unavailable", true)];
     expect((await change()).response.status).toBe(200);
-    gateway.fates = [problem(false)];
+    gateway.fates = [problem("outcome_unknown", false)];
     expect(await thrown(change())).toMatchObject({ code: "outcome_unknown" });
   });
 
@@ -284,11 +273,8 @@ describe("the retries of the client", () => {
 
 describe("the waiting of the client", () => {
   test("a wait, with Retry-After: as long, or skipped beyond the deadline", async () => {
-    const limited = (value: string): Fate => ({
-      status: 429,
-      headers: { "content-type": "application/problem+json", "retry-after": value },
-      body: JSON.stringify({ code: "rate_limited", detail: "", requestId: "r", status: 429, retryable: true }),
-    });
+    const limited = (value: string): Fate =>
+      answer(429, { ...PROBLEM, code: "rate_limited", status: 429 }, undefined, { "retry-after": value });
     gateway.fates = [limited("1")];
     const startedAt = performance.now();
     await client.GET("/api/v1/api-keys/self");

@@ -1033,14 +1033,13 @@ from (
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select assets.id as id, '{id:"' || assets.id || '","tenantId":"' || assets.tenant_id || '",environment:"' || assets.environment || '",kind:"' || assets.kind || '",status:"' || assets.status || '","contentType":' || coalesce(to_json(assets.content_type)::text, 'null') || ',"sizeBytes":' || coalesce(assets.size_bytes::text, 'null') || ',"sha256":' || coalesce('"' || assets."sha256" || '"', 'null') || ',"publicUrl":' || to_json(inputs.origin || '/public/assets/' || assets.public_token collate "C")::text || ',error:' || coalesce(('{code:' || to_json(assets.error_code)::text || ',detail:' || to_json(assets.error_detail)::text || '}')::text, 'null') || ',"originalFilename":' || coalesce(to_json(assets.original_filename)::text, 'null') || ',metadata:' || assets.metadata::text || ',"createdAt":' || left(to_json(assets.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(assets.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from assets where (assets.environment, assets.tenant_id, assets.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ast~')) and (assets.environment, assets.tenant_id) >= (inputs.environment, inputs."tenantId") and assets.status <> 'deleted'
-    order by assets.environment desc, assets.tenant_id desc, assets.id desc limit inputs.limit::bigint + 1
-  ) assets order by assets.environment desc, assets.tenant_id desc, assets.id desc) items
+  select * from assets where (assets.environment, assets.tenant_id, assets.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ast~')) and (assets.environment, assets.tenant_id) >= (inputs.environment, inputs."tenantId") and assets.status <> 'deleted' order by assets.environment desc, assets.tenant_id desc, assets.id desc limit inputs.limit::bigint + 1
+) assets order by assets.environment desc, assets.tenant_id desc, assets.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
 -- list_assets. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, origin, statuses, kinds, before, limit, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, position) cross join lateral (
 select
   coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
   case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -1071,10 +1070,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.environment, audit_events.tenant_id) >= ('test', inputs."tenantId") and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
-) 
+)
       order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1091,10 +1090,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.tenant_id) >= (inputs."tenantId") and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
-) 
+)
       order by audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1111,10 +1110,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.action, audit_events.tenant_id, audit_events.id) < (inputs.action, inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.action, audit_events.tenant_id) >= (inputs.action, inputs."tenantId") and audit_events.action <> 'avatar.created' order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
-) 
+)
       order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.action desc, audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1131,7 +1130,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.environment, audit_events.tenant_id, audit_events.id) < ('test', inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.environment, audit_events.tenant_id) >= ('test', inputs."tenantId") and audit_events.environment <> 'live' order by audit_events.environment desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action
@@ -1151,7 +1150,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.tenant_id, audit_events.id) < (inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.tenant_id) >= (inputs."tenantId") and true order by audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action
@@ -1171,10 +1170,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.actor_key_id, audit_events.tenant_id) >= (inputs."actorKeyId", inputs."tenantId") and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
-) 
+)
       order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1191,10 +1190,10 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
-) 
+)
       order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs.limit::bigint + 1
     ) audit_events order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1211,7 +1210,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.actor_key_id, audit_events.tenant_id, audit_events.id) < (inputs."actorKeyId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.actor_key_id, audit_events.tenant_id) >= (inputs."actorKeyId", inputs."tenantId") and true order by audit_events.actor_key_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action
@@ -1231,7 +1230,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action
@@ -1251,7 +1250,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.actor_key_id = inputs."actorKeyId"
@@ -1271,7 +1270,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
         or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
     from (select audit_events.id as id, '{id:"' || audit_events.id || '","tenantId":"' || audit_events.tenant_id || '",environment:"' || audit_events.environment || '",action:"' || audit_events.action || '","targetId":' || to_json(audit_events.target_id)::text || ',"changedFields":' || array_to_json(audit_events.changed_fields)::text || ',"actorType":' || case when audit_events.actor_id is null then 'null' when audit_events.actor_id like 'usr\_%' then 'user' else 'api_key' end::text || ',"actorId":' || coalesce('"' || audit_events.actor_id || '"', 'null') || ',"actorKeyId":' || coalesce('"' || audit_events.actor_key_id || '"', 'null') || ',"requestId":' || to_json(audit_events.request_id)::text || ',"createdAt":' || left(to_json(audit_events.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
       select * from (select * from audit_events where (audit_events.target_id, audit_events.tenant_id, audit_events.id) < (inputs."targetId", inputs."tenantId", coalesce(inputs.before, 'aud~')) and (audit_events.target_id, audit_events.tenant_id) >= (inputs."targetId", inputs."tenantId") and true order by audit_events.target_id desc, audit_events.tenant_id desc, audit_events.id desc limit inputs."maxRead"::bigint) audit_events
-      where (
+      where true and (
   audit_events.environment = inputs.environment
   or (inputs.environment = 'live' and audit_events.target_id like 'key\_%')
 ) and audit_events.action = inputs.action and audit_events.actor_key_id = inputs."actorKeyId"
@@ -1298,14 +1297,13 @@ from (
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select avatars.id as id, '{id:"' || avatars.id || '","tenantId":"' || avatars.tenant_id || '",environment:"' || avatars.environment || '","displayName":' || to_json(avatars.display_name)::text || ',"sourceKind":"' || avatars.source_kind || '","modelId":' || to_json(avatars.model_id)::text || ',status:"' || avatars.status || '","sourceAssetId":' || coalesce(to_json(avatars.source_asset_id)::text, 'null') || ',"pendingSourceAssetId":' || coalesce(to_json(avatars.pending_source_asset_id)::text, 'null') || ',"defaultVoiceId":' || coalesce(to_json(avatars.default_voice_id)::text, 'null') || ',error:' || coalesce(to_json(avatars.error)::text, 'null') || ',checks:' || avatars.checks::text || ',"previewUrl":' || coalesce(to_json(inputs.origin || '/public/avatars/' || avatars.preview_token collate "C")::text, 'null') || ',"cacheManifestId":' || coalesce(to_json(avatars.cache_manifest_id)::text, 'null') || ',"cacheVersion":' || avatars.cache_version::text || ',settings:' || avatars.settings::text || ',metadata:' || avatars.metadata::text || ',"createdAt":' || left(to_json(avatars.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(avatars.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ava~')) and (avatars.environment, avatars.tenant_id) >= (inputs.environment, inputs."tenantId") and avatars.status <> 'deleted'
-    order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
-  ) avatars order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc) items
+  select * from avatars where (avatars.environment, avatars.tenant_id, avatars.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ava~')) and (avatars.environment, avatars.tenant_id) >= (inputs.environment, inputs."tenantId") and avatars.status <> 'deleted' order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc limit inputs.limit::bigint + 1
+) avatars order by avatars.environment desc, avatars.tenant_id desc, avatars.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
 -- list_avatars. Columns: position integer, items text, next text.
-select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, origin, statuses, "sourceKinds", before, limit, position) cross join lateral (
+select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, origin, before, limit, statuses, kinds, position) cross join lateral (
 select
   coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
   case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else null end as next
@@ -1316,7 +1314,7 @@ from (
   from (select avatars.id as id, '{id:"' || avatars.id || '","tenantId":"' || avatars.tenant_id || '",environment:"' || avatars.environment || '","displayName":' || to_json(avatars.display_name)::text || ',"sourceKind":"' || avatars.source_kind || '","modelId":' || to_json(avatars.model_id)::text || ',status:"' || avatars.status || '","sourceAssetId":' || coalesce(to_json(avatars.source_asset_id)::text, 'null') || ',"pendingSourceAssetId":' || coalesce(to_json(avatars.pending_source_asset_id)::text, 'null') || ',"defaultVoiceId":' || coalesce(to_json(avatars.default_voice_id)::text, 'null') || ',error:' || coalesce(to_json(avatars.error)::text, 'null') || ',checks:' || avatars.checks::text || ',"previewUrl":' || coalesce(to_json(inputs.origin || '/public/avatars/' || avatars.preview_token collate "C")::text, 'null') || ',"cacheManifestId":' || coalesce(to_json(avatars.cache_manifest_id)::text, 'null') || ',"cacheVersion":' || avatars.cache_version::text || ',settings:' || avatars.settings::text || ',metadata:' || avatars.metadata::text || ',"createdAt":' || left(to_json(avatars.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","updatedAt":' || left(to_json(avatars.updated_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select avatars.*
     from unnest(inputs.statuses::text[]) listed_status
-    cross join unnest(inputs."sourceKinds"::text[]) listed_kind
+    cross join unnest(inputs.kinds::text[]) listed_kind
     cross join lateral (
       select * from avatars where (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind, avatars.id) < (inputs.environment, inputs."tenantId", listed_status, listed_kind, coalesce(inputs.before, 'ava~')) and (avatars.environment, avatars.tenant_id, avatars.status, avatars.source_kind) >= (inputs.environment, inputs."tenantId", listed_status, listed_kind) order by avatars.environment desc, avatars.tenant_id desc, avatars.status desc, avatars.source_kind desc, avatars.id desc limit inputs.limit::bigint + 1
     ) avatars
@@ -1336,7 +1334,7 @@ from (
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.environment, credit_entries.tenant_id) >= (inputs.environment, inputs."tenantId") order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true 
+    where true
     order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
@@ -1353,7 +1351,7 @@ from (
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."apiKeyId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.api_key_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."apiKeyId", inputs.environment, inputs."tenantId") order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true 
+    where true
     order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.api_key_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
@@ -1370,7 +1368,7 @@ from (
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs.kind, inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.kind, credit_entries.environment, credit_entries.tenant_id) >= (inputs.kind, inputs.environment, inputs."tenantId") order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true 
+    where true
     order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.kind desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
@@ -1407,7 +1405,7 @@ from (
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select credit_entries.id as id, '{id:"' || credit_entries.id || '",environment:"' || credit_entries.environment || '",kind:"' || credit_entries.kind || '","amountCreditMicros":' || credit_entries.amount::text || ',"sessionId":' || coalesce('"' || credit_entries.session_id || '"', 'null') || ',"apiKeyId":' || coalesce('"' || credit_entries.api_key_id || '"', 'null') || ',"reportedBy":' || coalesce('"' || credit_entries.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || credit_entries.closed_by || '"', 'null') || ',reference:' || coalesce(to_json(credit_entries.reference)::text, 'null') || ',"requestId":' || to_json(credit_entries.request_id)::text || ',"createdAt":' || left(to_json(credit_entries.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
     select * from (select * from credit_entries where (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id, credit_entries.id) < (inputs."sessionId", inputs.environment, inputs."tenantId", coalesce(inputs.before, 'ent~')) and (credit_entries.session_id, credit_entries.environment, credit_entries.tenant_id) >= (inputs."sessionId", inputs.environment, inputs."tenantId") order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs."maxRead"::bigint) credit_entries
-    where true 
+    where true
     order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc limit inputs.limit::bigint + 1
   ) credit_entries order by credit_entries.session_id desc, credit_entries.environment desc, credit_entries.tenant_id desc, credit_entries.id desc) items
   window so_far as (rows unbounded preceding)
@@ -1630,7 +1628,9 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select user_identities.id as id, '{id:"' || user_identities.id || '",issuer:' || to_json(user_identities.issuer)::text || ',subject:' || to_json(user_identities.subject)::text || ',"createdAt":' || left(to_json(user_identities.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastUsedAt":' || coalesce('' || left(to_json(user_identities.last_used_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || '}' as item from (select * from user_identities where (user_identities.tenant_id, user_identities.user_id, user_identities.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'idn~')) and (user_identities.tenant_id, user_identities.user_id) >= (inputs."tenantId", inputs."userId") order by user_identities.tenant_id desc, user_identities.user_id desc, user_identities.id desc limit inputs.limit::bigint + 1) user_identities order by user_identities.tenant_id desc, user_identities.user_id desc, user_identities.id desc) items
+  from (select user_identities.id as id, '{id:"' || user_identities.id || '",issuer:' || to_json(user_identities.issuer)::text || ',subject:' || to_json(user_identities.subject)::text || ',"createdAt":' || left(to_json(user_identities.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastUsedAt":' || coalesce('' || left(to_json(user_identities.last_used_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || '}' as item from (
+  select * from user_identities where (user_identities.tenant_id, user_identities.user_id, user_identities.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'idn~')) and (user_identities.tenant_id, user_identities.user_id) >= (inputs."tenantId", inputs."userId") order by user_identities.tenant_id desc, user_identities.user_id desc, user_identities.id desc limit inputs.limit::bigint + 1
+) user_identities order by user_identities.tenant_id desc, user_identities.user_id desc, user_identities.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
@@ -1644,10 +1644,8 @@ from (
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
   from (select invitations.id as id, '{id:"' || invitations.id || '",email:' || to_json(invitations.email)::text || ',role:"' || invitations.role || '","expiresAt":' || left(to_json(invitations.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","createdAt":' || left(to_json(invitations.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"}' as item from (
-    select * from invitations
-    where (invitations.tenant_id, invitations.id) < (inputs."tenantId", coalesce(inputs.before, 'inv~')) and (invitations.tenant_id) >= (inputs."tenantId") and invitations.user_id is null and invitations.expires_at > now()
-    order by invitations.tenant_id desc, invitations.id desc limit inputs.limit::bigint + 1
-  ) invitations order by invitations.tenant_id desc, invitations.id desc) items
+  select * from invitations where (invitations.tenant_id, invitations.id) < (inputs."tenantId", coalesce(inputs.before, 'inv~')) and (invitations.tenant_id) >= (inputs."tenantId") and invitations.user_id is null and invitations.expires_at > now() order by invitations.tenant_id desc, invitations.id desc limit inputs.limit::bigint + 1
+) invitations order by invitations.tenant_id desc, invitations.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
@@ -1666,12 +1664,8 @@ cross join lateral (
   select * from calls
   where calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id offset 0
 ) calls
-cross join lateral (
-  select * from usage_sessions
-  where usage_sessions.tenant_id = fleet.avatar_slots.tenant_id and usage_sessions.id = fleet.avatar_slots.session_id
-    and usage_sessions.ended_at is null
-  offset 0
-) usage_sessions
+join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
+  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
 where fleet.avatar_slots.session_id is not null
 
 -- list_open_sessions. Columns: position integer, items text, next text.
@@ -1730,7 +1724,9 @@ from (
   select id, item,
     row_number() over so_far = 1
       or (row_number() over so_far <= inputs.limit::bigint and sum(octet_length(item) + 1) over so_far <= 1048576) as is_shown
-  from (select passkeys.id as id, '{id:"' || passkeys.id || '",name:' || to_json(passkeys.name)::text || ',"createdAt":' || left(to_json(passkeys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastUsedAt":' || coalesce('' || left(to_json(passkeys.last_used_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"isBackedUp":' || passkeys.is_backed_up::text || '}' as item from (select * from passkeys where (passkeys.tenant_id, passkeys.user_id, passkeys.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'psk~')) and (passkeys.tenant_id, passkeys.user_id) >= (inputs."tenantId", inputs."userId") order by passkeys.tenant_id desc, passkeys.user_id desc, passkeys.id desc limit inputs.limit::bigint + 1) passkeys order by passkeys.tenant_id desc, passkeys.user_id desc, passkeys.id desc) items
+  from (select passkeys.id as id, '{id:"' || passkeys.id || '",name:' || to_json(passkeys.name)::text || ',"createdAt":' || left(to_json(passkeys.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastUsedAt":' || coalesce('' || left(to_json(passkeys.last_used_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"isBackedUp":' || passkeys.is_backed_up::text || '}' as item from (
+  select * from passkeys where (passkeys.tenant_id, passkeys.user_id, passkeys.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'psk~')) and (passkeys.tenant_id, passkeys.user_id) >= (inputs."tenantId", inputs."userId") order by passkeys.tenant_id desc, passkeys.user_id desc, passkeys.id desc limit inputs.limit::bigint + 1
+) passkeys order by passkeys.tenant_id desc, passkeys.user_id desc, passkeys.id desc) items
   window so_far as (rows unbounded preceding)
 ) items) page
 
@@ -1781,7 +1777,7 @@ from tenants order by tenants.tenant_id
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1790,8 +1786,8 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
-      where true 
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      where true
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1801,7 +1797,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "apiKeyId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1810,7 +1806,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -1821,7 +1817,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "avatarId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1830,7 +1826,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -1851,7 +1847,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
       select * from (select *, (usage_sessions.metadata ->> 'user_id') as end_user_id from usage_sessions where ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.before) and ((usage_sessions.metadata ->> 'user_id'), usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs."endUserId", inputs.environment, inputs."tenantId", inputs.first) and (usage_sessions.metadata ->> 'user_id') is not null order by (usage_sessions.metadata ->> 'user_id') desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
-      where true 
+      where true
       order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by end_user_id desc, usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
     window so_far as (rows unbounded preceding)
@@ -1861,7 +1857,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1870,7 +1866,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -1881,7 +1877,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", "apiKeyId", "avatarId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1890,7 +1886,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -1961,7 +1957,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, "apiKeyId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1970,7 +1966,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -1981,7 +1977,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, "avatarId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -1990,7 +1986,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -2061,7 +2057,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[]) with ordinality inputs ("tenantId", environment, first, before, limit, "maxRead", status, "apiKeyId", "avatarId", position) cross join lateral (
   select
     coalesce(string_agg(item, ',') filter (where is_shown), '') as items,
-    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
+    case when count(*) filter (where is_shown) < count(*) then min(id) filter (where is_shown) else (select usage_sessions.id from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit 1 offset inputs."maxRead"::bigint - 1) end as next
   from (
     select id, item,
       row_number() over so_far = 1
@@ -2070,7 +2066,7 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select avatars.display_name from avatars
   where avatars.tenant_id = usage_sessions.tenant_id and avatars.id = usage_sessions.avatar_id
 ))::text, 'null') || ',status:"' || usage_sessions.status || '","startedAt":' || coalesce('' || left(to_json(usage_sessions.started_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"endedAt":' || coalesce('' || left(to_json(usage_sessions.ended_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || ',"activeSeconds":' || coalesce(ceil(extract(epoch from usage_sessions.ended_at - usage_sessions.started_at))::bigint::text, 'null') || ',"billedCreditMicros":' || coalesce((case when usage_sessions.ended_at is not null then usage_sessions.used end)::text, 'null') || ',"usedCreditMicros":' || usage_sessions.used::text || ',"priceCreditMicrosPerSecond":' || usage_sessions.price::text || ',metadata:' || usage_sessions.metadata::text || ',"createdAt":' || left(to_json(usage_sessions.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","reservedCreditMicros":' || usage_sessions.reserved::text || ',"expiresAt":' || left(to_json(usage_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","mustEnd":' || (usage_sessions.ended_at is null and (usage_sessions.must_end or usage_sessions.used = usage_sessions.reserved))::text || ',"reportedBy":' || coalesce('"' || usage_sessions.reported_by || '"', 'null') || ',"closedBy":' || coalesce('"' || usage_sessions.closed_by || '"', 'null') || '}' as item from (
-      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first)  order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
+      select * from (select * from usage_sessions where (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) < (inputs.environment, inputs."tenantId", inputs.before) and (usage_sessions.environment, usage_sessions.tenant_id, usage_sessions.id) >= (inputs.environment, inputs."tenantId", inputs.first) order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs."maxRead"::bigint) usage_sessions
       where true and usage_sessions.status = inputs.status and usage_sessions.api_key_id = inputs."apiKeyId" and usage_sessions.avatar_id = inputs."avatarId"
       order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc limit inputs.limit::bigint + 1
     ) usage_sessions order by usage_sessions.environment desc, usage_sessions.tenant_id desc, usage_sessions.id desc) items
@@ -2110,11 +2106,11 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = user_sessions.tenant_id and people_seen.id = user_sessions.id
 )) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","expiresAt":' || left(to_json(user_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","isCurrent":' || (user_sessions.id = inputs."currentId" collate "C")::text || '}' as item from (
-        select * from user_sessions where (user_sessions.tenant_id, user_sessions.id) < (inputs."tenantId", coalesce(inputs.before, 'uss~')) and (user_sessions.tenant_id) >= (inputs."tenantId") and (user_sessions.expires_at > now() and greatest(user_sessions.created_at, (
+    select * from user_sessions where (user_sessions.tenant_id, user_sessions.id) < (inputs."tenantId", coalesce(inputs.before, 'uss~')) and (user_sessions.tenant_id) >= (inputs."tenantId") and (user_sessions.expires_at > now() and greatest(user_sessions.created_at, (
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = user_sessions.tenant_id and people_seen.id = user_sessions.id
 )) > now() - interval '1800 seconds') order by user_sessions.tenant_id desc, user_sessions.id desc limit inputs.limit::bigint + 1
-      ) user_sessions order by user_sessions.tenant_id desc, user_sessions.id desc) items
+  ) user_sessions order by user_sessions.tenant_id desc, user_sessions.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
@@ -2131,11 +2127,11 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = user_sessions.tenant_id and people_seen.id = user_sessions.id
 )) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","expiresAt":' || left(to_json(user_sessions.expires_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","isCurrent":' || (user_sessions.id = inputs."currentId" collate "C")::text || '}' as item from (
-        select * from user_sessions where (user_sessions.tenant_id, user_sessions.user_id, user_sessions.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'uss~')) and (user_sessions.tenant_id, user_sessions.user_id) >= (inputs."tenantId", inputs."userId") and (user_sessions.expires_at > now() and greatest(user_sessions.created_at, (
+    select * from user_sessions where (user_sessions.tenant_id, user_sessions.user_id, user_sessions.id) < (inputs."tenantId", inputs."userId", coalesce(inputs.before, 'uss~')) and (user_sessions.tenant_id, user_sessions.user_id) >= (inputs."tenantId", inputs."userId") and (user_sessions.expires_at > now() and greatest(user_sessions.created_at, (
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = user_sessions.tenant_id and people_seen.id = user_sessions.id
 )) > now() - interval '1800 seconds') order by user_sessions.tenant_id desc, user_sessions.user_id desc, user_sessions.id desc limit inputs.limit::bigint + 1
-      ) user_sessions order by user_sessions.tenant_id desc, user_sessions.user_id desc, user_sessions.id desc) items
+  ) user_sessions order by user_sessions.tenant_id desc, user_sessions.user_id desc, user_sessions.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 
@@ -2151,7 +2147,9 @@ select position::integer as position, page.* from unnest($1::text[], $2::text[],
     from (select users.id as id, '{id:"' || users.id || '","tenantId":"' || users.tenant_id || '",email:' || to_json(users.email)::text || ',name:' || to_json(users.name)::text || ',role:"' || users.role || '","createdAt":' || left(to_json(users.created_at at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z","lastSeenAt":' || coalesce('' || left(to_json((
   select people_seen.last_seen_at from people_seen
   where people_seen.tenant_id = users.tenant_id and people_seen.id = users.id
-) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || '}' as item from (select * from users where (users.tenant_id, users.id) < (inputs."tenantId", coalesce(inputs.before, 'usr~')) and (users.tenant_id) >= (inputs."tenantId") order by users.tenant_id desc, users.id desc limit inputs.limit::bigint + 1) users order by users.tenant_id desc, users.id desc) items
+) at time zone 'UTC' + '1 microsecond')::text, 24) || 'Z"', 'null') || '}' as item from (
+    select * from users where (users.tenant_id, users.id) < (inputs."tenantId", coalesce(inputs.before, 'usr~')) and (users.tenant_id) >= (inputs."tenantId") order by users.tenant_id desc, users.id desc limit inputs.limit::bigint + 1
+  ) users order by users.tenant_id desc, users.id desc) items
     window so_far as (rows unbounded preceding)
   ) items) page
 

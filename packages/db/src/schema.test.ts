@@ -1,14 +1,24 @@
 /** What the database itself promises, read from its catalog and tried on its tables. */
-import { describe, expect, test } from "bun:test";
-import { newAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
+import {
+  assetOf,
+  avatarOf,
+  jobOf,
+  newJobId,
+  originOf,
+  seedAsset,
+  seedAvatar,
+  seedCaller,
+  seedKey,
+  seedTenant,
+} from "@realtime-avatar/testing/seeds";
 import { Glob } from "bun";
 import { is } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
-import { findCredential } from "./api-keys/callers.ts";
+import { insertAsset } from "./assets/assets.ts";
 import { insertAvatar } from "./avatars/avatars.ts";
 
 const modules = await Array.fromAsync(new Glob("*/tables.ts").scan(import.meta.dir), (path) => import(`./${path}`));
@@ -114,111 +124,39 @@ describe("the constraints", () => {
     expect(declared.length).toBeGreaterThan(25);
   });
 
-  /** A row that the table accepts. */
-  const rows = (tenantId: string) => {
-    const now = new Date();
-    return {
-      tenants: { tenant_id: newId("ten", now, random), name: "Acme", created_at: now },
-      api_keys: {
-        tenant_id: tenantId,
-        id: newId("key", now, random),
-        key_id: "0123456789ABCDEF",
-        environment: "live",
-        name: "ops",
-        scopes: ["*"],
-        spend_limit_credit_micros: 0,
-        expires_at: null,
-        revoked_at: null,
-        lineage: [] as string[],
-        version: 1,
-        created_at: now,
-      },
-      api_key_credentials: {
-        key_id: Buffer.from(random(8)).toString("hex"),
-        tenant_id: tenantId,
-        api_key_id: newId("key", now, random),
-        digest: Buffer.from(random(32)),
-        retired_at: null,
-        created_at: now,
-      },
-      avatars: {
-        tenant_id: tenantId,
-        id: newId("ava", now, random),
-        environment: "live",
-        display_name: "Ada",
-        source_kind: "image",
-        model_id: "m",
-        status: "draft",
-        source_asset_id: null,
-        default_voice_id: null,
-        cache_manifest_id: null,
-        cache_version: 0,
-        settings: {},
-        metadata: {},
-        version: 1,
-        created_at: now,
-        updated_at: now,
-      },
-      assets: {
-        tenant_id: tenantId,
-        id: newId("ast", now, random),
-        environment: "live",
-        kind: "image",
-        status: "ready",
-        content_type: "image/png",
-        size_bytes: 1,
-        sha256: "0".repeat(64),
-        public_token: Buffer.from(random(32)).toString("base64url"),
-        public_type: null,
-        remote_url: null,
-        reserved_bytes: 1,
-        error_code: null,
-        error_detail: null,
-        original_filename: null,
-        metadata: {},
-        version: 1,
-        created_at: now,
-        updated_at: now,
-      },
-      asset_meters: { tenant_id: tenantId, environment: "live", assets: 0, bytes: 0 },
-      jobs: {
-        tenant_id: tenantId,
-        id: newId("job", now, random),
-        environment: "live",
-        kind: "process_asset",
-        target_id: "x",
-        generation: 1,
-        run_at: now,
-        leased_until: null,
-        lease: null,
-        attempts: 0,
-        last_error: null,
-        created_at: now,
-      },
-      audit_events: {
-        tenant_id: tenantId,
-        id: newId("aud", now, random),
-        environment: "live",
-        actor_id: null,
-        actor_key_id: null,
-        action: "avatar.created",
-        target_id: "x",
-        request_id: "r",
-        created_at: now,
-      },
-    };
+  /** What each row needs of its own: the rest is that of a row which the service has written. */
+  const OWN_VALUES = {
+    tenants: () => ({ tenant_id: newId("ten", new Date(), random) }),
+    api_keys: () => ({ id: newId("key", new Date(), random), key_id: keyId() }),
+    api_key_credentials: () => ({ key_id: keyId() }),
+    avatars: () => ({ id: newId("ava", new Date(), random) }),
+    assets: () => ({
+      id: newId("ast", new Date(), random),
+      public_token: Buffer.from(random(32)).toString("base64url"),
+    }),
+    asset_meters: () => ({ environment: "test" }),
+    jobs: () => ({ id: newJobId(), target_id: newJobId() }),
+    audit_events: () => ({ id: newId("aud", new Date(), random) }),
   };
-  type Table = keyof ReturnType<typeof rows>;
+  type Table = keyof typeof OWN_VALUES;
+  const keyId = (): string => Buffer.from(random(8)).toString("hex");
+
+  beforeAll(async () => {
+    const caller = await seedCaller(database.db);
+    await seedAvatar(database.db, caller);
+    await seedAsset(database.db, caller.tenantId);
+    const asset = assetOf(caller);
+    const quota = { maxAssets: 10, maxBytes: 1e9 };
+    await insertAsset(database.db, { asset, job: jobOf(asset), quota }, caller, originOf(caller));
+  });
 
   const insert = async (table: Table, change: object): Promise<string> => {
-    const row = { ...rows(await seedTenant(database.db))[table], ...change };
-    const columns = Object.keys(row);
-    const numbers = columns.map((_, index) => `$${index + 1}`);
+    const values = JSON.stringify({ ...OWN_VALUES[table](), ...change });
     try {
       await database.db.client.unsafe(
-        `insert into ${table} (${columns}) values (${numbers})`,
-        Object.values(row) as never[],
-        { prepare: true },
+        `insert into ${table}
+         select * from json_populate_record((select one from ${table} one limit 1), $1::text::json)`,
+        [values],
       );
       return "accepted";
     } catch (error) {
@@ -258,7 +196,7 @@ describe("the constraints", () => {
     ["api_keys", { key_id: "short" }, CHECK],
     ["api_keys", { tenant_id: "ten_01h455vb4pex5vsknk084sn02q" }, FOREIGN_KEY],
     ["api_key_credentials", {}, "accepted"],
-    ["api_key_credentials", { digest: Buffer.from("rta_live_secret") }, CHECK],
+    ["api_key_credentials", { digest: "rta_live_secret" }, CHECK],
     ["api_key_credentials", { key_id: "0123456789abcde_" }, CHECK],
     ["avatars", {}, "accepted"],
     ["avatars", { display_name: long(160) }, "accepted"],
@@ -353,18 +291,11 @@ describe("the constraints", () => {
 describe("the creation of an avatar", () => {
   test("a creation, committed: the resource and its audit event, with the right ids", async () => {
     const { db } = database;
-    const { secret } = await seedKey(db, await seedTenant(db), { scopes: ["avatars:write"] });
-    const caller = (await findCredential(db, secret.keyId))?.caller;
-    if (!caller) throw new Error("no caller");
-    const origin = { ...operatorOrigin(), actor: caller };
+    const caller = await seedCaller(db);
+    const origin = originOf(caller);
     const { tenantId } = caller;
-    const id = newId("ava", origin.now, random);
-    const request = {
-      displayName: "Ada",
-      sourceKind: "image" as const,
-      metadata: JSON.parse('{"__proto__":{"a":1e308}}'),
-    };
-    const avatar = newAvatar(request, { id, tenantId, environment: "test", defaultModelId: "m", now: origin.now });
+    const avatar = avatarOf(caller, { displayName: "Ada", metadata: JSON.parse('{"__proto__":{"a":1e308}}') });
+    const { id } = avatar;
     expect(await insertAvatar(db, avatar, null, caller, origin)).toEqual({ kind: "written" });
 
     const [row] = await db.client`select *, metadata::text as text from avatars where id = ${id}`;
@@ -377,9 +308,9 @@ describe("the creation of an avatar", () => {
     expect(await db.client`select * from audit_events where target_id = ${id}`).toMatchObject([
       {
         tenant_id: tenantId,
-        environment: "test",
+        environment: "live",
         actor_id: caller.id,
-        actor_key_id: secret.keyId,
+        actor_key_id: caller.keyId,
         action: "avatar.created",
         request_id: origin.requestId,
         created_at: origin.now,
@@ -389,18 +320,11 @@ describe("the creation of an avatar", () => {
 
   test("a creation, its audit event failing: nothing written", async () => {
     const { db } = database;
-    const { secret } = await seedKey(db, await seedTenant(db), { scopes: ["*"] });
-    const caller = (await findCredential(db, secret.keyId))?.caller;
-    if (!caller) throw new Error("no caller");
+    const caller = await seedCaller(db);
     const now = new Date();
     // Two sources of the same randomness make the same id of the audit event twice.
     const origin = () => ({ actor: caller, requestId: "r", now, random: () => new Uint8Array(10).fill(7) });
-    const of = { tenantId: caller.tenantId, environment: "live" as const, defaultModelId: "m", now };
-    const avatars = [1, 2].map(() =>
-      newAvatar({ displayName: "x", sourceKind: "image" }, { ...of, id: newId("ava", now, random) }),
-    );
-    const [first, second] = avatars;
-    if (!first || !second) throw new Error("no avatars");
+    const [first, second] = [avatarOf(caller), avatarOf(caller)];
     expect(await insertAvatar(db, first, null, caller, origin())).toEqual({ kind: "written" });
     await expect(insertAvatar(db, second, null, caller, origin())).rejects.toMatchObject({ code: "23505" });
     expect(await db.client`select id from avatars where tenant_id = ${caller.tenantId}`).toMatchObject([

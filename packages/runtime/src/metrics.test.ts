@@ -59,16 +59,15 @@ describe("the metrics", () => {
 
   test("calls, LiveKit and the fleet: counted by outcome, and read", async () => {
     for (const outcome of ["started", "queued", "queued", "avatar_not_ready"]) metrics.callRequested(outcome);
-    metrics.livekitResponded({ operation: "create_room", outcome: "timed_out", durationMs: 2000 });
-    metrics.roomsDeleted("orphaned", 2);
-    metrics.showAutoCreate(() => true);
+    metrics.livekitResponded({ method: "create", outcome: "timed_out", durationMs: 2000 });
+    metrics.showReconciler(() => ({ ended: 5, moved: 1, orphans: 2, autoCreate: true }));
     metrics.showFleet(async () => ({ slots: 4, usedSlots: 1, openCalls: 2, tickets: 3 }));
     const shown = await text();
     expect(shown).toContain('realtime_avatar_calls_total{outcome="queued"} 2');
     expect(shown).toContain('realtime_avatar_calls_total{outcome="avatar_not_ready"} 1');
-    const labels = 'operation="create_room",outcome="timed_out"';
+    const labels = 'method="create",outcome="timed_out"';
     expect(shown).toContain(`realtime_avatar_livekit_request_duration_seconds_sum{${labels}} 2`);
-    expect(shown).toContain('realtime_avatar_rooms_deleted_total{kind="orphaned"} 2');
+    expect(shown).toContain("realtime_avatar_orphaned_rooms_total 2");
     expect(shown).toContain("realtime_avatar_livekit_auto_create 1");
     expect(shown).toContain('realtime_avatar_call_slots{state="free"} 3');
     expect(shown).toContain("realtime_avatar_open_calls 2");

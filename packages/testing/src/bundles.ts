@@ -12,7 +12,7 @@ export const REPOSITORY = join(import.meta.dir, "../../..");
 export const CACHE = join(REPOSITORY, "node_modules/.cache");
 
 /** Everything that a bundle is built from. The lock file tells the versions of the packages from npm. */
-const SOURCES = [
+export const SOURCES = [
   "bun.lock",
   "patches/*",
   "{apps,packages}/*/package.json",

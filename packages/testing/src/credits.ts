@@ -10,7 +10,7 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { OPERATOR_ACTIONS } from "@realtime-avatar/domain/credits/entry";
 import { newId, type SessionId, type TenantId } from "@realtime-avatar/domain/id";
 import { random } from "./random-bytes.ts";
-import { operatorOrigin, seedKey } from "./seeds.ts";
+import { asOwner, operatorOrigin, seedKey } from "./seeds.ts";
 
 /** Credit micros of a second in tests. */
 export const PRICE = 1_000_000;
@@ -48,7 +48,7 @@ export const seedMovement = (
     createdAt: origin.now,
     ...changes,
   };
-  return moveCredits(db, entry, auditEvent(OPERATOR_ACTIONS[entry.kind], entry, origin));
+  return moveCredits(asOwner(db), entry, auditEvent(OPERATOR_ACTIONS[entry.kind], entry, origin));
 };
 
 /** Opens a session of ten seconds, and returns its id. Throws when it is refused. */

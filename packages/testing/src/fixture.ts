@@ -3,6 +3,7 @@ import { afterAll, setDefaultTimeout } from "bun:test";
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { connect, type Db } from "@realtime-avatar/db/connection/pool";
+import { grantService } from "@realtime-avatar/db/grant";
 import { type TestDatabase, testDatabase } from "./database.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
@@ -50,4 +51,12 @@ export const fileRole = async (
     await client.unsafe(`drop owned by ${name}; drop role ${name}`);
   };
   return fixture({ ...db, close, role, url: own });
+};
+
+/** A database for this file whose statements are run by a role with the rights of the service alone; `client` is the owner's. */
+export const serviceDatabase = async (): Promise<TestDatabase> => {
+  const database = await fileDatabase();
+  const role = await fileRole(database);
+  await grantService(database.url, role.role);
+  return { ...database, db: { ...role, client: database.db.client } };
 };

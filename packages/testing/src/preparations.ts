@@ -11,7 +11,7 @@ import { manifestId, preparedFile } from "@realtime-avatar/domain/avatars/prepar
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import type { AvatarStatus } from "@realtime-avatar/domain/avatars/status";
 import { random } from "./random-bytes.ts";
-import { inStatus, operatorOrigin, originOf, seedAvatar } from "./seeds.ts";
+import { asOwner, inStatus, operatorOrigin, originOf, seedAvatar } from "./seeds.ts";
 
 const CHECK = {
   code: "face_size",
@@ -37,7 +37,7 @@ export const FAILED_RESULT: { kind: "failed"; error: string; checks: Check[] } =
 
 /** The job of a preparation, as a worker that has claimed it holds it. The lease is `lease`, without a slot. */
 export const holdPreparation = async (db: Db, { tenantId, id }: AvatarRecord, lease: string): Promise<ClaimedJob> => {
-  const [job] = await db.run<ClaimedJob>(
+  const [job] = await asOwner(db).run<ClaimedJob>(
     `update jobs set lease = $3, leased_until = now() + interval '1 minute', attempts = attempts + 1
      where tenant_id = $1 and target_id = $2
      returning tenant_id as "tenantId", id, environment, kind, target_id as "targetId", generation, run_at as "runAt",

@@ -22,6 +22,7 @@ import { initialGrants } from "@realtime-avatar/domain/credits/grants";
 import type { Environment } from "@realtime-avatar/domain/environment";
 import { type JobId, newId, newRequestId, type TenantId } from "@realtime-avatar/domain/id";
 import type { JobRecord } from "@realtime-avatar/domain/job";
+import type { TestDb } from "./database.ts";
 import { random } from "./random-bytes.ts";
 
 /** The origin of a write by `actor`, by default the operator, now. */
@@ -31,6 +32,15 @@ export const originOf = (actor: Origin["actor"] = null): Origin => {
 };
 export const operatorOrigin = (): Origin => originOf();
 
+/** The same database for what the operator writes: by the owner's client, where the test has one. */
+export const asOwner = (db: Db): Db => {
+  if (!("client" in db)) return db;
+  const { client } = db as TestDb;
+  const run = async (text: string, parameters: readonly unknown[]) =>
+    (await client.unsafe(text, parameters as never[], { prepare: true })) as never;
+  return { ...db, run };
+};
+
 /** Creates a tenant. `credits`: what it is granted, in credit micros, if not what a new tenant gets. */
 export const seedTenant = async (db: Db, credits: Partial<Record<Environment, number>> = {}): Promise<TenantId> => {
   const { now, requestId } = operatorOrigin();
@@ -39,7 +49,7 @@ export const seedTenant = async (db: Db, credits: Partial<Record<Environment, nu
     ...grant,
     amount: credits[grant.environment] ?? grant.amount,
   }));
-  await insertTenant(db, { tenantId, name: "Tenant of a test", createdAt: now }, grants);
+  await insertTenant(asOwner(db), { tenantId, name: "Tenant of a test", createdAt: now }, grants);
   return tenantId;
 };
 
@@ -58,7 +68,8 @@ export const seedKey = async (
     now: origin.now,
     random,
   });
-  if (!(await insertRootApiKey(db, issued.record, issued.secret, origin))) throw new Error("the key was not written");
+  if (!(await insertRootApiKey(asOwner(db), issued.record, issued.secret, origin)))
+    throw new Error("the key was not written");
   return issued;
 };
 
@@ -133,7 +144,7 @@ export const seedAsset = async (
   const sha256 = "0".repeat(64);
   const error = status === "failed" ? ({ code: "unsupported_type", detail: "Made up by a test." } as const) : null;
   const asset = assetOf({ tenantId, environment }, { kind, status, sha256, error });
-  await db.run(
+  await asOwner(db).run(
     `insert into assets (tenant_id, id, environment, kind, status, content_type, size_bytes, sha256, public_token,
        reserved_bytes, error_code, error_detail, metadata, version, created_at, updated_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $7, $10, $11, '{}', 1, $12, $12)`,
@@ -143,7 +154,7 @@ export const seedAsset = async (
     ],
   );
   if (error !== null || status === "deleted") return asset;
-  await db.run(
+  await asOwner(db).run(
     `insert into asset_meters as meter (tenant_id, environment, assets, bytes) values ($1, $2, 1, $3)
      on conflict (tenant_id, environment) do update set assets = meter.assets + 1, bytes = meter.bytes + excluded.bytes`,
     [tenantId, environment, asset.reservedBytes],

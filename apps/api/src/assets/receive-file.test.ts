@@ -1,9 +1,9 @@
-import { afterAll, describe, expect, test } from "bun:test";
-import { readdir, readFile, rm } from "node:fs/promises";
+import { describe, expect, test } from "bun:test";
+import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { ASSET_KINDS, ASSET_LIMITS } from "@realtime-avatar/domain/assets/limits";
 import { Problem } from "@realtime-avatar/domain/problem";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import {
   BOUNDARY,
   fieldPart,
@@ -20,9 +20,8 @@ import type { RequestContext } from "../http/request-context.ts";
 import { cleanFilename, formTooLarge, MAX_FORM_BYTES, receiveUpload } from "./receive-file.ts";
 import { createSpool } from "./spool.ts";
 
-const folder = await temporaryFolder();
+const folder = await fileFolder();
 const spool = createSpool(join(folder, "uploads"));
-afterAll(() => rm(folder, { recursive: true }));
 
 const streamed = (pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>): ReadableStream<Uint8Array> => {
   const source = (async function* () {

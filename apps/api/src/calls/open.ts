@@ -1,8 +1,10 @@
 /** Opens what calls need beside the database: the LiveKit that is configured, or one that this process starts with an avatar worker. */
+import { countFleet } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
 import { startReconciler } from "@realtime-avatar/livekit/reconciler";
 import type { AtExit } from "@realtime-avatar/runtime/lifecycle";
 import type { Logger, LogOutput } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import { secureRandom } from "@realtime-avatar/runtime/random";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { type EmbeddedLivekit, type LivekitProgram, prepareLivekit } from "../children/livekit.ts";
@@ -10,6 +12,8 @@ import { findProgram } from "../children/program.ts";
 import type { ApiConfig } from "../config.ts";
 import { type Livekit, openLivekit } from "./realtime.ts";
 
+/** The maximum time for the numbers of the fleet. */
+const FLEET_MS = 2000;
 const HOW_TO =
   "https://docs.livekit.io/home/self-hosting/local shows how to install it; LIVEKIT_URL names a server that runs elsewhere";
 
@@ -19,6 +23,7 @@ type CallsOptions = {
   isEmbedded: boolean;
   config: Pick<ApiConfig, "avatarWorkerSecret" | "database" | "livekit" | "sweepInApi">;
   livekitProgram: LivekitProgram;
+  metrics: Metrics | null;
   log: Logger;
   logOutput: LogOutput;
 };
@@ -57,13 +62,15 @@ export type Calls = {
 };
 
 export const openCalls = async (options: CallsOptions, atExit: AtExit): Promise<Calls> => {
-  const { db, isEmbedded, config, log } = options;
+  const { db, isEmbedded, config, log, metrics } = options;
   const embedded = await prepareEmbedded(options);
   const livekitConfig = embedded?.config ?? config.livekit;
-  const livekit = livekitConfig && openLivekit(livekitConfig, db);
+  const livekit = livekitConfig && openLivekit(livekitConfig, db, metrics);
   // As with overdue sessions: where no worker need run.
   if (livekit && (config.sweepInApi ?? isEmbedded)) {
     const reconciler = startReconciler({ db, rooms: livekit.rooms, log, random: secureRandom });
+    metrics?.showReconciler(reconciler.stats);
+    metrics?.showFleet(() => countFleet(db.within(FLEET_MS)));
     atExit(reconciler.stop);
   }
   atExit(async () => embedded?.stopLivekit());

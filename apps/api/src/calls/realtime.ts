@@ -7,6 +7,7 @@ import { Problem } from "@realtime-avatar/domain/problem";
 import type { LivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms, type Rooms } from "@realtime-avatar/livekit/rooms";
 import type { Logger } from "@realtime-avatar/runtime/log";
+import type { Metrics } from "@realtime-avatar/runtime/metrics";
 import type { Secret } from "@realtime-avatar/storage/secret";
 import { createRoomChecks, type RoomChecks } from "./room-checks.ts";
 import { type CallRooms, createCallRooms } from "./rooms.ts";
@@ -21,11 +22,11 @@ const POLL_MS = 1000;
 export type Livekit = { config: LivekitConfig; rooms: Rooms; instance: () => Promise<string> };
 
 /** The LiveKit server of a configuration. The instance is read when it is needed: the database may not be migrated yet. */
-export const openLivekit = (config: LivekitConfig, db: Db): Livekit => {
+export const openLivekit = (config: LivekitConfig, db: Db, metrics: Metrics | null): Livekit => {
   let instance: Promise<string> | null = null;
   return {
     config,
-    rooms: createRooms(config),
+    rooms: createRooms(config, metrics?.livekitResponded),
     instance: () => {
       instance ??= readInstance(db.within(BACKGROUND_MS)).catch((error: unknown) => {
         instance = null;

@@ -1,17 +1,13 @@
 /** A worker as a child process: its output, its restarts and its end, with shell scripts in its place. */
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { chmod, readFile, rm, writeFile } from "node:fs/promises";
+import { expect, test } from "bun:test";
+import { chmod, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createLog } from "@realtime-avatar/runtime/log";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { createChild } from "./child.ts";
 import { findProgram } from "./program.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-const folder = await temporaryFolder();
-afterAll(() => rm(folder, { recursive: true }));
+const folder = await fileFolder();
 
 /** A worker that is this shell script. `lines` are what reaches the log of the API, `errors` its standard error. */
 const workerOf = (script: string, firstPauseMs = 1) => {

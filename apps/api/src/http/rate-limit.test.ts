@@ -168,11 +168,6 @@ describe("requests of a key", () => {
     const stranger = await ask("GET", self, {});
     expect([stranger.status, ...fields(stranger)]).toEqual([401, null, null, null]);
   });
-
-  test("a key's requests, no limit configured: not limited", async () => {
-    const { status, headers } = await api.call("GET", self, { key: await api.key() });
-    expect([status, headers.get("ratelimit"), headers.get("ratelimit-policy")]).toEqual([200, null, null]);
-  });
 });
 
 describe("requests of a tenant", () => {

@@ -1,15 +1,14 @@
 /** Response bodies that wait for their clients: counted, bounded, and dropped when a client does not read. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { connect, type Socket } from "node:net";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { serve } from "@realtime-avatar/runtime/serve";
-import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { createTestApp, readAnswer } from "../../test/support/api.ts";
 import { createResponseBytes, type ResponseBytesOptions } from "./response-bytes.ts";
 
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(60_000);
+const database = await fileDatabase();
 
 const MIB = 1024 * 1024;
 /** More than the operating system takes from a process for a client that reads nothing. */
@@ -140,17 +139,14 @@ describe("a client that does not read", () => {
 });
 
 describe("the lists", () => {
-  let database: TestDatabase;
   let key: string;
   beforeAll(async () => {
-    database = await testDatabase();
     const tenantId = await seedTenant(database.db);
     key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
     await database.db.client.unsafe(`insert into avatars select '${tenantId}', 'ava_01h455vb4p' || lpad(i::text, 16, '0'), 'live', 'n',
       'image', 'm', 'ready', null, null, null, 0, json_build_object('a', repeat('x', 32000)), json_build_object('b', repeat('y', 32000)),
       1, now(), now() from generate_series(1, 20) i`);
   });
-  afterAll(() => database.close());
 
   test("a list of large items, too many bytes waiting: 503, retryable; of small ones: 200", async () => {
     const get = async (maxBytes: number, path: string) => {

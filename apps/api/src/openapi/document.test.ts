@@ -116,78 +116,13 @@ describe("the OpenAPI document", () => {
     expect(new Set(operations.map(({ operation }) => operation.operationId)).size).toBe(operations.length);
   });
 
-  test("the routes, their response schemas: declared unless the route validates its own response", () => {
+  test("the routes, their responses: validated by the routes themselves, but for one", () => {
     const { routes } = createApp({ config: readConfig({}) } as unknown as Dependencies);
-    const selfValidating = routes.flatMap(({ hooks, method, path }) =>
-      path.startsWith("/api/v1") && Object.keys(hooks?.response ?? {}).length === 0 ? [`${method} ${path}`] : [],
+    const declaring = routes.filter(
+      ({ hooks, path }) => path.startsWith("/api/v1") && Object.keys(hooks?.response ?? {}).length > 0,
     );
     // The pages of lists are JSON of the database, compared with their schema by a test; the others use `responseText`.
-    expect(selfValidating.sort()).toEqual([
-      "DELETE /api/v1/api-keys/:id",
-      "DELETE /api/v1/assets/:id",
-      "DELETE /api/v1/avatars/:id",
-      "DELETE /api/v1/identities/:id",
-      "DELETE /api/v1/invitations/:id",
-      "DELETE /api/v1/passkeys/:id",
-      "DELETE /api/v1/user-sessions/:id",
-      "DELETE /api/v1/user-sessions/current",
-      "DELETE /api/v1/users/:id",
-      "GET /api/v1/api-keys",
-      "GET /api/v1/api-keys/:id",
-      "GET /api/v1/api-keys/self",
-      "GET /api/v1/assets",
-      "GET /api/v1/assets/:id",
-      "GET /api/v1/audit-events",
-      "GET /api/v1/avatars",
-      "GET /api/v1/avatars/:id",
-      "GET /api/v1/credits/balance",
-      "GET /api/v1/credits/entries",
-      "GET /api/v1/identities",
-      "GET /api/v1/invitations",
-      "GET /api/v1/models",
-      "GET /api/v1/oidc/callback",
-      "GET /api/v1/passkeys",
-      "GET /api/v1/usage/sessions",
-      "GET /api/v1/usage/sessions/:id",
-      "GET /api/v1/usage/summary",
-      "GET /api/v1/user-sessions",
-      "GET /api/v1/user-sessions/current",
-      "GET /api/v1/users",
-      "GET /api/v1/users/:id",
-      "PATCH /api/v1/api-keys/:id",
-      "PATCH /api/v1/avatars/:id",
-      "PATCH /api/v1/passkeys/:id",
-      "PATCH /api/v1/users/:id",
-      "POST /api/v1/api-keys",
-      "POST /api/v1/api-keys/:id/rotate",
-      "POST /api/v1/assets",
-      "POST /api/v1/assets/:id/complete",
-      "POST /api/v1/assets/remote",
-      "POST /api/v1/assets/uploads",
-      "POST /api/v1/avatars",
-      "POST /api/v1/avatars/:id/prepare",
-      "POST /api/v1/invitations",
-      "POST /api/v1/invitations/acceptance",
-      "POST /api/v1/invitations/options",
-      "POST /api/v1/oidc/acceptance",
-      "POST /api/v1/oidc/identity",
-      "POST /api/v1/oidc/sign-in",
-      "POST /api/v1/oidc/verification",
-      "POST /api/v1/passkeys",
-      "POST /api/v1/passkeys/invitations",
-      "POST /api/v1/passkeys/options",
-      "POST /api/v1/realtime/livekit/session",
-      "POST /api/v1/realtime/livekit/session/release",
-      "POST /api/v1/usage/sessions",
-      "POST /api/v1/usage/sessions/:id/release",
-      "POST /api/v1/usage/sessions/:id/usage",
-      "POST /api/v1/user-sessions",
-      "POST /api/v1/user-sessions/current/verification",
-      "POST /api/v1/user-sessions/current/verification/options",
-      "POST /api/v1/user-sessions/options",
-      // Its response is empty.
-      "PUT /api/v1/assets/uploads/:token",
-    ]);
+    expect(declaring.map(({ method, path }) => `${method} ${path}`)).toEqual(["POST /api/v1/leaked-keys"]);
   });
 
   test("the document, each header and cursor of a request: has lengths and a pattern", () => {

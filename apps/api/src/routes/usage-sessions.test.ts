@@ -69,21 +69,6 @@ describe("the opening of a session", () => {
     expect([found.status, found.headers.get("etag"), found.body]).toEqual([200, '"1"', body]);
   });
 
-  test("a new session, few credits: reserves the whole seconds that fit, at least the minimum", async () => {
-    const { newKey } = await tenantWith(10);
-    const { key: rich } = await newKey();
-    expect((await open({ maxSessionSeconds: 60, minSessionSeconds: 5 }, rich)).body.reservedCreditMicros).toBe(
-      10 * SECOND,
-    );
-    const { status, body } = await open({ maxSessionSeconds: 60, minSessionSeconds: 5 }, rich);
-    expect([status, body.code, body.requiredCreditMicros, body.retryable]).toEqual([
-      402,
-      "insufficient_credits",
-      5 * SECOND,
-      false,
-    ]);
-  });
-
   test("a new session, beyond the cap of its key or an ancestor: 402, naming whose cap only", async () => {
     const { newKey } = await tenantWith(1000);
     const root = await newKey({ spendLimitCreditMicros: 20 * SECOND });
@@ -232,15 +217,6 @@ describe("the report and the release of a session", () => {
     expect([other.status, other.body.code]).toEqual([409, "session_closed"]);
     expect((await report(sessionId, 1, engine)).body.code).toBe("session_closed");
     expect(await read(sessionId)).toEqual(ended.body);
-  });
-
-  test("a report above the hold is cut, and the call must end; a release below it is charged what was reported", async () => {
-    const engine = await api.key({ environment: "live", scopes: ["usage:write"] });
-    const { sessionId } = (await open({ maxSessionSeconds: 60 })).body;
-    const cut = { usedCreditMicros: 60 * SECOND, mustEnd: true };
-    expect((await report(sessionId, 90 * SECOND, engine)).body).toMatchObject(cut);
-    expect(await read(sessionId)).toMatchObject(cut);
-    expect((await release(sessionId, { usedCreditMicros: 5 }, engine)).body.billedCreditMicros).toBe(60 * SECOND);
   });
 
   test("a release, without usage:write: the key's own lineage only, without a usage", async () => {

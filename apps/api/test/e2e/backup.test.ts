@@ -1,18 +1,16 @@
 /** What docs/deployment.md says of backups, done by its own commands. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type EmbeddedDatabase, openEmbedded } from "@realtime-avatar/db/connection/embedded";
 import type { AuditEvent } from "@realtime-avatar/domain/audit";
 import { client, preparedDataDirectory, session } from "@realtime-avatar/testing/database";
-import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { bun, REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import type { TestApi } from "../support/api.ts";
+import { start, stop } from "../support/process.ts";
 
 const CLI = "apps/cli/src/main.ts";
 const document = await readFile(join(REPOSITORY, "docs/deployment.md"), "utf8");
@@ -23,36 +21,15 @@ const commandOf = (name: string): string => {
   return text;
 };
 
-let folder = "";
+const folder = await fileFolder();
 let server: EmbeddedDatabase | null = null;
-beforeAll(async () => {
-  folder = await temporaryFolder();
-});
-afterAll(async () => {
-  await server?.close();
-  await rm(folder, { recursive: true });
-});
+afterAll(() => server?.close());
 
 /** Does as the document says, in the folder of the test. */
 const follow = async (name: string, variables: Record<string, string>): Promise<void> => {
   const { code, stderr } = await runToEnd(["sh", "-ec", `cd "$0"\n${commandOf(name)}`, folder], variables);
   expect([code, stderr]).toEqual([0, ""]);
 };
-
-const start = async (variables: Record<string, string>) => {
-  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", ...variables });
-  const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
-  return {
-    running,
-    call: async (method: string, path: string, options: CallOptions = {}): Promise<Answer> =>
-      readAnswer(await fetch(url + path, requestInit(method, options))),
-    stop: async (): Promise<void> => {
-      running.kill("SIGTERM");
-      expect(await running.exited).toBe(0);
-    },
-  };
-};
-type Service = Awaited<ReturnType<typeof start>>;
 
 const avatar = {
   displayName: "Ada 漢",
@@ -63,7 +40,7 @@ const avatar = {
 const once = { body: { displayName: "once", sourceKind: "video" }, headers: { "idempotency-key": "the-same" } };
 
 /** What every restored service has to answer as the first one did. */
-const asked = async ({ call }: Service, key: string, id: string) => {
+const asked = async ({ call }: Pick<TestApi, "call">, key: string, id: string) => {
   const [found, self, events, list] = await Promise.all([
     call("GET", `/api/v1/avatars/${id}`, { key }),
     call("GET", "/api/v1/api-keys/self", { key }),
@@ -119,7 +96,7 @@ describe("a server of PostgreSQL", () => {
       expect([made.displayName, original.status]).toEqual([avatar.displayName, 201]);
       const before = await asked(first, key, made.id);
       await follow("backup", { PATH, DATABASE_URL });
-      await first.stop();
+      expect(await stop(first)).toBe(0);
       await admin`drop database avatars`;
 
       await follow("restore", { PATH, NEW_URL, ADMIN_URL });
@@ -142,7 +119,7 @@ describe("a server of PostgreSQL", () => {
         await expect(restored.unsafe(change)).rejects.toThrow("append-only");
       }
       await restored.end();
-      await second.stop();
+      expect(await stop(second)).toBe(0);
       await admin.end();
     },
   );
@@ -152,11 +129,11 @@ describe("the embedded PostgreSQL", () => {
   test("the embedded data, copied while stopped: the copy serves the same keys and avatars", async () => {
     const [data, copy] = [await preparedDataDirectory(join(folder, ".data")), join(folder, ".data-copy")];
     const first = await start({ DATA_DIR: data });
-    const [, key = ""] = await first.running.waitFor(/export API_KEY=(\S+)/);
+    const [, key = ""] = await first.waitFor(/export API_KEY=(\S+)/);
     const { body: made } = await first.call("POST", "/api/v1/avatars", { key, body: avatar });
     const original = await first.call("POST", "/api/v1/avatars", { key, ...once });
     const before = await asked(first, key, made.id);
-    await first.stop();
+    expect(await stop(first)).toBe(0);
     await follow("cold copy", {});
     await rm(data, { recursive: true });
 
@@ -165,8 +142,8 @@ describe("the embedded PostgreSQL", () => {
     expect((await second.call("GET", "/readyz")).status).toBe(200);
     expect(await asked(second, key, made.id)).toEqual(before);
     expect((await second.call("POST", "/api/v1/avatars", { key, ...once })).text).toBe(original.text);
-    await second.stop();
+    expect(await stop(second)).toBe(0);
     // No other first key was made. The link for the first user is new.
-    expect(second.running.stderr()).not.toMatch(/rta_(live|test)_/);
+    expect(second.stderr()).not.toMatch(/rta_(live|test)_/);
   });
 });

@@ -3,10 +3,10 @@
  * meet it and those that do not, and every answer is compared with it: status, headers and body.
  */
 
-import { afterAll, describe, expect, test as register, setDefaultTimeout } from "bun:test";
+import { afterAll, describe, expect } from "bun:test";
 import { connect } from "@realtime-avatar/db/connection/pool";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
@@ -14,32 +14,22 @@ import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../suppo
 import { startConformanceCalls } from "../support/calls-conformance.ts";
 import {
   type Answer,
-  bodiesAround,
-  decoded,
   document,
   expectAssetResponses,
   expectSessionProblems,
   freshIdOf,
   HEADER_EDGES,
-  isWindow,
-  meetsRules,
   one,
   operations,
   parametersOf,
-  queriesOf,
   type Sent,
   sendTo,
   validator,
 } from "../support/conformance.ts";
-import { bodySchema, type Described, resolved, valuesOf } from "../support/openapi.ts";
+import { describeOperation, newRecord, RUNS } from "../support/describe-operation.ts";
+import { bodySchema, type Described, valuesOf } from "../support/openapi.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
-/** With LONG=1 in full. */
-const RUNS = process.env["LONG"] === "1" ? 25 : 4;
-
-const database = await testDatabase();
+const database = await fileDatabase();
 const files = await testStorage(() => "http://localhost");
 /** With limits that nobody reaches, so that their headers are there. */
 const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
@@ -68,27 +58,13 @@ const newKey = async (request: Parameters<typeof seedKey>[2] = {}, parent = call
   return { record, key: secret.reveal() };
 };
 
-afterAll(() => Promise.all([nowhere.close(), calls.stop(), database.close()]));
+afterAll(() => Promise.all([nowhere.close(), calls.stop()]));
 
-/** How many tests there are, and how many have run: what they have seen together is checked only when all have. */
-const tests = { registered: 0, run: 0 };
-const test = (name: string, body: () => Promise<void>): void => {
-  tests.registered++;
-  register(name, async () => {
-    await body();
-    tests.run++;
-  });
-};
-
-/** What was answered, by operation: the statuses, and the codes of problems. */
-const seen = new Map<string, Set<string>>();
+const { test, note, testAllSeen } = newRecord();
 
 /** Sends a request, by default with the caller's key, and holds the answer to the document. */
 const send = async (described: Described, sent: Sent, to = app): Promise<Answer> => {
-  const answer = await sendTo(to, described, { key: caller.key, ...sent });
-  const { operationId } = described.operation;
-  seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.code ?? String(answer.status)));
-  return answer;
+  return note(described, await sendTo(to, described, { key: caller.key, ...sent }));
 };
 
 await calls.prepare(send);
@@ -102,77 +78,13 @@ const freshId = (described: Described): Promise<string> =>
     giveSource: (id) => database.db.client`update avatars set source_asset_id = 'x' where id = ${id}`,
   });
 
-const REFUSALS = ["validation_failed", "malformed_json"];
-
 describe.each(operations.map((described) => [described.operation.operationId, described] as const))(
   "%s",
   (_, described) => {
     const { operation, path } = described;
     const schema = bodySchema(operation);
     const needsKey = operation.security.length > 0;
-
-    if (schema) {
-      test("a body, valid by the document: accepted", async () => {
-        const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
-        await fc.assert(
-          fc.asyncProperty(bodies, async (body) => {
-            const { code } = await send(described, { id: await freshId(described), body });
-            expect(REFUSALS).not.toContain(code ?? "none");
-          }),
-          { seed: 6, numRuns: RUNS },
-        );
-      });
-
-      test("a body, random: accepted exactly if valid by the document", async () => {
-        const verdicts = { met: 0, missed: 0 };
-        await fc.assert(
-          fc.asyncProperty(bodiesAround(described, schema), async (body) => {
-            const errors = validator.errors(schema, body);
-            if (errors.length === 0 && !meetsRules(described, body)) errors.push("a rule between fields");
-            verdicts[errors.length === 0 ? "met" : "missed"]++;
-            const { code } = await send(described, { id: await freshId(described), body });
-            expect([body, errors, code === "validation_failed"]).toEqual([body, errors, errors.length > 0]);
-          }),
-          { seed: 7, numRuns: 3 * RUNS },
-        );
-        expect(Math.min(verdicts.met, verdicts.missed)).toBeGreaterThan(0);
-      });
-
-      test("a body, not JSON, of another type or too large: 400, 415 or 413", async () => {
-        const id = await freshId(described);
-        const texts = ["{", "[".repeat(65), "nonsense", ...(operation.requestBody?.required === false ? [] : [""])];
-        for (const text of texts) {
-          expect((await send(described, { id, text })).code).toBe("malformed_json");
-        }
-        expect((await send(described, { id, text: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
-        expect((await send(described, { id, text: `"${"x".repeat(128 * 1024)}"` })).status).toBe(413);
-      });
-    }
-
-    if (path.startsWith("/api/v1")) {
-      test("query parameters, random: accepted exactly if valid by the document", async () => {
-        const known = new Map(parametersOf(described, "query").map(({ name, schema }) => [name, schema]));
-        const body = schema
-          ? document.paths[path]?.[described.method.toLowerCase()]?.requestBody?.content["application/json"]?.example
-          : undefined;
-        await fc.assert(
-          fc.asyncProperty(queriesOf(described), async (pairs) => {
-            const names = pairs.map(([name]) => name);
-            const isMet =
-              new Set(names).size === names.length &&
-              isWindow(pairs) &&
-              pairs.every(([name, value]) => {
-                const schema = known.get(name);
-                return schema !== undefined && validator.errors(schema, decoded(schema, value)).length === 0;
-              });
-            const query = new URLSearchParams(pairs).toString();
-            const { code } = await send(described, { id: await freshId(described), query, body });
-            expect([query, code === "validation_failed"]).toEqual([query, !isMet]);
-          }),
-          { seed: 8, numRuns: known.size > 0 ? 3 * RUNS : RUNS },
-        );
-      });
-    }
+    describeOperation(described, { test, send, freshId });
 
     for (const { name, schema: headerSchema } of parametersOf(described, "header")) {
       test(`the header ${name}, random: accepted exactly if valid by the document`, async () => {
@@ -217,15 +129,6 @@ describe.each(operations.map((described) => [described.operation.operationId, de
         const body = schema ? {} : undefined;
         // A window may end between two requests.
         while ((await send(described, { id: "x", key, body }, limited)).code !== "rate_limited");
-      });
-    }
-
-    if (path.includes("{")) {
-      test("an unknown id, requested: the documented 404", async () => {
-        const body = described.operation.requestBody?.content["application/json"]?.example;
-        for (const id of ["x", "ava_01h455vb4pex5vsknk084sn02q", "key_01h455vb4pex5vsknk084sn02q", "not_found%20"]) {
-          expect((await send(described, { id, body })).code).toBe("not_found");
-        }
       });
     }
 
@@ -387,17 +290,5 @@ describe("responses that need two requests", () => {
   const OF_PEOPLE: readonly ProblemCode[] = ["invalid_session", "insufficient_role", "passkey_required"];
   const UNSEEN: readonly ProblemCode[] = ["internal_error", "outcome_unknown", ...OF_PEOPLE];
 
-  register("and so every answer of every operation has been seen", () => {
-    if (tests.run < tests.registered) return;
-    for (const { operation } of operations) {
-      const documented = Object.entries(operation.responses).flatMap(([status, response]) => {
-        const media = resolved(document, response).content?.["application/problem+json"];
-        return media ? Object.keys(media.examples ?? {}) : [status];
-      });
-      const missing = documented.filter(
-        (code) => !UNSEEN.includes(code as ProblemCode) && !seen.get(operation.operationId)?.has(code),
-      );
-      expect([operation.operationId, missing]).toEqual([operation.operationId, []]);
-    }
-  });
+  testAllSeen(operations, () => UNSEEN);
 });

@@ -1,24 +1,15 @@
 /** The examples and the programs of the documents are run, on a service with its worker. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
-import { readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { readFile, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
-import { type LivekitStandIn, startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
-import {
-  bun,
-  REPOSITORY,
-  type RunningProcess,
-  release,
-  runToEnd,
-  startProcess,
-} from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
+import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
+import { bun, REPOSITORY, release, runToEnd } from "@realtime-avatar/testing/processes";
 import { WORKER_SECRET } from "../support/calls.ts";
 import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
+import { fileService } from "../support/process.ts";
 
 const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = await Promise.all(
   ["README.md", "docs/api.md", "docs/keys.md", "docs/credits.md", "docs/getting-started.md"].map((name) =>
@@ -26,12 +17,8 @@ const [readme, apiDocument, keysDocument, creditsDocument, gettingStarted] = awa
   ),
 );
 
-let folder = "";
-let livekit: LivekitStandIn;
-let syncing: Timer;
-let service: RunningProcess;
+const folder = await fileFolder();
 let variables: Record<string, string>;
-let url = "";
 
 type Create = <Body = Record<string, string>>(path: string, body: object) => Promise<Body>;
 type SignedUpload = { id: string; upload: { method: string; url: string; headers: Record<string, string> } };
@@ -47,9 +34,14 @@ const createAssets = async (create: Create): Promise<void> => {
   };
   const { id: pending, upload } = await create<SignedUpload>("assets/uploads", about);
   Object.assign(variables, { PENDING_ID: pending, UPLOAD_URL: upload.url, UPLOAD_MD5: md5, UPLOADED_ID: await send() });
-  const asset = await send();
-  await create(`assets/${asset}/complete`, {});
-  variables["ASSET_ID"] = asset;
+  const sendWhole = async () => {
+    const asset = await send();
+    await create(`assets/${asset}/complete`, {});
+    return asset;
+  };
+  variables["ASSET_ID"] = await sendWhole();
+  const called = { displayName: "Called", sourceKind: "image", sourceAssetId: await sendWhole() };
+  variables["CALLED_ID"] = (await create("avatars", called))["id"] ?? "";
 };
 
 /** An avatar worker that says that it has a slot, and joins no room. */
@@ -59,17 +51,24 @@ const syncWorker = (): void => {
   fetch(`${url}/internal/avatar-workers/wrk_docs/sync`, { method: "POST", headers, body }).catch(() => {});
 };
 
+const livekit = await startLivekitStandIn();
+await fixture({ close: () => livekit.stop() });
+const service = await fileService(
+  {
+    DATA_DIR: await preparedDataDirectory(join(folder, "data")),
+    LIVEKIT_URL: livekit.url,
+    LIVEKIT_API_KEY: livekit.apiKey,
+    LIVEKIT_API_SECRET: livekit.apiSecret,
+    AVATAR_WORKER_SECRET: WORKER_SECRET,
+  },
+  release(),
+);
+const { url } = service;
+const syncing = setInterval(syncWorker, 2000);
+await fixture({ close: () => clearInterval(syncing) });
+
 beforeAll(async () => {
-  folder = await temporaryFolder();
   await writeFile(join(folder, "ada.jpg"), PHOTO);
-  const data = { DATA_DIR: await preparedDataDirectory(join(folder, "data")) };
-  livekit = await startLivekitStandIn();
-  const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
-  const realtime = { LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET, AVATAR_WORKER_SECRET: WORKER_SECRET };
-  service = startProcess(release(), { PORT: "0", ...data, ...realtime });
-  const [, address = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-  url = address;
-  syncing = setInterval(syncWorker, 2000);
   const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
   variables = { API_KEY: key };
   const create: Create = async <Body>(path: string, body: object) => {
@@ -93,14 +92,6 @@ beforeAll(async () => {
   variables["AVATAR_ID"] = (await create("avatars", bodyOf("avatars")))["id"] ?? "";
 });
 
-afterAll(async () => {
-  clearInterval(syncing);
-  service.kill("SIGTERM");
-  await service.exited;
-  await livekit.stop();
-  await rm(folder, { recursive: true });
-});
-
 describe.each([
   ["README.md", readme],
   ["docs/api.md", apiDocument],
@@ -113,10 +104,12 @@ describe.each([
   });
 
   test.each([...examples])("the example %s, executed: the documented response", async (_title, command, answer) => {
+    // The avatar of the examples before a call has been deleted.
+    const ofCall = command.includes("avatar_id") ? { AVATAR_ID: variables["CALLED_ID"] ?? "" } : {};
     if (command.includes("/avatars")) await untilSettled(url, variables["API_KEY"] ?? "");
     const { code, stdout } = await runToEnd(
       ["sh", "-c", `cd ${folder} && ${command.replaceAll("http://127.0.0.1:3000", url)}`],
-      variables,
+      { ...variables, ...ofCall },
     );
     expect(code).toBe(0);
     const shown = settled(answer);

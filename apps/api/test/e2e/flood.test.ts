@@ -1,14 +1,10 @@
 /** A flood of requests that cannot authenticate, and those that can. A real process and a real database. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { checksum } from "@realtime-avatar/domain/api-keys/secret";
-import { testDatabase } from "@realtime-avatar/testing/database";
-import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { requestInit } from "../support/api.ts";
 import { type Flood, startFlood } from "../support/flood.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { fileService } from "../support/process.ts";
 
 /** With LONG=1 the flood has its full size, and the service its default configuration. */
 const IS_LONG = process.env["LONG"] === "1";
@@ -18,20 +14,13 @@ const SMALL: Record<string, string> = IS_LONG ? {} : { DATABASE_CONNECTIONS: "1"
 const KEYS = 11;
 const REQUESTS_PER_KEY = 6;
 
-const database = await testDatabase();
+const database = await fileDatabase();
 const tenantId = await seedTenant(database.db);
-const service = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url, ...SMALL });
-const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
-afterAll(async () => {
-  service.kill("SIGTERM");
-  expect(await service.exited).toBe(0);
-  await database.close();
-});
+const { url, call } = await fileService({ DATABASE_URL: database.url, ...SMALL });
 
 const newKey = async (): Promise<string> =>
   (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-const ask = async (key: string): Promise<number> =>
-  (await fetch(`${url}/api/v1/avatars?limit=1`, requestInit("GET", { key }))).status;
+const ask = async (key: string): Promise<number> => (await call("GET", "/api/v1/avatars?limit=1", { key })).status;
 
 /** Uses a key until a request is served: a new key waits with the flood, or with what is left of the last one. */
 const authenticate = async (key: string): Promise<void> => {

@@ -1,19 +1,15 @@
 /** The service while its log is not read. A real process, a real pipe and a real database. */
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { expect, test } from "bun:test";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { openPipe, type TestPipe } from "@realtime-avatar/testing/pipe";
 import { bun, REPOSITORY } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { requestInit } from "../support/api.ts";
 import { startFlood } from "../support/flood.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
-
-const database = await testDatabase();
+const database = await fileDatabase();
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-afterAll(() => database.close());
 
 /** Starts a service that logs into `pipe`, and reads from that its addresses. */
 const startService = async (pipe: TestPipe) => {

@@ -3,17 +3,14 @@
  * them and clients that do not. `bun run test:long` does it in full; here is a sample.
  */
 
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { randomBytes } from "node:crypto";
-import { readFile, rm } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import { preparedDataDirectory } from "@realtime-avatar/testing/database";
-import { bun, startProcess } from "@realtime-avatar/testing/processes";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(300_000);
+import { fileFolder } from "@realtime-avatar/testing/fixture";
+import { fileService } from "../support/process.ts";
 
 /** With LONG=1 in full. */
 const IS_LONG = process.env["LONG"] === "1";
@@ -26,12 +23,9 @@ const MAX_MIB = 300;
 const call = (path: string, init: RequestInit = {}): Promise<Response> =>
   fetch(`${url}/api/v1${path}`, { ...init, headers: { authorization: `Bearer ${key}`, ...init.headers } });
 
-const folder = await temporaryFolder();
-const service = startProcess(bun("apps/api/src/main.ts"), {
-  PORT: "0",
-  DATA_DIR: await preparedDataDirectory(join(folder, "data")),
-});
-const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+const folder = await fileFolder();
+const service = await fileService({ DATA_DIR: await preparedDataDirectory(join(folder, "data")) });
+const { url } = service;
 const [, key = ""] = await service.waitFor(/export API_KEY=(\S+)/);
 const text = () => ({ a: randomBytes(16_000).toString("hex") });
 for (let made = 0; made < AVATARS; made++) {
@@ -43,11 +37,8 @@ for (let made = 0; made < AVATARS; made++) {
   });
   expect(status).toBe(201);
 }
-afterAll(async () => {
-  service.kill("SIGTERM");
-  await service.exited;
-  await rm(folder, { recursive: true });
-});
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(300_000);
 
 /** The most memory that the process has had at one time, in MiB. */
 const peakMiB = async (): Promise<number> =>

@@ -2,33 +2,17 @@
  * The operations of people are held to the document, as the others in `conformance.test.ts`: requests are made up from what the
  * document says of each, and every response is compared with it.
  */
-import { describe, expect, test as register } from "bun:test";
+import { describe, expect } from "bun:test";
 import { newId } from "@realtime-avatar/domain/id";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
-import fc from "fast-check";
 import { createTestApp, PUBLIC_URL, startApi, TEST_CONFIG, testStorage } from "../support/api.ts";
-import {
-  type Answer,
-  bodiesAround,
-  decoded,
-  document,
-  one,
-  operationsOfPeople,
-  parametersOf,
-  queriesOf,
-  type Sent,
-  sendTo,
-  validator,
-} from "../support/conformance.ts";
-import { bodySchema, type Described, resolved, valuesOf } from "../support/openapi.ts";
+import { type Answer, document, one, operationsOfPeople, type Sent, sendTo } from "../support/conformance.ts";
+import { describeOperation, newRecord } from "../support/describe-operation.ts";
+import { type Described, resolved } from "../support/openapi.ts";
 import { createAuthenticator } from "../support/people/authenticator.ts";
 import { inviteByOperator, type Person, pageHeaders, personOf, seedPerson, signIn } from "../support/people/people.ts";
-
-/** With LONG=1 in full. */
-const RUNS = process.env["LONG"] === "1" ? 25 : 4;
-const REFUSALS = ["validation_failed", "malformed_json"];
 
 /** With limits that are not reached, so that their headers are there. */
 const config = { ...TEST_CONFIG, rateLimit: { perSecond: 1_000_000, burst: 1 }, tenantRateLimit: null };
@@ -37,15 +21,7 @@ const owner = await seedPerson(api, "owner");
 const viewer = await seedPerson(api, "viewer");
 await api.database.db.client`update user_sessions set verified_until = expires_at`;
 
-const tests = { registered: 0, run: 0 };
-const test = (name: string, body: () => Promise<void>): void => {
-  tests.registered++;
-  register(name, async () => {
-    await body();
-    tests.run++;
-  });
-};
-const seen = new Map<string, Set<string>>();
+const { test, note, testAllSeen } = newRecord();
 const isOpen = ({ operation }: Described): boolean => operation.security.length === 0;
 
 /** Sends a request of a person, by default of the owner, and holds the response to the document. */
@@ -54,9 +30,7 @@ const send = async (described: Described, sent: Sent & { by?: Person } = {}, app
   const { by = owner, headers, ...rest } = sent;
   const cookie = operationId === "endCurrentUserSession" && by === owner ? (await freshSession()).cookie : by.cookie;
   const ofPage = isOpen(described) || sent.key !== undefined ? {} : pageHeaders(cookie);
-  const answer = await sendTo(app, described, { ...rest, headers: { ...ofPage, ...headers } });
-  seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.code ?? String(answer.status)));
-  return answer;
+  return note(described, await sendTo(app, described, { ...rest, headers: { ...ofPage, ...headers } }));
 };
 const freshSession = async (): Promise<Person> =>
   personOf(api, await signIn(api, owner.authenticator), owner.authenticator);
@@ -93,7 +67,7 @@ const freshId = async ({ path }: Described, of: Person = owner): Promise<string>
     return id;
   }
   const invited = await owner.call("POST", "/api/v1/invitations", {
-    email: `${now.getTime()}${seen.size}@x.y`,
+    email: `${now.getTime()}${crypto.randomUUID()}@x.y`,
     role: "viewer",
   });
   return invited.body.id;
@@ -102,58 +76,8 @@ const freshId = async ({ path }: Described, of: Person = owner): Promise<string>
 describe.each(operationsOfPeople.map((described) => [described.operation.operationId, described] as const))(
   "%s",
   (_, described) => {
-    const { operation } = described;
-    const schema = bodySchema(operation);
-    const example = operation.requestBody?.content["application/json"]?.example;
-
-    if (schema) {
-      test("a body, valid by the document: accepted", async () => {
-        await fc.assert(
-          fc.asyncProperty(valuesOf(document, schema), async (body) => {
-            const { code } = await send(described, { id: await freshId(described), body });
-            expect(REFUSALS).not.toContain(code ?? "none");
-          }),
-          { seed: 6, numRuns: RUNS },
-        );
-      });
-
-      test("a body, random: accepted exactly if valid by the document", async () => {
-        await fc.assert(
-          fc.asyncProperty(bodiesAround(described, schema), async (body) => {
-            const errors = validator.errors(schema, body);
-            const { code } = await send(described, { id: await freshId(described), body });
-            expect([body, errors, code === "validation_failed"]).toEqual([body, errors, errors.length > 0]);
-          }),
-          { seed: 7, numRuns: 3 * RUNS },
-        );
-      });
-
-      test("a body, not JSON, of another type or too large: 400, 415 or 413", async () => {
-        const id = await freshId(described);
-        expect((await send(described, { id, text: "{" })).code).toBe("malformed_json");
-        expect((await send(described, { id, text: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
-        expect((await send(described, { id, text: `"${"x".repeat(128 * 1024)}"` })).status).toBe(413);
-      });
-    }
-
-    test("query parameters, random: accepted exactly if valid by the document", async () => {
-      const known = new Map(parametersOf(described, "query").map(({ name, schema: of }) => [name, of]));
-      await fc.assert(
-        fc.asyncProperty(queriesOf(described), async (pairs) => {
-          const names = pairs.map(([name]) => name);
-          const isMet =
-            new Set(names).size === names.length &&
-            pairs.every(([name, value]) => {
-              const of = known.get(name);
-              return of !== undefined && validator.errors(of, decoded(of, value)).length === 0;
-            });
-          const query = new URLSearchParams(pairs).toString();
-          const { code } = await send(described, { id: await freshId(described), query, body: example });
-          expect([query, code === "validation_failed"]).toEqual([query, !isMet]);
-        }),
-        { seed: 8, numRuns: known.size > 0 ? 2 * RUNS : RUNS },
-      );
-    });
+    const example = described.operation.requestBody?.content["application/json"]?.example;
+    describeOperation(described, { test, send, freshId });
 
     test("a malformed Host or another origin, sent: the documented problem", async () => {
       const id = await freshId(described);
@@ -193,11 +117,6 @@ describe.each(operationsOfPeople.map((described) => [described.operation.operati
       while ((await send(described, { id, body: example }, limited)).code !== "rate_limited");
     });
 
-    if (described.path.includes("{id}")) {
-      test("an unknown id, requested: 404", async () => {
-        expect((await send(described, { id: "x", body: example })).code).toBe("not_found");
-      });
-    }
     if (described.method === "PATCH" || described.method === "DELETE") {
       test("an old version, sent as If-Match: 412", async () => {
         const sent = { id: await freshId(described), body: example, headers: { "if-match": '"999"' } };
@@ -303,18 +222,5 @@ describe("responses that need several requests", () => {
   // ended at once: session-bounds.test.ts.
   const UNSEEN: readonly ProblemCode[] = ["internal_error", "outcome_unknown", "unavailable"];
 
-  register("and so every answer of every operation has been seen", () => {
-    if (tests.run < tests.registered) return;
-    for (const { operation } of operationsOfPeople) {
-      const documented = Object.entries(operation.responses).flatMap(([status, response]) => {
-        const media = resolved(document, response).content?.["application/problem+json"];
-        return media ? Object.keys(media.examples ?? {}) : [status];
-      });
-      const unseen = operation.operationId === "signIn" ? [...UNSEEN, "invalid_session"] : UNSEEN;
-      const missing = documented.filter(
-        (code) => !unseen.includes(code as ProblemCode) && !seen.get(operation.operationId)?.has(code),
-      );
-      expect([operation.operationId, missing]).toEqual([operation.operationId, []]);
-    }
-  });
+  testAllSeen(operationsOfPeople, (id) => (id === "signIn" ? [...UNSEEN, "invalid_session"] : UNSEEN));
 });

@@ -1,34 +1,25 @@
 /** Two processes of the service on one database: what one has answered holds on the other. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
-import { testDatabase } from "@realtime-avatar/testing/database";
-import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Answer, readAnswer, requestInit } from "../support/api.ts";
+import { type Answer, requestInit, type TestApi } from "../support/api.ts";
 import { startFleet } from "../support/fleet.ts";
-
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(120_000);
+import { fileService, start, stop } from "../support/process.ts";
 
 /** How often each race is run. With LONG=1 in full. */
 const ROUNDS = process.env["LONG"] === "1" ? { revocation: 6, rotation: 20 } : { revocation: 1, rotation: 4 };
 
-const database = await testDatabase();
+const database = await fileDatabase();
 const tenantId = await seedTenant(database.db);
 const root = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-const variables = { PORT: "0", DATABASE_URL: database.url, LOG_LEVEL: "info" };
-const processes = [0, 1].map(() => startProcess(bun("apps/api/src/main.ts"), variables));
-const urls = await Promise.all(
-  processes.map(async (process) => (await process.waitFor(/"url":"(http:[^"]+)"/))[1] ?? ""),
-);
-afterAll(async () => {
-  for (const process of processes) process.kill("SIGTERM");
-  expect(await Promise.all(processes.map(({ exited }) => exited))).toEqual([0, 0]);
-  await database.close();
-});
+const processes = [
+  await fileService({ DATABASE_URL: database.url }),
+  await fileService({ DATABASE_URL: database.url }),
+];
 
-const call = async (replica: number, method: string, path: string, options: Parameters<typeof requestInit>[1]) =>
-  readAnswer(await fetch((urls[replica % 2] ?? "") + path, requestInit(method, options)));
+const call = (replica: number, ...request: Parameters<TestApi["call"]>): Promise<Answer> =>
+  (processes[replica % 2] as (typeof processes)[number]).call(...request);
 
 const avatar = { displayName: "x", sourceKind: "image" };
 const child = { name: "child", scopes: ["*"] };
@@ -205,11 +196,9 @@ describe("the processes of the service", () => {
     while ((await rows()).length === 0) await Bun.sleep(10);
 
     const last = await seedKey(database.db, tenantId, { scopes: ["usage:read"] });
-    const third = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url });
-    const [, url = ""] = await third.waitFor(/"url":"(http:[^"]+)"/);
-    await fetch(`${url}/api/v1/api-keys/self`, requestInit("GET", { key: last.secret.reveal() }));
-    third.kill("SIGTERM");
-    expect(await third.exited).toBe(0);
+    const third = await start({ DATABASE_URL: database.url });
+    await third.call("GET", "/api/v1/api-keys/self", { key: last.secret.reveal() });
+    expect(await stop(third)).toBe(0);
     expect(await database.db.client`select 1 from api_key_usage where api_key_id = ${last.record.id}`).toHaveLength(1);
   });
 });

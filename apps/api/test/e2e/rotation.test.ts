@@ -94,39 +94,6 @@ describe("a running overlap", () => {
     const replace = (holder: Db) => rotateApiKey(holder, rotated, found.caller, operatorOrigin());
     expect(await whileHeld(api.database, replace, () => self(second.apiKey))).toBe(401);
   });
-
-  test("a rotation, repeated with its Idempotency-Key: its first response", async () => {
-    const made = await make();
-    const headers = { "idempotency-key": "a-rotation" };
-    const first = await rotate(made.apiKey, made.id, 600, headers);
-    expect(await self(first.body.apiKey)).toBe(200);
-    const again = await rotate(made.apiKey, made.id, 600, headers);
-    expect([again.status, again.headers.get("idempotent-replayed"), again.text]).toEqual([200, "true", first.text]);
-    const other = { "idempotency-key": "another-rotation" };
-    expect(outcome(await rotate(made.apiKey, made.id, 600, other))).toEqual([409, "rotation_in_progress"]);
-    // A refusal is not kept: when the overlap has ended, the same request is made.
-    expect(outcome(await rotate(first.body.apiKey, made.id, 600, other))).toEqual([409, "rotation_in_progress"]);
-    await api.database.db.client`
-      update api_key_credentials set retired_at = date_trunc('milliseconds', now()) where key_id = ${made.keyId}`;
-    expect((await rotate(first.body.apiKey, made.id, 600, other)).status).toBe(200);
-  });
-
-  test.each([false, true])(
-    "six self-rotations, at once: two live secrets (with Idempotency-Key: %p)",
-    async (isClaimed) => {
-      const made = await make();
-      const headers = (index: number) => (isClaimed ? { "idempotency-key": `${made.id}-${index}` } : {});
-      const responses = await Promise.all(
-        Array.from({ length: 6 }, (_, index) => rotate(made.apiKey, made.id, 600, headers(index))),
-      );
-      // None of the new secrets was used, so each replaces the one before.
-      expect(responses.map(({ status }) => status)).toEqual(Array(6).fill(200));
-      const live = (await credentials(made.id)).filter(({ retiredAt }) => retiredAt === null || retiredAt > new Date());
-      expect(live).toHaveLength(2);
-      const { body } = await api.call("GET", `${PATH}/${made.id}`, { key: root });
-      expect(live.map(({ keyId }) => keyId).sort()).toEqual([made.keyId, body.keyId].sort());
-    },
-  );
 });
 
 describe("the first use of a secret", () => {

@@ -57,6 +57,7 @@ const hostileCredentials: [string, string | undefined, keyof typeof PROBLEMS][] 
   ["an empty header", "", "missing_api_key"],
   ["another scheme", "Basic dXNlcjpwYXNz", "missing_api_key"],
   ["a scheme alone", "Bearer", "missing_api_key"],
+  ["a scheme without a space", "BearerX", "missing_api_key"],
   [
     "a key without a scheme",
     "rta_live_0123456789ABCDEF_GHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvw3jxJMV",

@@ -114,35 +114,6 @@ describe("a key at its limit of open sessions", () => {
   });
 });
 
-describe("the limit of a key", () => {
-  const create = (key: string, body: object) =>
-    api.call("POST", "/api/v1/api-keys", { key, body: { name: "child", environment: "live", ...body } });
-
-  test("is granted at most as its creator has it, and omitted it is the creator's", async () => {
-    const { newKey } = await newTenant();
-    const { key } = await newKey({ maxConcurrentSessions: 3 });
-    for (const maxConcurrentSessions of [4, null]) {
-      const { status, body } = await create(key, { maxConcurrentSessions });
-      const errors = [{ pointer: "#/maxConcurrentSessions", code: "exceeds_caller", allowed: { maximum: 3 } }];
-      expect({ status, ...body }).toMatchObject({ status: 403, code: "grant_exceeds_caller", errors });
-    }
-    for (const maxConcurrentSessions of [0, -1, 1.5, "2"]) {
-      expect((await create(key, { maxConcurrentSessions })).status).toBe(422);
-    }
-    const omitted = (await create(key, {})).body;
-    expect([omitted.maxConcurrentSessions, omitted.effectiveMaxConcurrentSessions]).toEqual([3, 3]);
-    const child = (await create(key, { maxConcurrentSessions: 2 })).body;
-    const patch = (id: string, maxConcurrentSessions: number | null) =>
-      api.call("PATCH", `/api/v1/api-keys/${id}`, { key, body: { maxConcurrentSessions } });
-    expect((await patch(child.id, 3)).body.maxConcurrentSessions).toBe(3);
-    expect((await patch(child.id, 4)).status).toBe(403);
-    expect((await patch(child.id, 1)).body).toMatchObject({
-      maxConcurrentSessions: 1,
-      effectiveMaxConcurrentSessions: 1,
-    });
-  });
-});
-
 describe("credit entries", () => {
   test("a key that another key created sees those of itself and its descendants; a root key sees all", async () => {
     const { newKey } = await newTenant();

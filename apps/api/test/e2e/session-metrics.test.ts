@@ -1,23 +1,17 @@
 /** The metrics of usage sessions: each session that is opened, closed or refused is counted once. */
-import { afterAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { afterAll, describe, expect, test } from "bun:test";
 import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import { createMetrics } from "@realtime-avatar/runtime/metrics";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { CallOptions } from "../support/api.ts";
 import { callAnew } from "../support/api.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const PATH = "/api/v1/usage/sessions";
 const SECOND = 1_000_000;
 const metrics = createMetrics("1.2.3");
-const database = await testDatabase();
-afterAll(async () => {
-  metrics.stop();
-  await database.close();
-});
+const database = await fileDatabase();
+afterAll(() => metrics.stop());
 
 /** A tenant of 100 seconds with a key, and requests with it to an application of its own. */
 const startTenant = async () => {

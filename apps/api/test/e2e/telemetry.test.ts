@@ -1,9 +1,8 @@
 /** What the service tells of itself while it works: metrics, traces, and the log lines that belong to them. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { testDatabase } from "@realtime-avatar/testing/database";
+import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import {
   bun,
   REPOSITORY,
@@ -13,46 +12,33 @@ import {
   startProcess,
 } from "@realtime-avatar/testing/processes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { type Answer, type CallOptions, readAnswer, requestInit } from "../support/api.ts";
+import { callAt, type TestApi } from "../support/api.ts";
 import { startCollector } from "../support/traces.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
-const database = await testDatabase();
+const database = await fileDatabase();
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-const folder = await mkdtemp(join(tmpdir(), "realtime-avatar-telemetry-"));
-afterAll(async () => {
-  await database.close();
-  await rm(folder, { recursive: true });
-});
+const folder = await fileFolder();
 
 type Service = RunningProcess & {
   metricsUrl: string;
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  call: TestApi["call"];
   /** The lines of the log so far that tell of requests. */
   requests(): Record<string, unknown>[];
   end(): Promise<void>;
 };
-
-const running = new Set<RunningProcess>();
-afterAll(() => {
-  for (const service of running) service.kill("SIGKILL");
-});
 
 /** The bundle; with `flags` for Bun the source, whose packages are files of their own. */
 const startService = async (variables: Record<string, string>, ...flags: string[]): Promise<Service> => {
   const [program = "", ...rest] = (flags.length > 0 ? source : bun)("apps/api/src/main.ts");
   const all = { PORT: "0", DATABASE_URL: database.url, ...variables };
   const service = startProcess([program, ...flags, ...rest], all);
-  running.add(service);
   const [line = ""] = await service.waitFor(/\{.*"listening"\}/);
   const { url, metrics = "" } = JSON.parse(line);
   return {
     ...service,
     metricsUrl: metrics,
-    call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
+    call: callAt(url),
     requests: () =>
       service
         .stdout()
@@ -62,7 +48,6 @@ const startService = async (variables: Record<string, string>, ...flags: string[
     end: async () => {
       service.kill("SIGTERM");
       expect(await service.exited).toBe(0);
-      running.delete(service);
     },
   };
 };

@@ -8,11 +8,12 @@ import { OPERATOR } from "@realtime-avatar/domain/api-keys/grant";
 import { digestApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, newRequestId } from "@realtime-avatar/domain/id";
 import { type TestDatabase, testDatabase } from "@realtime-avatar/testing/database";
-import { bun, REPOSITORY, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
+import { bun, REPOSITORY, runToEnd } from "@realtime-avatar/testing/processes";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { callAnew, readAnswer, requestInit } from "../support/api.ts";
+import { callAnew, requestInit, type TestApi } from "../support/api.ts";
 import { startFleet } from "../support/fleet.ts";
+import { start, stop } from "../support/process.ts";
 
 // No test asserts a time: a slow disk must not fail one.
 setDefaultTimeout(120_000);
@@ -36,27 +37,20 @@ const cli = async ({ url }: TestDatabase, ...args: string[]) => {
   expect([code, stderr]).toEqual([0, ""]);
   return JSON.parse(stdout);
 };
-const start = async (database: TestDatabase) => {
-  const running = startProcess(bun("apps/api/src/main.ts"), { PORT: "0", DATABASE_URL: database.url });
-  const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
-  return {
-    call: async (method: string, path: string, options: Parameters<typeof requestInit>[1] = {}) =>
-      readAnswer(await fetch(url + path, requestInit(method, options))),
-    stop: async (): Promise<void> => {
-      running.kill("SIGTERM");
-      expect(await running.exited).toBe(0);
-    },
-  };
+type Service = { call: TestApi["call"]; stop: () => Promise<void> };
+const startProcess = async ({ url }: TestDatabase): Promise<Service> => {
+  const running = await start({ DATABASE_URL: url });
+  return { call: running.call, stop: async () => expect(await stop(running)).toBe(0) };
 };
 
 /** The service within this process, which takes a tenth of the processor time. */
-const startHere = async ({ db }: TestDatabase): ReturnType<typeof start> => ({
+const startHere = async ({ db }: TestDatabase): Promise<Service> => ({
   call: callAnew(db),
   stop: async () => {},
 });
 
 /** Has the service do what each of its statements is for. */
-const exercise = async ({ call }: Awaited<ReturnType<typeof start>>, key: string): Promise<void> => {
+const exercise = async ({ call }: Service, key: string): Promise<void> => {
   const headers = { "idempotency-key": newRequestId(new Date(), random) };
   const made = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
   const replayed = await call("POST", "/api/v1/avatars", { key, body: avatar, headers });
@@ -141,7 +135,7 @@ describe("a database of an older version", () => {
       await migrateFirst(database, count);
       const { key, avatarId } = await seedRows(database);
       const before = await rowsOf(database);
-      const service = await (isProcess ? start : startHere)(database);
+      const service = await (isProcess ? startProcess : startHere)(database);
       const unready = await service.call("GET", "/readyz");
       expect([unready.status, unready.body.reason]).toEqual([503, "migrations_pending"]);
 

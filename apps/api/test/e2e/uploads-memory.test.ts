@@ -2,20 +2,16 @@
  * The memory of the service as a process, while many large files are uploaded at once, and while public files are read by
  * clients that stop reading. `bun run test:long` does it with ten files of 200 MB; here is a sample.
  */
-import { afterAll, expect, setDefaultTimeout, test } from "bun:test";
-import { readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
 import type { Asset } from "@realtime-avatar/domain/assets/schemas";
 import { openStorage } from "@realtime-avatar/storage/open";
-import { testDatabase } from "@realtime-avatar/testing/database";
-import { bun, startProcess } from "@realtime-avatar/testing/processes";
+import { fileDatabase, fileFolder } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { BOUNDARY, fileOf, typeOf } from "../support/forms.ts";
-
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(600_000);
+import { fileService } from "../support/process.ts";
 
 /** With LONG=1 in full. */
 const IS_LONG = process.env["LONG"] === "1";
@@ -27,22 +23,18 @@ const MORE_MIB = 96;
 const READERS = IS_LONG ? 120 : 60;
 
 // Not in memory: the files are larger than what is free there.
-const folder = await temporaryFolder();
-const database = await testDatabase();
-const service = startProcess(bun("apps/api/src/main.ts"), {
-  ...{ PORT: "0", DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), WORKER: "false" },
+const folder = await fileFolder();
+const database = await fileDatabase();
+const service = await fileService({
+  ...{ DATABASE_URL: database.url, DATA_DIR: join(folder, "data"), WORKER: "false" },
   // Each reader has an address of its own.
   TRUSTED_PROXY_HOPS: "1",
 });
-const [, url = ""] = await service.waitFor(/"url":"(http:[^"]+)"/);
+const { url } = service;
 const tenantId = await seedTenant(database.db);
 const key = (await seedKey(database.db, tenantId, { environment: "live", scopes: ["*"] })).secret.reveal();
-afterAll(async () => {
-  service.kill("SIGTERM");
-  await service.exited;
-  await database.close();
-  await rm(folder, { recursive: true });
-});
+// No test asserts a time: a slow machine must not fail one.
+setDefaultTimeout(600_000);
 
 const memoryMiB = async (name: "VmHWM" | "VmRSS"): Promise<number> => {
   const status = await readFile(`/proc/${service.pid}/status`, "utf8");

@@ -58,6 +58,12 @@ export const readAnswer = async (response: Response): Promise<Answer> => {
   return { status: response.status, headers: response.headers, text, body: isJson && text ? JSON.parse(text) : null };
 };
 
+/** Sends requests to the service at this URL. */
+export const callAt =
+  (url: string): TestApi["call"] =>
+  async (method, path, options = {}) =>
+    readAnswer(await fetch(url + path, requestInit(method, options)));
+
 /** Each request comes from a client of its own, unless it says otherwise: no limit by client is met by chance. */
 let clients = 0;
 const nextClient = (): string => {
@@ -193,7 +199,7 @@ export const startApi = async (
     files,
     key: async (request = { environment: "live", scopes: ["*", "usage:write"] }) =>
       (await seedKey(db, tenantId, request)).secret.reveal(),
-    call: async (method, path, options = {}) => readAnswer(await fetch(url + path, requestInit(method, options))),
+    call: callAt(url),
   };
 };
 

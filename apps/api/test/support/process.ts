@@ -1,6 +1,8 @@
 /** The service as a process, for tests of how it starts and ends. */
+import { expect } from "bun:test";
+import { fixture } from "@realtime-avatar/testing/fixture";
 import { bun, type RunningProcess, startProcess } from "@realtime-avatar/testing/processes";
-import { type Answer, readAnswer, requestInit } from "./api.ts";
+import { type Answer, callAt, readAnswer, requestInit, type TestApi } from "./api.ts";
 
 export const API = "apps/api/src/main.ts";
 
@@ -8,10 +10,17 @@ export const API = "apps/api/src/main.ts";
 export const start = async (
   variables: Record<string, string>,
   command = bun(API),
-): Promise<RunningProcess & { url: string }> => {
+): Promise<RunningProcess & { url: string; call: TestApi["call"] }> => {
   const running = startProcess(command, { PORT: "0", ...variables });
   const [, url = ""] = await running.waitFor(/"url":"(http:[^"]+)"/);
-  return { ...running, url };
+  return { ...running, url, call: callAt(url) };
+};
+
+/** Starts the service for this file; it must end in order with it. */
+export const fileService = async (...options: Parameters<typeof start>): ReturnType<typeof start> => {
+  const running = await start(...options);
+  await fixture({ close: async () => expect(await stop(running)).toBe(0) });
+  return running;
 };
 
 /** Ends the service with SIGTERM; returns its exit code. */

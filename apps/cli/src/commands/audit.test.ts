@@ -6,49 +6,48 @@ import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { cliTests, PROGRAM, seedAvatar } from "../../test/cli.ts";
 
-const tests = cliTests();
-const { cli, json, jsonProcess } = tests;
+const { db, tenantId, variables, cli, json, jsonProcess } = await cliTests();
 
 describe("audit tail", () => {
   test("audit tail, with a limit and a filter: the newest events, newest last", async () => {
-    const { id } = await json("keys", "create", "--tenant", tests.tenantId, "--name", "audited");
-    await json("keys", "rotate", id, "--tenant", tests.tenantId);
-    await json("keys", "revoke", id, "--tenant", tests.tenantId);
-    const events = await jsonProcess("audit", "tail", "--tenant", tests.tenantId, "--limit", "3");
+    const { id } = await json("keys", "create", "--tenant", tenantId, "--name", "audited");
+    await json("keys", "rotate", id, "--tenant", tenantId);
+    await json("keys", "revoke", id, "--tenant", tenantId);
+    const events = await jsonProcess("audit", "tail", "--tenant", tenantId, "--limit", "3");
     expect(events.map(({ action, targetId }: AuditEvent) => `${action} ${targetId}`)).toEqual([
       `api_key.created ${id}`,
       `api_key.rotated ${id}`,
       `api_key.revoked ${id}`,
     ]);
     for (const event of events) expect(validate(AuditEvent, event)).toEqual([]);
-    const some = await json("audit", "tail", "--tenant", tests.tenantId, "--target", id, "--action", "api_key.rotated");
+    const some = await json("audit", "tail", "--tenant", tenantId, "--target", id, "--action", "api_key.rotated");
     expect(some).toEqual([events[1]]);
-    const { stdout } = await cli("audit", "tail", "--tenant", tests.tenantId, "--limit", "1");
+    const { stdout } = await cli("audit", "tail", "--tenant", tenantId, "--limit", "1");
     const [head = "", row = ""] = stdout.split("\n");
     expect(head.split(/ {2,}/)).toEqual(["TIME", "ACTION", "TARGET", "CHANGED", "ACTOR", "CREDENTIAL", "REQUEST"]);
     expect(row.split(/ {2,}/).slice(1, 5)).toEqual(["api_key.revoked", id, "status", "-"]);
     // The operator sees both environments.
-    for (const environment of ["live", "test"] as const) await seedAvatar(tests.db, tests.tenantId, environment);
-    const created = await json("audit", "tail", "--tenant", tests.tenantId, "--action", "avatar.created");
+    for (const environment of ["live", "test"] as const) await seedAvatar(db, tenantId, environment);
+    const created = await json("audit", "tail", "--tenant", tenantId, "--action", "avatar.created");
     expect(created.map(({ environment }: AuditEvent) => environment).sort()).toEqual(["live", "test"]);
-    expect((await cli("audit", "tail", "--tenant", tests.tenantId, "--action", "avatar.deleted")).stdout).toBe(
+    expect((await cli("audit", "tail", "--tenant", tenantId, "--action", "avatar.deleted")).stdout).toBe(
       "No matching events.\n",
     );
   });
 
   test("audit tail, with --follow: each new event once, until stopped", async () => {
-    const { record: earlier } = await seedKey(tests.db, tests.tenantId);
-    const args = ["audit", "tail", "--tenant", tests.tenantId, "--limit", "1", "--action", "api_key.created"];
-    const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), tests.variables);
+    const { record: earlier } = await seedKey(db, tenantId);
+    const args = ["audit", "tail", "--tenant", tenantId, "--limit", "1", "--action", "api_key.created"];
+    const tail = startProcess(bun(PROGRAM, ...args, "--follow", "--json"), variables);
     await tail.waitFor(new RegExp(earlier.id));
     const ids: string[] = [];
     for (let index = 0; index < 3; index++) {
-      const { record } = await seedKey(tests.db, tests.tenantId);
+      const { record } = await seedKey(db, tenantId);
       ids.push(record.id);
       await tail.waitFor(new RegExp(record.id));
     }
     // More at once than one look shows.
-    const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(tests.db, tests.tenantId)));
+    const many = await Promise.all(Array.from({ length: 150 }, () => seedKey(db, tenantId)));
     for (const { record } of many) await tail.waitFor(new RegExp(record.id));
     tail.kill("SIGINT");
     expect(await tail.exited).toBe(0);

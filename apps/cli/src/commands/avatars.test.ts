@@ -2,34 +2,33 @@
 import { describe, expect, test } from "bun:test";
 import { cliTests, seedAvatar, UNKNOWN_AVATAR } from "../../test/cli.ts";
 
-const tests = cliTests();
-const { cli, cliProcess, json, jsonProcess } = tests;
+const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 describe("the avatars commands", () => {
   test("avatars, of both environments: listed and shown", async () => {
     const ids: string[] = [];
     for (const environment of ["live", "test", "live"] as const) {
-      ids.unshift(await seedAvatar(tests.db, tests.tenantId, environment));
+      ids.unshift(await seedAvatar(db, tenantId, environment));
     }
-    const all = await jsonProcess("avatars", "list", "--tenant", tests.tenantId);
+    const all = await jsonProcess("avatars", "list", "--tenant", tenantId);
     expect(all.data.map(({ id }: { id: string }) => id)).toEqual(ids);
-    const first = await json("avatars", "list", "--tenant", tests.tenantId, "--limit", "2");
-    const second = await json("avatars", "list", "--tenant", tests.tenantId, "--cursor", first.nextCursor);
+    const first = await json("avatars", "list", "--tenant", tenantId, "--limit", "2");
+    const second = await json("avatars", "list", "--tenant", tenantId, "--cursor", first.nextCursor);
     expect([...first.data, ...second.data]).toEqual(all.data);
     expect(second.nextCursor).toBeNull();
     for (const avatar of all.data) {
-      expect(await json("avatars", "show", avatar.id, "--tenant", tests.tenantId)).toEqual(avatar);
+      expect(await json("avatars", "show", avatar.id, "--tenant", tenantId)).toEqual(avatar);
     }
-    const { stdout } = await cli("avatars", "list", "--tenant", tests.tenantId, "--source-kind", "image");
+    const { stdout } = await cli("avatars", "list", "--tenant", tenantId, "--source-kind", "image");
     expect(stdout.split("\n")).toHaveLength(5);
     expect(stdout).toContain("a\\u{7}");
-    expect((await cli("avatars", "list", "--tenant", tests.tenantId, "--status", "deleted")).stdout).toBe(
+    expect((await cli("avatars", "list", "--tenant", tenantId, "--status", "deleted")).stdout).toBe(
       "No matching avatars.\n",
     );
   });
 
   /** Sets an avatar to `failed`, as the worker leaves it. */
-  const fail = (id: string) => tests.db.client`
+  const fail = (id: string) => db.client`
     update avatars set status = 'failed', source_asset_id = 'ast_test_no_face', error = 'No face was found.', generation = 1,
       checks = ${JSON.stringify([
         { code: "resolution", verdict: "pass", measured: 800, limit: 512, detail: "It has 800 px." },
@@ -39,14 +38,14 @@ describe("the avatars commands", () => {
     where id = ${id}`;
 
   test("a failed avatar, listed and shown: with its error and its checks", async () => {
-    const id = await seedAvatar(tests.db, tests.tenantId, "test");
+    const id = await seedAvatar(db, tenantId, "test");
     await fail(id);
-    const listed = (await cli("avatars", "list", "--tenant", tests.tenantId, "--status", "failed")).stdout.split("\n");
+    const listed = (await cli("avatars", "list", "--tenant", tenantId, "--status", "failed")).stdout.split("\n");
     expect([listed[0]?.split(/ {2,}/).at(-1), listed[1]?.split(/ {2,}/).at(-1)]).toEqual([
       "ERROR",
       "No face was found.",
     ]);
-    const { code, stdout } = await cliProcess("avatars", "show", id, "--tenant", tests.tenantId);
+    const { code, stdout } = await cliProcess("avatars", "show", id, "--tenant", tenantId);
     expect(code).toBe(0);
     const [fields = "", checks = ""] = stdout.trim().split("\n\n");
     expect(fields).toMatch(/^error +No face was found\.$/m);
@@ -59,17 +58,17 @@ describe("the avatars commands", () => {
   });
 
   test("an avatar, prepared by the operator: once, with an event without a key", async () => {
-    const id = await seedAvatar(tests.db, tests.tenantId, "test");
-    const prepare = (of: string) => cli("avatars", "prepare", of, "--tenant", tests.tenantId);
+    const id = await seedAvatar(db, tenantId, "test");
+    const prepare = (of: string) => cli("avatars", "prepare", of, "--tenant", tenantId);
     expect(await prepare(id)).toMatchObject({ code: 1, stderr: "The avatar has no source. Set `sourceAssetId`.\n" });
     await fail(id);
-    const shown = await jsonProcess("avatars", "prepare", id, "--tenant", tests.tenantId);
+    const shown = await jsonProcess("avatars", "prepare", id, "--tenant", tenantId);
     expect(shown).toMatchObject({ id, status: "preprocessing", error: null, checks: [] });
-    expect(await json("avatars", "show", id, "--tenant", tests.tenantId)).toEqual(shown);
-    expect(await tests.db.client`select kind, generation from jobs where target_id = ${id}`).toMatchObject([
+    expect(await json("avatars", "show", id, "--tenant", tenantId)).toEqual(shown);
+    expect(await db.client`select kind, generation from jobs where target_id = ${id}`).toMatchObject([
       { kind: "prepare_avatar", generation: 2 },
     ]);
-    const events = await tests.db.client`
+    const events = await db.client`
       select action, actor_id from audit_events where target_id = ${id} order by id desc limit 1`;
     expect(events).toMatchObject([{ action: "avatar.updated", actor_id: null }]);
     const again = await prepare(id);

@@ -6,26 +6,24 @@ import { releaseSession, reportUsage } from "@realtime-avatar/db/credits/usage-s
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { REPOSITORY } from "@realtime-avatar/testing/processes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
-import { cliTests } from "../../test/cli.ts";
+import { cliTests, UNKNOWN_SESSION } from "../../test/cli.ts";
 import { duration } from "../terminal.ts";
 
-const tests = cliTests();
-const { cli, cliProcess, json } = tests;
-const UNKNOWN_SESSION = "ses_01h455vb4pex5vsknk084sn02q";
+const { db, tenantId, cli, cliProcess, json } = await cliTests();
 
 /** A tenant with a session that is reserved, one that is started, one that has ended, and one in test that is overdue. */
 const seedSessions = async () => {
-  const tenant = await seedTenant(tests.db);
-  await seedMovement(tests.db, tenant);
-  const { caller: live } = await seedCaller(tests.db, tenant);
-  const { caller: other } = await seedCaller(tests.db, tenant, { environment: "test" });
-  const reserved = await seedSession(tests.db, live, { metadata: { user_id: "u\u0007" } });
-  const started = await seedSession(tests.db, live, { maxSeconds: 20, minSeconds: 20 });
-  await reportUsage(tests.db, started, { used: 3 * PRICE, leaseSeconds: 60 }, live);
-  const ended = await seedSession(tests.db, live);
-  await releaseSession(tests.db, ended, { isEngine: true, used: PRICE, reason: null }, live, operatorOrigin());
-  const overdue = await seedSession(tests.db, other);
-  await tests.db.client`
+  const tenant = await seedTenant(db);
+  await seedMovement(db, tenant);
+  const { caller: live } = await seedCaller(db, tenant);
+  const { caller: other } = await seedCaller(db, tenant, { environment: "test" });
+  const reserved = await seedSession(db, live, { metadata: { user_id: "u\u0007" } });
+  const started = await seedSession(db, live, { maxSeconds: 20, minSeconds: 20 });
+  await reportUsage(db, started, { used: 3 * PRICE, leaseSeconds: 60 }, live);
+  const ended = await seedSession(db, live);
+  await releaseSession(db, ended, { isEngine: true, used: PRICE, reason: null }, live, operatorOrigin());
+  const overdue = await seedSession(db, other);
+  await db.client`
     update usage_sessions set created_at = now() - interval '200 minutes 1 second',
       expires_at = now() - interval '3 minutes 1 second'
     where id = ${overdue}`;
@@ -90,7 +88,7 @@ describe("the sessions of a tenant", () => {
   });
 
   test("sessions, none or with bad options: a message, or exit 2", async () => {
-    const list = (...args: string[]) => cli("credits", "sessions", "--tenant", tests.tenantId, ...args);
+    const list = (...args: string[]) => cli("credits", "sessions", "--tenant", tenantId, ...args);
     expect((await list("--status", "open")).stdout).toBe("No open sessions.\n");
     expect((await list()).stdout).toBe("No matching sessions in this window: see --from and --to.\n");
     for (const [args, error] of [
@@ -127,10 +125,10 @@ describe("one session", () => {
   test("a session, of another tenant or a malformed id: exit 1, or 2", async () => {
     const { ended } = await seedSessions();
     for (const id of [ended, UNKNOWN_SESSION]) {
-      const { code, stdout, stderr } = await cli("credits", "session", id, "--tenant", tests.tenantId);
+      const { code, stdout, stderr } = await cli("credits", "session", id, "--tenant", tenantId);
       expect([code, stdout, stderr]).toEqual([1, "", "The tenant has no session with this id.\n"]);
     }
-    expect((await cli("credits", "session", "x", "--tenant", tests.tenantId)).code).toBe(2);
+    expect((await cli("credits", "session", "x", "--tenant", tenantId)).code).toBe(2);
   });
 });
 

@@ -15,7 +15,7 @@ import type { SessionId } from "@realtime-avatar/domain/id";
 import { itemsOf } from "@realtime-avatar/domain/page";
 import type { Command } from "commander";
 import { withDatabase } from "../database.ts";
-import { idParser, type PageOptions, type TenantOptions, withPageOptions, withTenantOptions } from "../options.ts";
+import { idParser, type PageOptions, type TenantOptions, withPage, withTenantOptions } from "../options.ts";
 import { mergePages, pageRequest, printPage } from "../pages.ts";
 import { type Columns, duration, fields, micros, print, table, UsageError } from "../terminal.ts";
 
@@ -26,7 +26,7 @@ const leaseOf = ({ endedAt, expiresAt }: UsageSession, now: number): string | nu
   return left > 0 ? `ends in ${duration(left)}` : `overdue for ${duration(-left)}`;
 };
 
-const sessionColumns = (now: number): Columns<UsageSession> => ({
+export const sessionColumns = (now: number): Columns<UsageSession> => ({
   ID: ({ sessionId }) => sessionId,
   ENVIRONMENT: ({ environment }) => environment,
   STATUS: ({ status }) => status,
@@ -53,7 +53,8 @@ const checkOpen = ({ user, from, to }: ListOptions): void => {
   throw new UsageError("--status: open cannot be combined with --user, --from or --to.");
 };
 
-const list = async (options: ListOptions): Promise<void> => {
+export const listSessions = async (options: ListOptions): Promise<void> => {
+  if (options.tenant === undefined) throw new UsageError("--tenant: Is required, or --open of `sessions list`.");
   const { tenant: tenantId, environment, status, key: apiKeyId, user: endUserId, from, to, limit, cursor } = options;
   const parameters = { environment, status, apiKeyId, endUserId, from, to, limit, cursor };
   const { filters, ...page } = pageRequest(OPERATOR_SESSION_LIST, parameters);
@@ -106,16 +107,20 @@ const show = (id: SessionId, options: TenantOptions): Promise<void> =>
     print(options, { ...session, entries }, text);
   });
 
-export const addSessions = (credits: Command): void => {
-  withPageOptions(credits.command("sessions"))
-    .description("list the usage sessions of a tenant, newest first: their age, what they hold, and by which key")
+/** The filters and the page of a list of sessions. */
+export const withSessionOptions = (command: Command): Command =>
+  withPage(command)
     .option("--environment <environment>", "live or test (default: both)")
     .option("--status <status>", "open, which is reserved and started; reserved, started, released or failed")
     .option("--key <id>", "filter by the key that opened the session")
     .option("--user <id>", "filter by the user_id in the metadata")
     .option("--from <time>", "created since this RFC 3339 date-time (default: 30 days before --to)")
-    .option("--to <time>", "created before this RFC 3339 date-time (default: now)")
-    .action(list);
+    .option("--to <time>", "created before this RFC 3339 date-time (default: now)");
+
+export const addSessions = (credits: Command): void => {
+  withSessionOptions(withTenantOptions(credits.command("sessions")))
+    .description("list the usage sessions of a tenant, newest first: their age, what they hold, and by which key")
+    .action(listSessions);
 
   withTenantOptions(credits.command("session"))
     .description("show a usage session (ses_…) and its newest 100 entries")

@@ -7,25 +7,15 @@ import { isId } from "@realtime-avatar/domain/id";
 import { PRICE, seedCaller, seedMovement, seedSession } from "@realtime-avatar/testing/credits";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
-import { cliTests } from "../../test/cli.ts";
+import { cliTests, UNKNOWN_SESSION, UNKNOWN_TENANT } from "../../test/cli.ts";
 
-const tests = cliTests();
-const { cli, cliProcess, json, jsonProcess } = tests;
-const UNKNOWN_TENANT = "ten_01h455vb4pex5vsknk084sn02q";
-const UNKNOWN_SESSION = "ses_01h455vb4pex5vsknk084sn02q";
+const { db, cli, cliProcess, json, jsonProcess } = await cliTests();
 /** An hour in test, which every new tenant has. */
 const HOUR = 3_600_000_000;
 
 const credits = (command: string, tenant: string, amount: number | string, reference: string, ...more: string[]) => [
-  "credits",
-  command,
-  "--tenant",
-  tenant,
-  "--amount",
-  String(amount),
-  "--reference",
-  reference,
-  ...more,
+  ...`credits ${command} --tenant ${tenant} --amount ${amount}`.split(" "),
+  ...["--reference", reference, ...more],
 ];
 /** The first line of a refusal, with its exit code. */
 const refusal = async (...args: string[]) => {
@@ -35,7 +25,7 @@ const refusal = async (...args: string[]) => {
 
 describe("a grant", () => {
   test("a grant, repeated with its reference: written once, with one event", async () => {
-    const tenant = await seedTenant(tests.db);
+    const tenant = await seedTenant(db);
     const granted = await jsonProcess(...credits("grant", tenant, 5_000_000, "invoice 1", "--environment", "live"));
     expect(granted).toEqual({
       outcome: "written",
@@ -66,7 +56,7 @@ describe("a grant", () => {
   });
 
   test("a grant, not possible: exit 1 with the reason", async () => {
-    const tenant = await seedTenant(tests.db);
+    const tenant = await seedTenant(db);
     await json(...credits("grant", tenant, 1, "a"));
     expect(await refusal(...credits("grant", tenant, 2, "a"))).toEqual([
       1,
@@ -108,9 +98,9 @@ describe("a grant", () => {
 
 describe("a void", () => {
   test("a void, of more than is available: refused; otherwise written once", async () => {
-    const tenant = await seedTenant(tests.db);
-    const { caller } = await seedCaller(tests.db, tenant, { environment: "test" });
-    await seedSession(tests.db, caller);
+    const tenant = await seedTenant(db);
+    const { caller } = await seedCaller(db, tenant, { environment: "test" });
+    await seedSession(db, caller);
     const most = HOUR - 10 * PRICE;
     expect(await refusal(...credits("void", tenant, most + 1, "v"))).toEqual([
       1,
@@ -127,25 +117,25 @@ describe("a void", () => {
 
 describe("a refund", () => {
   test("a refund, up to the charge: back to the account and every key; beyond it: refused", async () => {
-    const tenant = await seedTenant(tests.db);
-    await seedMovement(tests.db, tenant);
-    const root = await seedCaller(tests.db, tenant);
-    const child = await seedCaller(tests.db, tenant, {}, root.record);
-    const session = await seedSession(tests.db, child.caller);
+    const tenant = await seedTenant(db);
+    await seedMovement(db, tenant);
+    const root = await seedCaller(db, tenant);
+    const child = await seedCaller(db, tenant, {}, root.record);
+    const session = await seedSession(db, child.caller);
     const adjust = (amount: number, reference: string) =>
       credits("adjust", tenant, amount, reference, "--session", session);
     const tooMuch =
       "The session was charged less than this amount, refunds deducted. An open session was not charged yet.";
     expect(await refusal(...adjust(1, "r1"))).toEqual([1, "", tooMuch]);
     const release = { isEngine: true, used: 4 * PRICE, reason: null };
-    await releaseSession(tests.db, session, release, child.caller, operatorOrigin());
+    await releaseSession(db, session, release, child.caller, operatorOrigin());
     expect(await jsonProcess(...adjust(3 * PRICE, "r1"))).toMatchObject({ environment: "live", sessionId: session });
     expect((await json(...adjust(3 * PRICE, "r1"))).outcome).toBe("repeated");
     expect(await refusal(...adjust(PRICE + 1, "r2"))).toEqual([1, "", tooMuch]);
     expect((await json(...adjust(PRICE, "r2"))).outcome).toBe("written");
     const [balance] = await json("credits", "balance", "--tenant", tenant);
     expect(balance).toMatchObject({ availableCreditMicros: 100 * PRICE, lifetimeUsedCreditMicros: 0 });
-    const meters = await tests.db.client`select settled from api_key_meters where tenant_id = ${tenant}`;
+    const meters = await db.client`select settled from api_key_meters where tenant_id = ${tenant}`;
     expect(meters.map(({ settled }) => Number(settled))).toEqual([0, 0]);
     expect(await json("audit", "tail", "--tenant", tenant, "--action", "credits.adjusted")).toHaveLength(2);
     expect(await refusal(...credits("adjust", tenant, 1, "x", "--session", UNKNOWN_SESSION))).toEqual([
@@ -159,10 +149,10 @@ describe("a refund", () => {
 
 describe("the entries", () => {
   test("entries, of both environments: newest first, filtered and paged", async () => {
-    const tenant = await seedTenant(tests.db);
+    const tenant = await seedTenant(db);
     await json(...credits("grant", tenant, 20 * PRICE, "a\u0007", "--environment", "live"));
-    const { caller } = await seedCaller(tests.db, tenant);
-    const session = await seedSession(tests.db, caller);
+    const { caller } = await seedCaller(db, tenant);
+    const session = await seedSession(db, caller);
     const list = (...args: string[]) => json("credits", "entries", "--tenant", tenant, ...args);
     const kinds = ({ data }: { data: { kind: string }[] }) => data.map(({ kind }) => kind);
     const all = await jsonProcess("credits", "entries", "--tenant", tenant);
@@ -181,7 +171,7 @@ describe("the entries", () => {
 
 describe("a balance", () => {
   test("a balance, shown: with its unit; for an unknown tenant: exit 1", async () => {
-    const tenant = await seedTenant(tests.db);
+    const tenant = await seedTenant(db);
     const { stdout } = await cliProcess("credits", "balance", "--tenant", tenant);
     expect(stdout).toMatch(/^test +3,600,000,000 credit micros/m);
     expect(await refusal("credits", "balance", "--tenant", UNKNOWN_TENANT)).toEqual([1, "", "No tenant has this id."]);
@@ -194,13 +184,13 @@ describe("credits verify", () => {
     const file = join(folder, "credits.prom");
     const good = await json("credits", "verify", "--metrics-file", file);
     expect(good).toMatchObject({ findings: 0, drift: [] });
-    const [{ tenants } = {}] = await tests.db.client`select count(*)::integer as tenants from tenants`;
+    const [{ tenants } = {}] = await db.client`select count(*)::integer as tenants from tenants`;
     expect(good.tenants).toBe(tenants);
     expect(await readFile(file, "utf8")).toContain("\nrealtime_avatar_credit_drift 0\n");
     expect((await cli("credits", "verify")).stdout).toMatch(/^No drift in \d+ tenants\.\n$/);
 
-    const tenant = await seedTenant(tests.db);
-    await tests.db.client`update credit_accounts set settled = 5 where tenant_id = ${tenant} and environment = 'test'`;
+    const tenant = await seedTenant(db);
+    await db.client`update credit_accounts set settled = 5 where tenant_id = ${tenant} and environment = 'test'`;
     const { code, stdout } = await cliProcess("credits", "verify", "--json", "--metrics-file", file);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -221,18 +211,18 @@ describe("credits verify", () => {
     expect(await readdir(folder)).toEqual(["credits.prom"]);
     expect(await refusal("credits", "verify", "--tenant", UNKNOWN_TENANT)).toEqual([1, "", "No tenant has this id."]);
     expect((await cli("credits", "verify", "--tenant", tenant)).stdout).toContain("account_replay");
-    await tests.db.client`update credit_accounts set settled = 0 where tenant_id = ${tenant}`;
+    await db.client`update credit_accounts set settled = 0 where tenant_id = ${tenant}`;
     await rm(folder, { recursive: true });
   });
 });
 
 describe("a limit of open sessions", () => {
   test("is changed in one environment, with its audit event; a wrong one or an unknown tenant is refused", async () => {
-    const tenant = await seedTenant(tests.db);
+    const tenant = await seedTenant(db);
     const limit = (number: string, of: string = tenant) =>
       cli("credits", "limit", "--tenant", of, "--max-concurrent-sessions", number, "--environment", "live");
     expect((await limit("5000")).stdout).toBe("At most 5000 sessions of the tenant are open at once (live).\n");
-    const rows = await tests.db.client`
+    const rows = await db.client`
       select environment, max_concurrent_sessions::integer as most from credit_accounts where tenant_id = ${tenant}
       order by environment`;
     expect(rows.map((row) => row["most"])).toEqual([5000, 1000]);
@@ -240,6 +230,6 @@ describe("a limit of open sessions", () => {
       { environment: "live", targetId: tenant, actorId: null, changedFields: ["maxConcurrentSessions"] },
     ]);
     expect((await limit("0")).code).toBe(2);
-    expect((await limit("5", "ten_01h455vb4pex5vsknk084sn02q")).stderr).toContain("No tenant has this id.");
+    expect((await limit("5", UNKNOWN_TENANT)).stderr).toContain("No tenant has this id.");
   });
 });

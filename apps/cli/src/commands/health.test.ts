@@ -1,6 +1,7 @@
 /** `health`, of the API, of the worker, and of servers that are not the service. */
 import { describe, expect, setDefaultTimeout, test } from "bun:test";
 import { testDatabase } from "@realtime-avatar/testing/database";
+import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, startProcess } from "@realtime-avatar/testing/processes";
 import { run, runProcess } from "../../test/cli.ts";
 
@@ -18,33 +19,46 @@ describe("the health command", () => {
   };
 
   test.each([
-    ["the API", "apps/api/src/main.ts", "PORT", []],
-    ["the worker", "apps/worker/src/main.ts", "WORKER_PORT", ["--worker"]],
-  ] as const)("health, of %s: not ready, ready, unreachable, as text and JSON", async (_, program, variable, args) => {
-    const empty = await testDatabase({ migrated: false });
-    const running = startProcess(bun(program), { [variable]: "0", DATABASE_URL: empty.url });
-    const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
-    // A proxy of the environment is not used.
-    const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
-    const pending = await runProcess(variables, "health", ...args);
-    expect([pending.code, pending.stdout, pending.stderr]).toEqual([1, "not ready: migrations_pending\n", ""]);
-    const unready = await health(variables, ...args, "--json");
-    expect([unready.code, JSON.parse(unready.stdout)]).toEqual([
-      1,
-      { status: "unavailable", reason: "migrations_pending" },
-    ]);
-    await run({ DATABASE_URL: empty.url }, "migrate");
-    const ready = await health(variables, ...args);
-    expect([ready.code, ready.stdout, ready.stderr]).toEqual([0, "ready\n", ""]);
-    const named = await health({}, "--url", `http://127.0.0.1:${port}`, "--json");
-    expect([named.code, JSON.parse(named.stdout)]).toEqual([0, { status: "ok" }]);
-    running.kill("SIGTERM");
-    await running.exited;
-    // Not its port: another process may have it by now. Nothing listens on this one.
-    const gone = await health({ [variable]: "1" }, ...args, "--json");
-    expect([gone.code, JSON.parse(gone.stdout)]).toEqual([1, unreachable]);
-    await empty.close();
-  });
+    [
+      "the API",
+      "apps/api/src/main.ts",
+      "PORT",
+      [],
+      { livekit: { status: "not_configured" } },
+      "LiveKit: not configured\n",
+    ],
+    ["the worker", "apps/worker/src/main.ts", "WORKER_PORT", ["--worker"], {}, ""],
+  ] as const)(
+    "health, of %s: not ready, ready, unreachable, as text and JSON",
+    async (_, program, variable, args, more, line) => {
+      const empty = await testDatabase({ migrated: false });
+      const running = startProcess(bun(program), { [variable]: "0", DATABASE_URL: empty.url });
+      const [, port = ""] = await running.waitFor(/"url":"http:[^"]+:(\d+)/);
+      // A proxy of the environment is not used.
+      const variables = { [variable]: port, HOST: "0.0.0.0", HTTP_PROXY: "http://127.0.0.1:1" };
+      const pending = await runProcess(variables, "health", ...args);
+      expect([pending.code, pending.stdout, pending.stderr]).toEqual([1, `not ready: migrations_pending\n${line}`, ""]);
+      const unready = await health(variables, ...args, "--json");
+      expect([unready.code, JSON.parse(unready.stdout)]).toEqual([
+        1,
+        { status: "unavailable", reason: "migrations_pending", ...more },
+      ]);
+      await run({ DATABASE_URL: empty.url }, "migrate");
+      const ready = await health(variables, ...args);
+      expect([ready.code, ready.stdout, ready.stderr]).toEqual([0, `ready\n${line}`, ""]);
+      const named = await health({}, "--url", `http://127.0.0.1:${port}`, "--json");
+      expect([named.code, JSON.parse(named.stdout)]).toEqual([
+        0,
+        { status: "ok", livekit: { status: "not_configured" } },
+      ]);
+      running.kill("SIGTERM");
+      await running.exited;
+      // Not its port: another process may have it by now. Nothing listens on this one.
+      const gone = await health({ [variable]: "1" }, ...args, "--json");
+      expect([gone.code, JSON.parse(gone.stdout)]).toEqual([1, { ...unreachable, ...more }]);
+      await empty.close();
+    },
+  );
 
   test.each<[string, (() => Response) | null]>([
     ["never answers", null],
@@ -54,7 +68,18 @@ describe("the health command", () => {
   ])("health, a server that %s: not ready", async (_, answer) => {
     await serving(answer, async (PORT) => {
       const { code, stdout, stderr } = await health({ PORT });
-      expect([code, stdout, stderr]).toEqual([1, "not ready: unreachable\n", ""]);
+      expect([code, stdout, stderr]).toEqual([1, "not ready: unreachable\nLiveKit: not configured\n", ""]);
     });
+  });
+
+  test("health, with a LiveKit that responds, that creates rooms for anybody, that does not respond: named", async () => {
+    const livekit = await startLivekitStandIn();
+    const { url: LIVEKIT_URL, apiKey: LIVEKIT_API_KEY, apiSecret: LIVEKIT_API_SECRET } = livekit;
+    const variables = { PORT: "1", LIVEKIT_URL, LIVEKIT_API_KEY, LIVEKIT_API_SECRET };
+    expect((await health(variables)).stdout).toEndWith("\nLiveKit: reachable, auto_create off\n");
+    await livekit.stop();
+    const gone = await health(variables, "--json");
+    expect(JSON.parse(gone.stdout).livekit).toEqual({ status: "unreachable", reason: "unreachable" });
+    expect(gone.stdout + gone.stderr).not.toContain(LIVEKIT_API_SECRET);
   });
 });

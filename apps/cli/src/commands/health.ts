@@ -4,6 +4,7 @@ import type { Health } from "@realtime-avatar/runtime/health";
 import type { Command } from "commander";
 import { type OutputOptions, withOutputOptions } from "../options.ts";
 import { print, printable, UsageError } from "../terminal.ts";
+import { checkLivekit, livekitText } from "./livekit-health.ts";
 
 type HealthOptions = OutputOptions & { url?: string; worker?: boolean; avatarWorker?: boolean };
 
@@ -45,8 +46,12 @@ const check = async (options: HealthOptions): Promise<void> => {
   if (!/^https?:\/\//.test(url) || !URL.canParse(url)) throw new UsageError("--url: Must be an http:// URL.");
   // Connect directly, even if the environment (of a container, for example) sets a proxy.
   process.env["NO_PROXY"] = "*";
-  const health = await checkReadiness(url);
-  print(options, health, printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`));
+  const isApi = !options.worker && !options.avatarWorker;
+  const [health, livekit] = await Promise.all([checkReadiness(url), isApi ? checkLivekit() : null]);
+  const text = printable(health.status === "ok" ? "ready" : `not ready: ${health.reason}`);
+  // A LiveKit that is down does not make the service unready: everything but calls works.
+  if (livekit === null) print(options, health, text);
+  else print(options, { ...health, livekit }, `${text}\n${livekitText(livekit)}`);
   if (health.status !== "ok") process.exitCode = 1;
 };
 

@@ -6,26 +6,20 @@ import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { validate } from "@realtime-avatar/domain/schema";
 import { cliTests } from "../../test/cli.ts";
 
-const tests = cliTests();
-const { cli, cliProcess, json, jsonProcess } = tests;
+const { db, tenantId, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 describe("keys create", () => {
   test("keys create, with all options: the key as the API returns it", async () => {
-    const args = ["--environment", "live", "--scopes", "avatars:read, avatars:write", "--spend-limit", "5000000"];
+    const limits = "--environment live --spend-limit 5000000 --expires-at 2090-01-01T00:00:00Z --scopes".split(" ");
     const key = await jsonProcess(
-      "keys",
-      "create",
-      "--tenant",
-      tests.tenantId,
-      "--name",
-      "ops",
-      ...args,
-      "--expires-at",
-      "2090-01-01T00:00:00Z",
+      ..."keys create --name ops --tenant".split(" "),
+      tenantId,
+      ...limits,
+      "avatars:read, avatars:write",
     );
     expect(validate(ApiKeyWithSecret, key)).toEqual([]);
     expect(key).toMatchObject({
-      tenantId: tests.tenantId,
+      tenantId: tenantId,
       name: "ops",
       environment: "live",
       scopes: ["avatars:read", "avatars:write"],
@@ -34,14 +28,14 @@ describe("keys create", () => {
       status: "active",
     });
     expect(parseApiKey(key.apiKey)?.keyId).toBe(key.keyId);
-    expect((await findCredential(tests.db, key.keyId))?.caller.lineage).toEqual([]);
-    expect(await tests.db.client`select * from audit_events where target_id = ${key.id}`).toMatchObject([
+    expect((await findCredential(db, key.keyId))?.caller.lineage).toEqual([]);
+    expect(await db.client`select * from audit_events where target_id = ${key.id}`).toMatchObject([
       { action: "api_key.created", actor_id: null, actor_key_id: null, environment: "live" },
     ]);
   });
 
   test("keys create, with only a name: the API's defaults, and the secret shown once", async () => {
-    const { code, stdout, stderr } = await cli("keys", "create", "--tenant", tests.tenantId, "--name", "plain");
+    const { code, stdout, stderr } = await cli("keys", "create", "--tenant", tenantId, "--name", "plain");
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toContain("environment  test");
     expect(stdout).toContain("scopes       realtime:write, credits:read, avatars:read");
@@ -52,9 +46,9 @@ describe("keys create", () => {
 });
 
 describe("the life of a key", () => {
-  const tenant = () => ["--tenant", tests.tenantId];
+  const tenant = () => ["--tenant", tenantId];
   const create = (...args: string[]) => json("keys", "create", ...tenant(), "--name", "life", ...args);
-  const credential = async (apiKey: string) => findCredential(tests.db, parseApiKey(apiKey)?.keyId ?? "");
+  const credential = async (apiKey: string) => findCredential(db, parseApiKey(apiKey)?.keyId ?? "");
 
   test("with usage:write, alone and beside *, is created and rotated by the operator", async () => {
     for (const scopes of ["usage:write", "*,usage:write"]) {

@@ -7,8 +7,7 @@ import { testDatabase } from "@realtime-avatar/testing/database";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { cliTests, runProcess } from "../../test/cli.ts";
 
-const tests = cliTests();
-const { cli, cliProcess, json, jsonProcess } = tests;
+const { db, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 describe("migrate", () => {
   test("migrate, schema up to date: says so in text and JSON", async () => {
@@ -34,7 +33,7 @@ describe("migrate --prune", () => {
   const OTHER = "rta_0123456789ab";
 
   test("migrate --prune, functions of another version present: drops and names them", async () => {
-    const { client } = tests.db;
+    const { client } = db;
     expect(await json("migrate", "--prune")).toEqual({ migrated: false, pruned: [] });
     expect((await cli("migrate", "--prune")).stdout).toBe(
       "The schema is already up to date.\nNo other version of the functions is in the database.\n",
@@ -50,7 +49,7 @@ describe("migrate --prune", () => {
   });
 
   test("migrate, without --prune: drops nothing", async () => {
-    await tests.db.client.unsafe(`create schema ${OTHER}`);
+    await db.client.unsafe(`create schema ${OTHER}`);
     expect(await json("migrate")).toEqual({ migrated: false });
     expect(await json("migrate", "--prune")).toEqual({ migrated: false, pruned: [OTHER] });
   });
@@ -58,7 +57,7 @@ describe("migrate --prune", () => {
 
 describe("migrate --grant", () => {
   test("migrate --grant, for a role: it gets the rights of the service (see grant.test.ts)", async () => {
-    const { client } = tests.db;
+    const { client } = db;
     const role = `service_${randomBytes(6).toString("hex")}`;
     await client.unsafe(`create role ${role}`);
     expect(await json("migrate", "--grant", role)).toEqual({ migrated: false, granted: role });

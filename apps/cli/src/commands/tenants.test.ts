@@ -4,7 +4,7 @@ import { isId } from "@realtime-avatar/domain/id";
 import { testDatabase } from "@realtime-avatar/testing/database";
 import { cliTests, run } from "../../test/cli.ts";
 
-const { cli, json, jsonProcess } = cliTests();
+const { cli, json, jsonProcess } = await cliTests();
 
 describe("the tenants commands", () => {
   test("tenants, created and listed: oldest first", async () => {

@@ -4,29 +4,29 @@ import { findInvitation } from "@realtime-avatar/db/people/invitations";
 import { newId } from "@realtime-avatar/domain/id";
 import { parseToken } from "@realtime-avatar/domain/people/tokens";
 import { random } from "@realtime-avatar/testing/random-bytes";
-import { cliTests, run } from "../../test/cli.ts";
+import { cliTests, run, UNKNOWN_TENANT } from "../../test/cli.ts";
 
-const tests = cliTests();
+const { db, tenantId, variables, cli, cliProcess, json, jsonProcess } = await cliTests();
 
 /** Writes a user as a registration does. */
 const seedUser = async (email: string, role = "developer"): Promise<string> => {
   const id = newId("usr", new Date(), random);
-  await tests.db.run(
+  await db.run(
     "insert into users (tenant_id, id, email, name, role, version, created_at) values ($1, $2, $3, $4, $5, 1, now())",
-    [tests.tenantId, id, email, "Ada\u0007", role],
+    [tenantId, id, email, "Ada\u0007", role],
   );
   return id;
 };
 const invitationOf = async (url: string) => {
   const token = parseToken("invitation", url.split("#")[1] ?? "");
-  return token && findInvitation(tests.db, token);
+  return token && findInvitation(db, token);
 };
-const invitationArgs = (...args: string[]) => ["users", "invite", "--tenant", tests.tenantId, ...args];
-const invite = (...args: string[]) => tests.json(...invitationArgs(...args));
+const invitationArgs = (...args: string[]) => ["users", "invite", "--tenant", tenantId, ...args];
+const invite = (...args: string[]) => json(...invitationArgs(...args));
 
 describe("users invite", () => {
   test("users invite, for a new user: prints only a link", async () => {
-    const printed = await tests.jsonProcess(...invitationArgs("--email", "New@Example.com", "--role", "owner"));
+    const printed = await jsonProcess(...invitationArgs("--email", "New@Example.com", "--role", "owner"));
     expect(Object.keys(printed)).toEqual(["url"]);
     expect(printed.url).toStartWith("http://localhost:3000/dashboard/register#rta_invitation_");
     const invitation = { email: "new@example.com", role: "owner", userId: null, createdBy: null, isValid: true };
@@ -34,9 +34,9 @@ describe("users invite", () => {
   });
 
   test("users invite, with PUBLIC_URL or PORT: the link begins with it", async () => {
-    const link = async (variables: Record<string, string>) => {
-      const args = ["users", "invite", "--tenant", tests.tenantId, "--email", "a@b.c", "--role", "viewer", "--json"];
-      return JSON.parse((await run({ ...tests.variables, ...variables }, ...args)).stdout).url;
+    const link = async (settings: Record<string, string>) => {
+      const args = invitationArgs("--email", "a@b.c", "--role", "viewer", "--json");
+      return JSON.parse((await run({ ...variables, ...settings }, ...args)).stdout).url;
     };
     expect(await link({ PUBLIC_URL: "https://avatars.example.com/" })).toStartWith(
       "https://avatars.example.com/dashboard/",
@@ -48,16 +48,7 @@ describe("users invite", () => {
     const id = await seedUser("known@example.com");
     const { url } = await invite("--email", "KNOWN@example.com");
     expect(await invitationOf(url)).toMatchObject({ userId: id, role: "developer", isValid: true });
-    const raised = await tests.cli(
-      "users",
-      "invite",
-      "--tenant",
-      tests.tenantId,
-      "--email",
-      "known@example.com",
-      "--role",
-      "owner",
-    );
+    const raised = await cli(...invitationArgs("--email", "known@example.com", "--role", "owner"));
     expect([raised.code, raised.stdout]).toEqual([2, ""]);
   });
 
@@ -68,28 +59,28 @@ describe("users invite", () => {
       ["--email", "nobody@example.com"],
     ];
     for (const args of attempts) {
-      const { code, stdout } = await tests.cli("users", "invite", "--tenant", tests.tenantId, ...args);
+      const { code, stdout } = await cli(...invitationArgs(...args));
       expect([code, stdout]).toEqual([2, ""]);
     }
-    const unknown = ["--tenant", "ten_01h455vb4pex5vsknk084sn02q", "--email", "a@b.c", "--role", "owner"];
-    expect((await tests.cli("users", "invite", ...unknown)).code).toBe(1);
+    const unknown = ["--tenant", UNKNOWN_TENANT, "--email", "a@b.c", "--role", "owner"];
+    expect((await cli("users", "invite", ...unknown)).code).toBe(1);
   });
 });
 
 describe("users list and remove", () => {
   test("users, listed and removed by id or address: shown escaped, then gone", async () => {
     const [first, second] = [await seedUser("first@example.com"), await seedUser("second@example.com", "owner")];
-    const { stdout } = await tests.cliProcess("users", "list", "--tenant", tests.tenantId);
+    const { stdout } = await cliProcess("users", "list", "--tenant", tenantId);
     expect(stdout).toContain("first@example.com");
     expect(stdout).not.toContain("\u0007");
-    const removed = await tests.jsonProcess("users", "remove", first, "--tenant", tests.tenantId);
+    const removed = await jsonProcess("users", "remove", first, "--tenant", tenantId);
     expect(removed).toMatchObject({ id: first, email: "first@example.com" });
     // The operator may remove the last owner.
-    const byEmail = await tests.json("users", "remove", "Second@example.com", "--tenant", tests.tenantId);
+    const byEmail = await json("users", "remove", "Second@example.com", "--tenant", tenantId);
     expect(byEmail.id).toBe(second);
-    expect((await tests.cli("users", "remove", first, "--tenant", tests.tenantId)).code).toBe(1);
-    expect((await tests.cli("users", "remove", "x", "--tenant", tests.tenantId)).code).toBe(2);
-    const { data } = await tests.json("users", "list", "--tenant", tests.tenantId);
+    expect((await cli("users", "remove", first, "--tenant", tenantId)).code).toBe(1);
+    expect((await cli("users", "remove", "x", "--tenant", tenantId)).code).toBe(2);
+    const { data } = await json("users", "list", "--tenant", tenantId);
     expect(data.map(({ id }: { id: string }) => id)).not.toContain(first);
   });
 });

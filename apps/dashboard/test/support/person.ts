@@ -81,6 +81,18 @@ export const register = async (person: Person, link: string, name: string): Prom
   await registerHere(person, name);
 };
 
+/** What the page has copied. */
+export const clipboard = (page: Page): Promise<string> => page.evaluate("navigator.clipboard.readText()");
+
+/** Lets the requests to these addresses fail with status 500, until they are unrouted. Returns the id of the request. */
+export const failRequests = async (page: Page, addresses: string, detail: string): Promise<string> => {
+  const requestId = crypto.randomUUID();
+  const problem = { type: "/problems/internal_error", code: "internal_error", status: 500, title: "Internal error" };
+  const body = JSON.stringify({ ...problem, detail, requestId, retryable: false });
+  await page.route(addresses, (route) => route.fulfill({ status: 500, contentType: "application/problem+json", body }));
+  return requestId;
+};
+
 /** Fails when the console said something, or the page asked another host. A failed load is expected where it is named. */
 export const expectQuiet = ({ complaints }: Person, expected: readonly RegExp[] = []): void => {
   // Taken first, so that what fails one test does not fail those after it.

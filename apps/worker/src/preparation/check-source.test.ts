@@ -6,9 +6,9 @@ import { contentTypeOf } from "@realtime-avatar/domain/assets/magic";
 import { type Check, REQUIREMENTS } from "@realtime-avatar/domain/avatars/checks";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
 import { landscapePath, portraitPath } from "@realtime-avatar/testing/photos";
-import { bun, runToEnd } from "@realtime-avatar/testing/processes";
+import { runToEnd } from "@realtime-avatar/testing/processes";
 import sharp from "sharp";
-import { CHILD_ARGUMENT } from "../sandbox/command.ts";
+import { inspector } from "../../test/support/inspector.ts";
 import { animatedWebp } from "../sandbox/corpus/images.testing.ts";
 import { video } from "../sandbox/corpus/media.testing.ts";
 import { findFfmpeg } from "../sandbox/frame.ts";
@@ -39,8 +39,6 @@ const checkFile = async (
   const magic = contentTypeOf(bytes) ?? ({ kind: "image", contentType: "image/jpeg" } as const);
   return { folder, outcome: await createCheckSource({ log, ...options })({ magic, path, folder }, signal) };
 };
-/** The child as a bundle of the worker, which is what ships. Without it, the child is run from its source. */
-const bundled = (task: string): string[] => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task];
 const checked = async (...args: Parameters<typeof checkFile>): Promise<Checked> => {
   const { outcome } = await checkFile(...args);
   if (outcome.kind !== "checked") throw new Error(outcome.error);
@@ -63,7 +61,7 @@ describe("an image", () => {
 
   // `picture.test.ts` has one of few pixels, and one that is damaged in its middle.
   test("an image, without a face: fails, without files, with advice", async () => {
-    const { checks, files } = await checked(await readFile(landscapePath()), { command: bundled });
+    const { checks, files } = await checked(await readFile(landscapePath()), { command: inspector });
     expect([failures(checks), files]).toEqual([["face_count"], null]);
     expect(errorOf(checks)).toBe(
       "No face was found; exactly 1 face is required. Use a photo in which exactly one face looks at the camera.",
@@ -75,7 +73,7 @@ describe("an image", () => {
     ["that is cut off in its header", async () => (await readFile(portraitPath())).subarray(0, 100), ["decodable"]],
     ["that is a text", async () => Buffer.from("<html><script>alert(1)</script>"), ["decodable"]],
   ] as const)("an image, %s: fails without files", async (_, bytes, expected) => {
-    const { checks, files } = await checked(await bytes(), { command: bundled });
+    const { checks, files } = await checked(await bytes(), { command: inspector });
     expect([failures(checks), files]).toEqual([[...expected], null]);
     expect(JSON.stringify(checks)).not.toContain("script");
   });
@@ -109,7 +107,9 @@ describe("a failing child", () => {
   test.skipIf(process.platform !== "linux")(
     "by its processor time: the file counts as not decodable, after one child",
     async () => {
-      const { children, outcome } = await countChildren(() => run("for (;;);"), { sourceCpuSeconds: 1 });
+      const { children, outcome } = await countChildren(() => ["/bin/sh", "-c", "kill -XCPU $$"], {
+        sourceCpuSeconds: 1,
+      });
       const detail =
         "The file could not be examined. The inspection took too much processor time; the limit is 1 s. Use another file.";
       const check = { code: "decodable", verdict: "fail", measured: null, limit: null, detail };
@@ -155,7 +155,7 @@ describe("a video", () => {
   test("a video, without ffmpeg: checked by its container, with a warning, no files", async () => {
     const { checks, files } = await checked(await video({ width: 640, height: 640 }), {
       ffmpeg: null,
-      command: bundled,
+      command: inspector,
     });
     expect([codes(checks), failures(checks), files]).toEqual([
       ["decodable", "codec", "duration", "frame_rate", "frame", "resolution"],
@@ -174,7 +174,7 @@ describe("a video", () => {
     [{ codec: "av1" }, ["codec"]],
     [{ width: 480, height: 480 }, ["resolution"]],
   ] as const)("a video, with %j: fails", async (options, expected) => {
-    const { checks, files } = await checked(await video(options), { ffmpeg: null, command: bundled });
+    const { checks, files } = await checked(await video(options), { ffmpeg: null, command: inspector });
     expect([failures(checks), files]).toEqual([[...expected], null]);
   });
 
@@ -186,7 +186,7 @@ describe("a video", () => {
     await writeFile(program, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
     const { outcome } = await checkFile(await video({ width: 640, height: 640 }), {
       ffmpeg: program,
-      command: bundled,
+      command: inspector,
     });
     expect(outcome).toMatchObject({ kind: "retry" });
   });
@@ -225,7 +225,7 @@ describe("a video", () => {
   ] as const)(
     "a video, %s with the face for %d s: checked by its best frame, at %s s",
     async (name, seconds, at, codec) => {
-      const { checks, files } = await checked(await film(name, seconds, ...codec), { command: bundled });
+      const { checks, files } = await checked(await film(name, seconds, ...codec), { command: inspector });
       expect(codes(checks)).toEqual(REQUIREMENTS.video.map(({ code }) => code));
       expect(failures(checks)).toEqual([]);
       expect(checks.find(({ code }) => code === "frame")?.detail).toBe(`The frame at ${at} s was examined.`);
@@ -244,7 +244,7 @@ describe("a video", () => {
         ...["-disposition:v:0", "0", "-disposition:v:1", "default", output],
       ]);
       expect([code, stderr]).toEqual([0, ""]);
-      const { checks, files } = await checked(await readFile(output), { command: bundled });
+      const { checks, files } = await checked(await readFile(output), { command: inspector });
       expect(checks.find(({ code }) => code === "resolution")).toMatchObject({ verdict: "fail", measured: 480 });
       expect(files).toBeNull();
     },

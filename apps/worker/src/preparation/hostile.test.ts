@@ -8,21 +8,16 @@ import { join } from "node:path";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { Check } from "@realtime-avatar/domain/avatars/checks";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { bun } from "@realtime-avatar/testing/processes";
 import { Type } from "@sinclair/typebox";
 import { Value } from "@sinclair/typebox/value";
-import { CHILD_ARGUMENT } from "../sandbox/command.ts";
-import { type HostileFile, hostileFiles } from "../sandbox/corpus/hostile.testing.ts";
+import { inspector } from "../../test/support/inspector.ts";
+import { type HostileFile, hostileFiles, openAll } from "../sandbox/corpus/hostile.testing.ts";
 import { SANDBOX_LIMITS } from "../sandbox/limited.ts";
-import type { CheckedSource } from "./check-source.ts";
-import { createCheckSource } from "./check-source.ts";
+import { type CheckedSource, createCheckSource } from "./check-source.ts";
 import { errorOf } from "./checks.ts";
 import { hostilePortraits } from "./hostile.testing.ts";
 
 const isFull = process.env["LONG"] === "1";
-/** Files at a time: as a worker of two cores does it. */
-const CONCURRENCY = 2;
-
 const base = await fileFolder();
 setDefaultTimeout(3_600_000);
 
@@ -33,44 +28,30 @@ let peakBytes = 0;
 const failures: unknown[] = [];
 const checkSource = createCheckSource({
   log: { warn: (entry: unknown) => failures.push(entry) } as never,
-  // As it ships.
-  command: (task) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task],
+  command: inspector,
   onEnd: (usage) => {
     peakBytes = Math.max(peakBytes, usage.peakBytes);
   },
 });
 
-type Result = { name: string; outcome: CheckedSource; ms: number };
-
-const checkAll = async (files: readonly HostileFile[]): Promise<Result[]> => {
-  const results: Result[] = [];
-  const waiting = [...files];
-  const work = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      const { name } = file;
-      const bytes = await file.bytes();
-      const folder = join(base, name);
-      await mkdir(folder, { mode: 0o700 });
-      const path = join(folder, "original");
-      await writeFile(path, bytes);
-      const start = performance.now();
-      const outcome = await checkSource(
-        { magic: contentTypeOf(bytes) ?? ANYWAY, path, folder },
-        new AbortController().signal,
-      );
-      results.push({ name, outcome, ms: performance.now() - start });
-      await rm(folder, { recursive: true });
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  return results;
+const check = async ({ name }: HostileFile, bytes: Buffer): Promise<{ outcome: CheckedSource; ms: number }> => {
+  const folder = join(base, name);
+  await mkdir(folder, { mode: 0o700 });
+  const path = join(folder, "original");
+  await writeFile(path, bytes);
+  const start = performance.now();
+  const magic = contentTypeOf(bytes) ?? ANYWAY;
+  const outcome = await checkSource({ magic, path, folder }, new AbortController().signal);
+  const ms = performance.now() - start;
+  await rm(folder, { recursive: true });
+  return { outcome, ms };
 };
 
 test(`hostile files, checked: each ends with checks (${isFull ? "all" : "a sample; LONG=1 for all"})`, async () => {
   // The whole sample of files that are not portraits is in `sandbox/corpus/hostile.test.ts`.
   const all = [...(await hostileFiles(isFull)), ...hostilePortraits()];
-  const files = all.filter((_, index) => isFull || index % 6 === 0);
-  const results = await checkAll(files);
+  const files = all.filter((_, index) => isFull || index % 9 === 0);
+  const results = (await openAll(files, check)).map(([{ name }, result]) => ({ name, ...result }));
   expect(results).toHaveLength(files.length);
   for (const { name, outcome } of results) {
     // None is a good portrait: of no video a frame can be decoded, and of the images none has one face.

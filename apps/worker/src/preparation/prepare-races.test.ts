@@ -5,8 +5,9 @@ import { originalKey } from "@realtime-avatar/domain/assets/asset";
 import { preparedFile, preparedKey } from "@realtime-avatar/domain/avatars/preparation";
 import { openStorage } from "@realtime-avatar/storage/open";
 import { type Storage, StorageError } from "@realtime-avatar/storage/storage";
+import { canMountDisk } from "@realtime-avatar/testing/storage/small-disk";
 import { preparationTests } from "../../test/support/preparations.ts";
-import { canMount, withSmallDisk } from "../../test/support/small-disk.ts";
+import { withSmallDisk } from "../../test/support/small-disk.ts";
 import { accept, FAILED, PASSED, refuse } from "../../test/support/source-checks.ts";
 import { noise } from "../../test/support/world.ts";
 import { createTemporaryFolders } from "../jobs/temporary-folders.ts";
@@ -257,7 +258,7 @@ test("a preparation, the store failing five times: failed, with a reason that is
   expect(world.lines.filter(({ msg }) => msg === "a job has failed for the last time")).toHaveLength(1);
 });
 
-describe.skipIf(!(await canMount()))("a full disk (as root, who may mount a small file system)", () => {
+describe.skipIf(!canMountDisk)("a full disk (as root, who may mount a small file system)", () => {
   test.each(["temporary files", "stored files"])(
     "a full disk, for %s: the job is tried again, with the reason",
     async (which) => {

@@ -1,20 +1,16 @@
 /** The fetcher against servers that break each rule. Nothing leaves the machine: names resolve to loopback. */
-import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
-import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
+import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
 import { type FetchOptions, fetchRemote } from "./fetch.ts";
-import { http, startServer, type TestServer } from "./server.testing.ts";
+import { http, startServer } from "./server.testing.ts";
 
-// No test asserts a time: a slow machine must not fail one.
-setDefaultTimeout(60_000);
-
-let folder = "";
-let server: TestServer;
+const folder = await fileFolder();
 let files = 0;
 
 const MAX_BYTES = 100_000;
@@ -101,14 +97,7 @@ const respond = (path: string, socket: TLSSocket): void => {
   } else RESPONSES[path]?.(socket);
 };
 
-beforeAll(async () => {
-  folder = await temporaryFolder();
-  server = await startServer(respond);
-});
-afterAll(async () => {
-  await server.close();
-  await rm(folder, { recursive: true });
-});
+const server = await fixture(startServer(respond));
 
 /** Fetches a path of the server. There is a file exactly when the outcome is `fetched`. */
 const fetchPath = async (path: string, options: Partial<FetchOptions> = {}) => {

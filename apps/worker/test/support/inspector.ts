@@ -5,7 +5,7 @@ import { CHILD_ARGUMENT } from "../../src/sandbox/command.ts";
 /** The command of the child as a bundle, without the task. */
 export const inspectorOf = (): string[] => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT];
 
-/** The command of the child as a bundle, with its task. */
+/** The command of the child as a bundle, which is how it ships, with its task. */
 export const inspector = (task: string): string[] => [...inspectorOf(), task];
 
 /** The same, but the child waits for a file before it begins. It ends with its worker. */

@@ -3,16 +3,16 @@ import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import { digestApiKey, verifyApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { session, type TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import type { TestDb } from "@realtime-avatar/testing/database";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { avatarOf, callerOf, originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type InsertAvatarOutcome, insertAvatar } from "../avatars/avatars.ts";
 import { insertApiKey } from "./api-keys.ts";
 import { type Caller, confirmFirstUse, findCredential, sweepCredentials } from "./callers.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const revoke = (record: ApiKeyRecord, to = db) =>
@@ -135,14 +135,12 @@ describe("confirmFirstUse", () => {
 
   test("a first use, waiting for a rotation that retires it: not written", async () => {
     const keyId = await seedUnused();
-    const rotation = session(database.url);
-    await rotation.client`begin`;
-    await retire(keyId, "-1 second", rotation);
-    const pending = confirmFirstUse(db, keyId);
-    await untilBlocked(db);
-    await rotation.client`commit`;
-    expect(await pending).toBe(false);
-    await rotation.close();
+    const confirmed = await whileHeld(
+      database,
+      (rotation) => retire(keyId, "-1 second", rotation),
+      () => confirmFirstUse(db, keyId),
+    );
+    expect(confirmed).toBe(false);
   });
 });
 
@@ -212,15 +210,13 @@ describe("the check of the caller within a write", () => {
   test.each(changesUnderWay)("a write, waiting for %s to commit: not written", async (_, change) => {
     const line = await seedLine(tenantId);
     const caller = await callerOf(db, line.grandchild.secret.keyId);
-    const other = session(database.url);
-    await other.client`begin`;
-    await change(line, other);
-    const pending = write(caller);
-    await untilBlocked(db);
-    await other.client`commit`;
-    expect(await pending).toEqual({ kind: "stale" });
+    const outcome = await whileHeld(
+      database,
+      (other) => change(line, other),
+      () => write(caller),
+    );
+    expect(outcome).toEqual({ kind: "stale" });
     expect(await writtenBy(caller)).toBe(0);
-    await other.close();
   });
 
   test.each([
@@ -233,34 +229,28 @@ describe("the check of the caller within a write", () => {
     await db.client.unsafe(`update ${table} set ${column} = ${at} where ${where}`);
     const caller = await callerOf(db, grandchild.secret.keyId);
     expect(caller.status).toBe("active");
-    const holder = session(database.url);
-    await holder.client`begin`;
-    await holder.client.unsafe(`select 1 from ${table} where ${where} for update`);
-    const pending = write(caller);
-    await untilBlocked(db);
-    await holder.client.unsafe(`
-      select pg_sleep(greatest(0, extract(epoch from ${column} - clock_timestamp()) + 0.01)) from ${table} where ${where}`);
-    await holder.client`commit`;
-    expect(await pending).toEqual({ kind: "stale" });
+    const outcome = await whileHeld(
+      database,
+      ({ client }) => client.unsafe(`select 1 from ${table} where ${where} for update`),
+      () => write(caller),
+      ({ client }) =>
+        client.unsafe(
+          `select pg_sleep(greatest(0, extract(epoch from ${column} - clock_timestamp()) + 0.01)) from ${table} where ${where}`,
+        ),
+    );
+    expect(outcome).toEqual({ kind: "stale" });
     expect(await writtenBy(caller)).toBe(0);
-    await holder.close();
   });
 
   test("a revocation, a write holding its lock: waits for it", async () => {
     const { grandchild } = await seedLine(tenantId);
     const caller = await callerOf(db, grandchild.secret.keyId);
-    const writer = session(database.url);
-    await writer.client`begin`;
-    expect(await write(caller, writer)).toEqual({ kind: "written" });
-    let isRevoked = false;
-    const pending = revoke(grandchild.record).then(() => {
-      isRevoked = true;
-    });
-    await untilBlocked(db);
-    expect(isRevoked).toBe(false);
-    await writer.client`commit`;
-    await pending;
+    // It would fail if the revocation did not wait.
+    await whileHeld(
+      database,
+      async (writer) => expect(await write(caller, writer)).toEqual({ kind: "written" }),
+      () => revoke(grandchild.record).execute(),
+    );
     expect(await writtenBy(caller)).toBe(1);
-    await writer.close();
   });
 });

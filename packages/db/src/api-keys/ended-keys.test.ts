@@ -2,14 +2,14 @@
 import { describe, expect, test } from "bun:test";
 import { issueApiKey } from "@realtime-avatar/domain/api-keys/create";
 import type { TenantId } from "@realtime-avatar/domain/id";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { originOf, seedCaller, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { insertApiKey } from "./api-keys.ts";
 import type { Caller } from "./callers.ts";
 import { markEndedKeys } from "./ended-keys.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 
 /** Adds `count` keys below `parent`, all valid. */
 const addKeys = (parent: Caller, count: number) =>

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "bun:test";
 import type { ApiKeyRecord } from "@realtime-avatar/domain/api-keys/api-key";
 import type { TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { sql } from "drizzle-orm";
 import { userSessions } from "../people/tables.ts";
@@ -16,7 +16,7 @@ import {
 } from "./pending-changes.ts";
 import { apiKeys } from "./tables.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 const tenantId = await seedTenant(db);
 
 const insertRow = ({ id }: ApiKeyRecord, ago: string) => db.client`

@@ -1,11 +1,11 @@
 /** The last use of keys. */
 import { describe, expect, test } from "bun:test";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findApiKey } from "./api-keys.ts";
 import { recordUses } from "./usage.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 const tenantId = await seedTenant(db);
 const seed = async () => (await seedKey(db, tenantId)).record.id;
 const minute = (value: number) => new Date(Date.UTC(2026, 0, 1, 0, value));

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { type AssetRecord, newAsset } from "@realtime-avatar/domain/assets/asset";
 import { ASSET_STATUSES, DELETABLE_ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { newId, type TenantId } from "@realtime-avatar/domain/id";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   assetOf,
@@ -33,7 +33,7 @@ import {
   insertAsset,
 } from "./assets.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 
 const QUOTA = { maxAssets: 10_000, maxBytes: 20 * 2 ** 30 };
 const create = (

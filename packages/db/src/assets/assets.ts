@@ -10,7 +10,7 @@ import {
 } from "../../generated/functions.ts";
 import type { AnyCaller } from "../api-keys/callers.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
-import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
+import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import {
   type Claim,
@@ -20,6 +20,7 @@ import {
   type WriteOutcome,
   type WriteOutcomeRow,
 } from "../idempotency/idempotency-keys.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { batchStatement, columnsOf, inputColumn, statement } from "../query/statement.ts";
 import { type AssetRow, assetRow, toAsset } from "./record.ts";
 import { assetMeters, assets } from "./tables.ts";
@@ -51,8 +52,8 @@ export const insertAsset = async (
 };
 
 type AssetLookUp = AssetOwner & { id: AssetId };
-/** The assets of several look-ups, each with the position of its look-up, from 1. */
-export const selectAssets = batchStatement<AssetRow, AssetLookUp>(
+/** Reads of assets, in any status. */
+export const ASSET_READS = batchedRead<AssetRow, AssetLookUp, AssetRecord>(
   "find_asset",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
@@ -65,21 +66,11 @@ export const selectAssets = batchStatement<AssetRow, AssetLookUp>(
       -- One row at a time, by the primary key: see find_credential.
       offset 0
     ) assets`,
+  toAsset,
 );
-
-/** Concurrent reads by id are batched. */
-const READS: BatchKind<AssetLookUp, AssetRecord | null> = {
-  name: "find_asset",
-  inFlight: 2,
-  run: async (db, lookUps) => {
-    const found = lookUps.map((): AssetRecord | null => null);
-    for (const { position, ...row } of await selectAssets(db, lookUps)) found[position - 1] = toAsset(row);
-    return found;
-  },
-};
 /** The asset, in any status; `null` when the owner has none of this id. One statement, which concurrent reads share. */
 export const findAsset = (db: Db, { tenantId, environment }: AssetOwner, id: AssetId): Promise<AssetRecord | null> =>
-  db.batch(READS, { tenantId, environment, id }, tenantId);
+  db.batch(ASSET_READS, { tenantId, environment, id }, tenantId);
 
 /** What is needed to serve a public file. */
 export type PublicAsset = {
@@ -90,7 +81,7 @@ export type PublicAsset = {
   version: number;
 };
 
-const selectPublic = batchStatement<PublicAsset, { token: string }>(
+const PUBLIC_READS = batchedRead<PublicAsset, { token: string }, PublicAsset>(
   "find_public_asset",
   ["token"],
   (inputs) => sql`
@@ -101,28 +92,14 @@ const selectPublic = batchStatement<PublicAsset, { token: string }>(
       where public_token = ${inputColumn("token")} collate "C" and status = 'ready' and public_type is not null
       limit 1
     ) assets`,
+  (asset) => asset,
 );
-const PUBLIC_READS: BatchKind<string, PublicAsset | null> = {
-  name: "find_public_asset",
-  inFlight: 2,
-  run: (db, tokens) =>
-    shareEqual(
-      tokens,
-      (token) => token,
-      async (different) => {
-        const found = different.map((): PublicAsset | null => null);
-        const inputs = different.map((token) => ({ token }));
-        for (const { position, ...asset } of await selectPublic(db, inputs)) found[position - 1] = asset;
-        return found;
-      },
-    ),
-};
 /**
  * The asset of a public URL: it is `ready` and has a public file; `null` when there is none. One statement, which
  * concurrent reads share.
  */
 export const findPublicAsset = (db: Db, token: string): Promise<PublicAsset | null> =>
-  db.batch(PUBLIC_READS, token, token);
+  db.batch(PUBLIC_READS, { token }, token);
 
 /** The file of a signed upload, and the job that processes it. */
 export type AssetUpload = { contentType: string; sizeBytes: number; job: JobRecord };

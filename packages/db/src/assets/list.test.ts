@@ -8,13 +8,13 @@ import { ASSET_STATUSES } from "@realtime-avatar/domain/assets/status";
 import { newId } from "@realtime-avatar/domain/id";
 import { itemsOf, type WrittenPage } from "@realtime-avatar/domain/page";
 import { validate } from "@realtime-avatar/domain/schema";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { assetOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import { findAsset, insertAsset } from "./assets.ts";
 import { listAssets } from "./list.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 
 const TEXTS = ["plain", "\"\\ / ' \u0001\u001f", "\u007f\u2028\u2029\ufeff", "😀é\u0301 שלום", '{"a":1}, $1 :name ?'];
 const OBJECTS = [

@@ -8,8 +8,8 @@ import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { newestPage, pageReader, rangesPage } from "../query/list.ts";
+import { inputColumn } from "../query/statement.ts";
 import type { AssetOwner } from "./assets.ts";
 import { assets } from "./tables.ts";
 
@@ -37,52 +37,22 @@ const ITEM = objectJson<Asset>({
   updatedAt: timeJson(assets.updatedAt),
 });
 
-const BEFORE = sql`coalesce(${inputColumn("before")}, 'ast~')`;
+const LIST = { table: assets, id: assets.id, prefix: "ast", item: ITEM } as const;
 const OWNER = [
   [assets.environment, inputColumn("environment")],
   [assets.tenantId, inputColumn("tenantId")],
 ] as const;
 
 type All = AssetOwner & { origin: string; before: AssetId | null; limit: number };
-/** Without filters: `assets_newest_index`, which leaves deleted assets out, read from its newest end. */
-const newest = newestOf(OWNER, assets.id, BEFORE);
-const ALL = pageReader<All>(
-  "list_assets",
-  pageOf(
-    sql`(
-      select * from ${assets} where ${newest.where} and ${assets.status} <> 'deleted'
-      order by ${newest.orderBy} limit ${LIMIT} + 1
-    ) assets`,
-    assets.id,
-    ITEM,
-    newest.orderBy,
-  ),
-  ["tenantId", "environment", "origin", "before", "limit"],
-);
+const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
+/** Without filters: `assets_newest_index`, which leaves deleted assets out. */
+const ALL = pageReader<All>("list_assets", newestPage(LIST, OWNER, sql`${assets.status} <> 'deleted'`), NAMES);
 
-/** Each status and kind is a range of `assets_list_index`, read from its newest end; the page has the newest of them all. */
-const range = newestOf(
-  [...OWNER, [assets.status, sql`listed_status`], [assets.kind, sql`listed_kind`]],
-  assets.id,
-  BEFORE,
-);
+/** Each status and kind is a range of `assets_list_index`. */
 const FILTERED = pageReader<All & { statuses: AssetStatus[]; kinds: AssetKind[] }>(
   "list_assets",
-  pageOf(
-    sql`(
-      select assets.*
-      from unnest(${inputColumn("statuses")}::text[]) listed_status
-      cross join unnest(${inputColumn("kinds")}::text[]) listed_kind
-      cross join lateral (
-        select * from ${assets} where ${range.where} order by ${range.orderBy} limit ${LIMIT} + 1
-      ) assets
-      order by ${assets.id} desc limit ${LIMIT} + 1
-    ) assets`,
-    assets.id,
-    ITEM,
-    sql`${assets.id} desc`,
-  ),
-  ["tenantId", "environment", "origin", "statuses", "kinds", "before", "limit"],
+  rangesPage(LIST, OWNER, { status: assets.status, kind: assets.kind }),
+  [...NAMES, "statuses", "kinds"],
 );
 
 /**

@@ -1,10 +1,10 @@
 /** What a write of assets, avatars or jobs decides when it has waited for another one, and what does not wait at all. */
 import { describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
-import { session, type TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import type { TestDb } from "@realtime-avatar/testing/database";
+import { fileDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import {
   assetOf,
   avatarOf,
@@ -25,31 +25,16 @@ import { completeAsset, deleteAsset, findAsset, insertAsset } from "./assets.ts"
 
 const database = await fileDatabase();
 const { db } = database;
-const holder = await fixture(session(database.url));
 
 type Client = TestDb["client"];
-/** Does `work` while another transaction has done `before`; that one commits when `work` waits for it. */
-const whileWaiting = async <Result>(
+const whileWaiting = <Result>(
   before: (client: Client) => Promise<unknown>,
   work: () => Promise<Result>,
-  during: () => Promise<unknown> = async () => {},
-): Promise<Result> => {
-  await holder.client`begin`;
-  await before(holder.client);
-  const result = work();
-  await untilBlocked(db);
-  await during();
-  await holder.client`commit`;
-  return result;
-};
+  during?: () => Promise<unknown>,
+): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
 /** Does `work`, which must not wait, while another transaction has done `before`. */
-const besides = async <Result>(before: (client: Client) => Promise<unknown>, work: () => Promise<Result>) => {
-  await holder.client`begin`;
-  await before(holder.client);
-  const result = await work();
-  await holder.client`commit`;
-  return result;
-};
+const besides = <Result>(before: (client: Client) => Promise<unknown>, work: () => Promise<Result>) =>
+  whileHeld(database, ({ client }) => before(client), work, undefined, null);
 const expireSoon = ({ tenantId }: Caller) =>
   db.client`update api_keys set expires_at = clock_timestamp() + interval '1 second' where tenant_id = ${tenantId}`;
 const pastExpiry = () => Bun.sleep(1100);

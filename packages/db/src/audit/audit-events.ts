@@ -13,7 +13,7 @@ import type { AnyCaller } from "../api-keys/callers.ts";
 import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { listJson, nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
 import { inputColumn, newestOf } from "../query/statement.ts";
 import { auditEvents } from "./tables.ts";
 
@@ -102,27 +102,14 @@ const indexFor = ({ environment, targetId, actorKeyId, action }: PageQuery): Ind
 const selectPage = (filters: readonly Filter[], index: Index | null): SQL => {
   const conditions = filters
     .filter((filter) => auditEvents[filter] !== index?.column)
-    .map((filter) => sql`and ${auditEvents[filter]} = ${inputColumn(filter)}`);
-  const { where, orderBy } = newestOf(
-    [
-      ...(index ? [[index.column, index.value] as const] : []),
-      [auditEvents.tenantId, inputColumn("tenantId")] as const,
-    ],
-    auditEvents.id,
-    sql`coalesce(${inputColumn("before")}, 'aud~')`,
-  );
-  const inOrder = sql`from ${auditEvents} where ${where} and ${index?.predicate ?? sql`true`} order by ${orderBy}`;
-  return pageOf(
-    sql`(
-      select * from (select * ${inOrder} limit ${MAX_READ}) audit_events
-      where ${IS_VISIBLE} ${sql.join(conditions, sql` `)}
-      order by ${orderBy} limit ${LIMIT} + 1
-    ) audit_events`,
-    auditEvents.id,
-    ITEM,
-    orderBy,
-    sql`(select ${auditEvents.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
-  );
+    .map((filter) => sql`${auditEvents[filter]} = ${inputColumn(filter)}`);
+  const columns = [
+    ...(index ? [[index.column, index.value] as const] : []),
+    [auditEvents.tenantId, inputColumn("tenantId")] as const,
+  ];
+  const { where, orderBy } = newestOf(columns, auditEvents.id, beforeOf("aud"));
+  const read = { where: sql`${where} and ${index?.predicate ?? sql`true`}`, orderBy };
+  return boundedPage({ table: auditEvents, id: auditEvents.id, item: ITEM }, read, [IS_VISIBLE, ...conditions]);
 };
 
 const PAGE = ["tenantId", "environment", "before", "limit", "maxRead"] as const;

@@ -1,11 +1,9 @@
 /** Avatars: reads in batches, and changes under the lock of the row. */
 import { describe, expect, test } from "bun:test";
-import { type AvatarRecord, presentAvatar } from "@realtime-avatar/domain/avatars/avatar";
+import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import { newId } from "@realtime-avatar/domain/id";
-import { itemsOf } from "@realtime-avatar/domain/page";
-import { session } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import {
   avatarOf,
@@ -18,14 +16,12 @@ import {
 } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { type AvatarChanges, findAvatar, updateAvatar } from "./avatars.ts";
-import { listAvatars } from "./list.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const update = (avatar: AvatarRecord, changes: AvatarChanges, caller: Caller, to = db) =>
   updateAvatar(to, avatar.id, changes, inStatus("draft", "ready", "failed"), caller, originOf(caller));
-const ORIGIN = "https://example.com";
 const eventsOf = (avatar: AvatarRecord) => db.client`
   select action, changed_fields, actor_id, created_at from audit_events where target_id = ${avatar.id} order by id`;
 
@@ -156,37 +152,15 @@ describe("updateAvatar", () => {
   test("a change, waiting for another: compared with what that one wrote", async () => {
     const caller = await seedCaller(db);
     const avatar = await seedAvatar(db, caller);
-    const other = session(database.url);
-    await other.client`begin`;
-    await update(avatar, { displayName: "y", modelId: "other" }, caller, other);
-    const pending = update(avatar, { displayName: "y", settings: { a: 1 } }, caller);
-    await untilBlocked(db);
-    await other.client`commit`;
-    expect(await pending).toMatchObject({
+    const outcome = await whileHeld(
+      database,
+      (other) => update(avatar, { displayName: "y", modelId: "other" }, caller, other),
+      () => update(avatar, { displayName: "y", settings: { a: 1 } }, caller),
+    );
+    expect(outcome).toMatchObject({
       kind: "written",
       avatar: { displayName: "y", modelId: "other", version: 3 },
     });
     expect((await eventsOf(avatar)).at(-1)).toMatchObject({ changed_fields: ["settings"] });
-    await other.close();
   });
-});
-
-test("listAvatars, filtered by status and kind: the owner's newest, without deleted ones", async () => {
-  const caller = await seedCaller(db);
-  const other = await seedCaller(db);
-  await seedAvatar(db, other);
-  const image = await seedAvatar(db, caller);
-  const video = await seedAvatar(db, caller, { sourceKind: "video" });
-  const deleted = await seedAvatar(db, caller);
-  await update(deleted, { status: "deleted" }, caller);
-  const list = async (filters: object, limit = 10) => {
-    const page = await listAvatars(db, caller, { filters, before: null, limit }, ORIGIN);
-    return [itemsOf(page), page.next];
-  };
-  expect(await list({})).toEqual([[presentAvatar(video, ORIGIN), presentAvatar(image, ORIGIN)], null]);
-  expect(await list({}, 1)).toEqual([[presentAvatar(video, ORIGIN)], video.id]);
-  expect(await list({ sourceKind: "image" })).toEqual([[presentAvatar(image, ORIGIN)], null]);
-  expect(await list({ status: "ready" })).toEqual([[], null]);
-  const [items] = await list({ status: "deleted" });
-  expect(items).toMatchObject([{ id: deleted.id }]);
 });

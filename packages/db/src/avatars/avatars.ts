@@ -17,11 +17,11 @@ import {
 } from "../../generated/functions.ts";
 import type { AnyCaller } from "../api-keys/callers.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
-import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, type StoredResponse } from "../idempotency/idempotency-keys.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { batchedCreate, type Create, type CreateOutcome } from "../query/batched-write.ts";
-import { batchStatement, columnsOf, inputColumn } from "../query/statement.ts";
+import { columnsOf, inputColumn } from "../query/statement.ts";
 import { type AvatarRow, avatarRow, toAvatar } from "./record.ts";
 import { avatars } from "./tables.ts";
 
@@ -61,7 +61,7 @@ export const insertAvatar = (
 export type AvatarOwner = Pick<AvatarRecord, "tenantId" | "environment">;
 
 type AvatarLookUp = AvatarOwner & { id: AvatarId };
-const selectAvatars = batchStatement<AvatarRow, AvatarLookUp>(
+const READS = batchedRead<AvatarRow, AvatarLookUp, AvatarRecord>(
   "find_avatar",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
@@ -74,18 +74,8 @@ const selectAvatars = batchStatement<AvatarRow, AvatarLookUp>(
       -- One row at a time, by the primary key: see find_credential.
       offset 0
     ) avatars`,
+  toAvatar,
 );
-
-/** Concurrent reads by id are batched. */
-const READS: BatchKind<AvatarLookUp, AvatarRecord | null> = {
-  name: "find_avatar",
-  inFlight: 2,
-  run: async (db, lookUps) => {
-    const found = lookUps.map((): AvatarRecord | null => null);
-    for (const { position, ...row } of await selectAvatars(db, lookUps)) found[position - 1] = toAvatar(row);
-    return found;
-  },
-};
 /** The avatar, in any status; `null` when the owner has none of this id. One statement. */
 export const findAvatar = (
   db: Db,

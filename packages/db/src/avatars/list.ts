@@ -8,8 +8,8 @@ import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { sql } from "drizzle-orm";
 import type { Db } from "../connection/pool.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { inputColumn, newestOf } from "../query/statement.ts";
+import { newestPage, pageReader, rangesPage } from "../query/list.ts";
+import { inputColumn } from "../query/statement.ts";
 import type { AvatarOwner } from "./avatars.ts";
 import { avatars } from "./tables.ts";
 
@@ -38,53 +38,22 @@ const ITEM = objectJson<Avatar>({
   updatedAt: timeJson(avatars.updatedAt),
 });
 
-const BEFORE = sql`coalesce(${inputColumn("before")}, 'ava~')`;
+const LIST = { table: avatars, id: avatars.id, prefix: "ava", item: ITEM } as const;
 const OWNER = [
   [avatars.environment, inputColumn("environment")],
   [avatars.tenantId, inputColumn("tenantId")],
 ] as const;
 
-/** Without filters: `avatars_newest_index`, which leaves deleted avatars out, read from its newest end. */
-const newest = newestOf(OWNER, avatars.id, BEFORE);
 type All = AvatarOwner & { origin: string; before: AvatarId | null; limit: number };
-const ALL = pageReader<All>(
-  "list_avatars",
-  pageOf(
-    sql`(
-      select * from ${avatars} where ${newest.where} and ${avatars.status} <> 'deleted'
-      order by ${newest.orderBy} limit ${LIMIT} + 1
-    ) avatars`,
-    avatars.id,
-    ITEM,
-    newest.orderBy,
-  ),
-  ["tenantId", "environment", "origin", "before", "limit"],
-);
+const NAMES = ["tenantId", "environment", "origin", "before", "limit"] as const;
+/** Without filters: `avatars_newest_index`, which leaves deleted avatars out. */
+const ALL = pageReader<All>("list_avatars", newestPage(LIST, OWNER, sql`${avatars.status} <> 'deleted'`), NAMES);
 
-/** Each status and kind is a range of `avatars_list_index`, read from its newest end; the page has the newest of them all. */
-const range = newestOf(
-  [...OWNER, [avatars.status, sql`listed_status`], [avatars.sourceKind, sql`listed_kind`]],
-  avatars.id,
-  BEFORE,
-);
-type Filtered = All & { statuses: AvatarStatus[]; sourceKinds: SourceKind[] };
-const FILTERED = pageReader<Filtered>(
+/** Each status and kind is a range of `avatars_list_index`. */
+const FILTERED = pageReader<All & { statuses: AvatarStatus[]; kinds: SourceKind[] }>(
   "list_avatars",
-  pageOf(
-    sql`(
-      select avatars.*
-      from unnest(${inputColumn("statuses")}::text[]) listed_status
-      cross join unnest(${inputColumn("sourceKinds")}::text[]) listed_kind
-      cross join lateral (
-        select * from ${avatars} where ${range.where} order by ${range.orderBy} limit ${LIMIT} + 1
-      ) avatars
-      order by ${avatars.id} desc limit ${LIMIT} + 1
-    ) avatars`,
-    avatars.id,
-    ITEM,
-    sql`${avatars.id} desc`,
-  ),
-  ["tenantId", "environment", "origin", "statuses", "sourceKinds", "before", "limit"],
+  rangesPage(LIST, OWNER, { status: avatars.status, kind: avatars.sourceKind }),
+  [...NAMES, "statuses", "kinds"],
 );
 
 /**
@@ -99,7 +68,6 @@ export const listAvatars = (
 ): Promise<WrittenPage> => {
   const page = { tenantId, environment, origin, before, limit };
   if (status === undefined && sourceKind === undefined) return db.batch(ALL, page, tenantId);
-  const statuses = listedStatuses(status);
-  const sourceKinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
-  return db.batch(FILTERED, { ...page, statuses, sourceKinds }, tenantId);
+  const kinds = sourceKind === undefined ? [...SOURCE_KINDS] : [sourceKind];
+  return db.batch(FILTERED, { ...page, statuses: listedStatuses(status), kinds }, tenantId);
 };

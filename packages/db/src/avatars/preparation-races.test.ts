@@ -1,9 +1,8 @@
 /** Preparations under many writers at once: an avatar never loses its job, has two, is revived, or shows what was not prepared. */
 import { beforeEach, expect, setDefaultTimeout, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
-import { session } from "@realtime-avatar/testing/database";
 import { fileDatabase } from "@realtime-avatar/testing/fixture";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { FAILED_RESULT, holdPreparation, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -243,7 +242,6 @@ test("workers, changes and deletions, at random: every avatar comes to rest", as
 test("the end of a preparation, a change and a retry: lock the avatar before its job", async () => {
   const caller = await seedCaller(db);
   const { id: sourceAssetId } = await seedAsset(db, caller.tenantId);
-  const holder = session(database.url);
   const works = [
     (job: Awaited<ReturnType<typeof holdPreparation>>) => finishPreparation(db, job, readyResult(1), operatorOrigin()),
     (job: Awaited<ReturnType<typeof holdPreparation>>) =>
@@ -254,13 +252,11 @@ test("the end of a preparation, a change and a retry: lock the avatar before its
   for (const [at, work] of works.entries()) {
     const avatar = await seedAvatar(db, caller, { sourceAssetId });
     const job = await holdPreparation(db, avatar, `${at}`);
-    await holder.client`begin`;
-    await holder.client`select from avatars where id = ${avatar.id} for update`;
-    const result = work(job, avatar);
-    await untilBlocked(db);
-    expect(await db.client`select from jobs where id = ${job.id} for update skip locked`).toHaveLength(1);
-    await holder.client`commit`;
-    await result;
+    await whileHeld(
+      database,
+      ({ client }) => client`select from avatars where id = ${avatar.id} for update`,
+      () => Promise.resolve<unknown>(work(job, avatar)),
+      async () => expect(await db.client`select from jobs where id = ${job.id} for update skip locked`).toHaveLength(1),
+    );
   }
-  await holder.close();
 });

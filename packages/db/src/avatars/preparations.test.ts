@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetStatus } from "@realtime-avatar/domain/assets/status";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
 import type { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, readyResult, seedAvatarIn } from "@realtime-avatar/testing/preparations";
 import {
   avatarOf,
@@ -26,7 +26,7 @@ import { findAvatar, insertAvatar, prepareAvatar, updateAvatar } from "./avatars
 import { finishPreparation, type PreparationResult, startPreparation } from "./preparations.ts";
 
 let caller: Caller;
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

@@ -7,14 +7,14 @@ import { TEST_ASSET_PREFIX } from "@realtime-avatar/domain/avatars/test-assets";
 import type { AssetId, AvatarId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { finishPreparation as callFinish, startPreparation as callStart } from "../../generated/functions.ts";
-import { selectAssets } from "../assets/assets.ts";
-import { toAsset } from "../assets/record.ts";
+import { ASSET_READS } from "../assets/assets.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
-import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
+import type { Runner } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import type { ClaimedJob } from "../jobs/jobs.ts";
 import { jobs } from "../jobs/tables.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { batchStatement, inputColumn } from "../query/statement.ts";
 import { type AvatarRow, toAvatar } from "./record.ts";
 import { avatars } from "./tables.ts";
@@ -46,10 +46,8 @@ export const startPreparation = async (db: Runner, job: ClaimedJob): Promise<Pre
   }
   if (sourceAssetId.startsWith(TEST_ASSET_PREFIX)) return { kind, avatar, sourceAssetId, asset: null };
   const { tenantId, environment } = avatar;
-  const [found] = await selectAssets(db, [{ tenantId, environment, id: sourceAssetId as AssetId }]);
-  if (!found || found.status === "deleted") return { kind, avatar, sourceAssetId, asset: null };
-  const { position: _, ...asset } = found;
-  return { kind, avatar, sourceAssetId, asset: toAsset(asset) };
+  const [asset] = await ASSET_READS.run(db, [{ tenantId, environment, id: sourceAssetId as AssetId }]);
+  return { kind, avatar, sourceAssetId, asset: asset && asset.status !== "deleted" ? asset : null };
 };
 
 /** What a preparation has shown. */
@@ -140,7 +138,7 @@ export const knownPreparations = async (
 /** What is needed to serve a preview. */
 export type Preview = { tenantId: TenantId; id: AvatarId; previewFile: string };
 
-const selectPreviews = batchStatement<Preview, { token: string }>(
+const PREVIEW_READS = batchedRead<Preview, { token: string }, Preview>(
   "find_preview",
   ["token"],
   (inputs) => sql`
@@ -151,23 +149,9 @@ const selectPreviews = batchStatement<Preview, { token: string }>(
       where preview_token = ${inputColumn("token")} collate "C" and preview_token is not null and status <> 'deleted'
       limit 1
     ) avatars`,
+  (preview) => preview,
 );
 
-const PREVIEW_READS: BatchKind<string, Preview | null> = {
-  name: "find_preview",
-  inFlight: 2,
-  run: (db, tokens) =>
-    shareEqual(
-      tokens,
-      (token) => token,
-      async (different) => {
-        const found = different.map((): Preview | null => null);
-        const inputs = different.map((token) => ({ token }));
-        for (const { position, ...preview } of await selectPreviews(db, inputs)) found[position - 1] = preview;
-        return found;
-      },
-    ),
-};
-
 /** The preview of a public URL; `null` when no avatar that is not deleted has one there. One statement, which concurrent reads share. */
-export const findPreview = (db: Db, token: string): Promise<Preview | null> => db.batch(PREVIEW_READS, token, token);
+export const findPreview = (db: Db, token: string): Promise<Preview | null> =>
+  db.batch(PREVIEW_READS, { token }, token);

@@ -1,7 +1,7 @@
 /** Prepared files: which are needed, and how a preview is found. */
 import { beforeEach, expect, test } from "bun:test";
 import type { AvatarRecord } from "@realtime-avatar/domain/avatars/avatar";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { FAILED_RESULT, holdPreparation, readyResult } from "@realtime-avatar/testing/preparations";
 import { inStatus, operatorOrigin, originOf, seedAsset, seedAvatar, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
@@ -11,7 +11,7 @@ import { findPreview, finishPreparation, knownPreparations, type PreparationResu
 
 let caller: Caller;
 let avatar: AvatarRecord;
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 beforeEach(async () => {
   caller = await seedCaller(db);
   avatar = await seedAvatar(db, caller, { sourceAssetId: (await seedAsset(db, caller.tenantId)).id });

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { newId, type SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
+import { fixture, serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { callerOf, claimOf, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
@@ -13,7 +13,7 @@ import { releaseSession, reportUsage } from "../credits/usage-sessions.ts";
 import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkers, listWorkersWithWork } from "./fleet.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 const { client } = db;
 /** Of three replicas of the service. */

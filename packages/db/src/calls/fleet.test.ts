@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import type { SessionId } from "@realtime-avatar/domain/id";
 import { callRequest, readyAvatar, report, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { findCreditDrift } from "../credits/invariants.ts";
 import { sweepSessions } from "../credits/usage-sessions.ts";
@@ -20,7 +20,7 @@ import {
   readInstance,
 } from "./reconcile.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 const { client } = db;
 
 const world = async (environment: "live" | "test" = "live") => {

@@ -3,12 +3,12 @@ import { expect, test } from "bun:test";
 import { RETRY_MS } from "@realtime-avatar/domain/calls/queue";
 import { callRequest, readyAvatar, seedCall, sync } from "@realtime-avatar/testing/calls";
 import { seedCaller } from "@realtime-avatar/testing/credits";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { inOneBatch } from "@realtime-avatar/testing/postgres/batching";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import { type CallRequest, type OpenCallOutcome, openCall, type QueuePlace, releaseCall } from "./calls.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 const { client } = db;
 
 /** One worker, all of whose slots are in use. */

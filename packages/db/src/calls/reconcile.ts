@@ -86,12 +86,8 @@ const selectOpenRooms = statement<OpenRoom>(
       select * from ${calls}
       where ${calls.tenantId} = ${avatarSlots.tenantId} and ${calls.sessionId} = ${avatarSlots.sessionId} offset 0
     ) calls
-    cross join lateral (
-      select * from ${usageSessions}
-      where ${usageSessions.tenantId} = ${avatarSlots.tenantId} and ${usageSessions.id} = ${avatarSlots.sessionId}
-        and ${usageSessions.endedAt} is null
-      offset 0
-    ) usage_sessions
+    join ${usageSessions} on ${usageSessions.tenantId} = ${avatarSlots.tenantId}
+      and ${usageSessions.id} = ${avatarSlots.sessionId} and ${usageSessions.endedAt} is null
     where ${avatarSlots.sessionId} is not null`,
 );
 

@@ -8,11 +8,12 @@ import type { PageRequest, WrittenPage } from "@realtime-avatar/domain/page";
 import { sql } from "drizzle-orm";
 import { changeSessionLimit as callChangeLimit, moveCredits as callMove } from "../../generated/functions.ts";
 import { apiKeys } from "../api-keys/tables.ts";
-import { type BatchKind, shareEqual } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
-import { batchStatement, columnsOf, inputColumn, newestOf } from "../query/statement.ts";
+import { beforeOf, boundedPage, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, newestOf } from "../query/statement.ts";
 import { creditAccounts, creditEntries } from "./tables.ts";
 
 /** A movement of credits that the operator makes. */
@@ -60,21 +61,6 @@ export const changeSessionLimit = async (
 type Account = { granted: string; forfeited: string; settled: string; reserved: string; updatedAt: Date };
 type Owner = { tenantId: TenantId; environment: Environment };
 const { granted, forfeited, settled, reserved, updatedAt } = creditAccounts;
-const selectAccounts = batchStatement<Account, Owner>(
-  "find_credit_balance",
-  ["tenantId", "environment"],
-  (inputs) => sql`
-    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, updatedAt })}
-    from ${inputs}
-    cross join lateral (
-      select * from ${creditAccounts}
-      where ${creditAccounts.tenantId} = ${inputColumn("tenantId")} collate "C"
-        and ${creditAccounts.environment} = ${inputColumn("environment")}
-      -- One row at a time, by the primary key: see find_credential.
-      offset 0
-    ) credit_accounts`,
-);
-
 const presentBalance = (account: Account, { tenantId, environment }: Owner): CreditBalance => {
   const lifetimeGrantedCreditMicros = Number(account.granted) - Number(account.forfeited);
   const lifetimeUsedCreditMicros = Number(account.settled);
@@ -92,23 +78,21 @@ const presentBalance = (account: Account, { tenantId, environment }: Owner): Cre
   };
 };
 
-/** Concurrent reads are batched; those of the same account share one result. */
-const BALANCES: BatchKind<Owner, CreditBalance | null> = {
-  name: "find_credit_balance",
-  inFlight: 2,
-  run: (db, owners) =>
-    shareEqual(
-      owners,
-      ({ tenantId, environment }) => `${tenantId} ${environment}`,
-      async (different) => {
-        const found = different.map((): CreditBalance | null => null);
-        for (const { position, ...account } of await selectAccounts(db, different)) {
-          found[position - 1] = presentBalance(account, different[position - 1] as Owner);
-        }
-        return found;
-      },
-    ),
-};
+const BALANCES = batchedRead<Account, Owner, CreditBalance>(
+  "find_credit_balance",
+  ["tenantId", "environment"],
+  (inputs) => sql`
+    select position::integer as "position", ${columnsOf({ granted, forfeited, settled, reserved, updatedAt })}
+    from ${inputs}
+    cross join lateral (
+      select * from ${creditAccounts}
+      where ${creditAccounts.tenantId} = ${inputColumn("tenantId")} collate "C"
+        and ${creditAccounts.environment} = ${inputColumn("environment")}
+      -- One row at a time, by the primary key: see find_credential.
+      offset 0
+    ) credit_accounts`,
+  presentBalance,
+);
 
 /** The balance of a tenant in one environment; null when it has no account. One statement. */
 export const findCreditBalance = (
@@ -173,24 +157,13 @@ const readerFor = (filters: readonly Filter[], isOfLineage: boolean): BatchKind<
       [creditEntries.tenantId, inputColumn("tenantId")],
     ],
     creditEntries.id,
-    sql`coalesce(${inputColumn("before")}, 'ent~')`,
+    beforeOf("ent"),
   );
   const others = filters
     .filter((filter) => filter !== indexed)
-    .map((filter) => sql`and ${creditEntries[filter]} = ${inputColumn(filter)}`);
-  if (isOfLineage) others.push(sql`and ${IS_OF_LINEAGE}`);
-  const inOrder = sql`from ${creditEntries} where ${where} order by ${orderBy}`;
-  const query = pageOf(
-    sql`(
-      select * from (select * ${inOrder} limit ${MAX_READ}) credit_entries
-      where true ${sql.join(others, sql` `)}
-      order by ${orderBy} limit ${LIMIT} + 1
-    ) credit_entries`,
-    creditEntries.id,
-    ITEM,
-    orderBy,
-    sql`(select ${creditEntries.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
-  );
+    .map((filter) => sql`${creditEntries[filter]} = ${inputColumn(filter)}`);
+  if (isOfLineage) others.push(IS_OF_LINEAGE);
+  const query = boundedPage({ table: creditEntries, id: creditEntries.id, item: ITEM }, { where, orderBy }, others);
   const lineage = isOfLineage ? (["ofLineage"] as const) : [];
   const names = ["tenantId", "environment", "before", "limit", "maxRead", ...lineage, ...filters] as const;
   const reader = pageReader<EntryPage>("list_credit_entries", query, names);

@@ -3,10 +3,10 @@ import type { UsageSession } from "@realtime-avatar/domain/credits/schemas";
 import type { SessionId, TenantId } from "@realtime-avatar/domain/id";
 import { sql } from "drizzle-orm";
 import { avatars } from "../avatars/tables.ts";
-import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { batchStatement, inputColumn } from "../query/statement.ts";
+import { inputColumn } from "../query/statement.ts";
 import { usageSessions } from "./tables.ts";
 
 /** The owner of sessions: one tenant, in one environment. */
@@ -47,7 +47,10 @@ export const SESSION = objectJson<UsageSession>({
 });
 
 type SessionLookUp = Owner & { id: SessionId };
-const selectSessions = batchStatement<{ session: UsageSession; version: number }, SessionLookUp>(
+/** A session in the form of the API, with its version. */
+type FoundSession = UsageSession & { version: number };
+
+const READS = batchedRead<{ session: UsageSession; version: number }, SessionLookUp, FoundSession>(
   "find_usage_session",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
@@ -56,23 +59,8 @@ const selectSessions = batchStatement<{ session: UsageSession; version: number }
     join ${usageSessions} on ${usageSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
       and ${usageSessions.id} = ${inputColumn("id")} collate "C"
       and ${usageSessions.environment} = ${inputColumn("environment")}`,
+  ({ session, version }) => ({ ...session, version }),
 );
-
-/** A session in the form of the API, with its version. */
-type FoundSession = UsageSession & { version: number };
-
-/** Concurrent reads by id are batched. */
-const READS: BatchKind<SessionLookUp, FoundSession | null> = {
-  name: "find_usage_session",
-  inFlight: 2,
-  run: async (db, lookUps) => {
-    const found = lookUps.map((): FoundSession | null => null);
-    for (const { position, session, version } of await selectSessions(db, lookUps)) {
-      found[position - 1] = { ...session, version };
-    }
-    return found;
-  },
-};
 
 /** The session, in any status; null when the owner has none of this id. One statement. */
 export const findUsageSession = (

@@ -5,11 +5,12 @@ import type { SessionPageRequest, SummaryPageRequest } from "@realtime-avatar/do
 import { type ApiKeyId, firstIdAt, type SessionId } from "@realtime-avatar/domain/id";
 import type { WrittenPage } from "@realtime-avatar/domain/page";
 import { type Column, type SQL, sql } from "drizzle-orm";
-import { type BatchKind, shareEqual } from "../connection/batch.ts";
+import type { BatchKind } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson } from "../query/json-text.ts";
-import { LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
-import { batchStatement, inputColumn, newestOf } from "../query/statement.ts";
+import { boundedPage, LIMIT, MAX_READ, pageOf, pageReader } from "../query/list.ts";
+import { inputColumn, newestOf } from "../query/statement.ts";
 import { type Owner, SESSION } from "./find-usage-session.ts";
 import { usageSessions } from "./tables.ts";
 
@@ -41,27 +42,17 @@ type SessionsOf = Owner &
 /** How many sessions a page reads at most, when filters leave some out. */
 const MAX_ROWS_READ = 5000;
 
-/** The text for one of 16 choices of filters, each with its own conditions: so it is composed, and not a file for each. */
+/** The text for one of 16 choices of filters. */
 const selectPage = (hasEndUser: boolean, filters: readonly Unindexed[]): SQL => {
-  const indexed = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
+  const { where, orderBy } = newestBy(hasEndUser ? [[USER_ID, inputColumn("endUserId")]] : []);
+  const conditions = filters.map((filter) => sql`${usageSessions[filter]} = ${inputColumn(filter)}`);
+  const list = { table: usageSessions, id: usageSessions.id, item: SESSION };
+  if (!hasEndUser) return boundedPage(list, { where, orderBy }, conditions);
   // The index of end users has no sessions without one.
-  const isIndexed = hasEndUser ? sql`and ${USER_ID} is not null` : sql``;
-  const inOrder = sql`from ${usageSessions} where ${indexed.where} ${isIndexed} order by ${indexed.orderBy}`;
+  const read = { where: sql`${where} and ${USER_ID} is not null`, orderBy };
   // The same order, of the rows that are read: their user is a column, which the server knows to be in order.
-  const { orderBy } = newestBy(hasEndUser ? [[sql`end_user_id`, inputColumn("endUserId")]] : []);
-  const columns = hasEndUser ? sql`*, ${USER_ID} as end_user_id` : sql`*`;
-  const conditions = filters.map((filter) => sql`and ${usageSessions[filter]} = ${inputColumn(filter)}`);
-  return pageOf(
-    sql`(
-      select * from (select ${columns} ${inOrder} limit ${MAX_READ}) usage_sessions
-      where true ${sql.join(conditions, sql` `)}
-      order by ${orderBy} limit ${LIMIT} + 1
-    ) usage_sessions`,
-    usageSessions.id,
-    SESSION,
-    orderBy,
-    sql`(select ${usageSessions.id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
-  );
+  const ofRead = newestBy([[sql`end_user_id`, inputColumn("endUserId")]]).orderBy;
+  return boundedPage(list, read, conditions, { also: sql`, ${USER_ID} as end_user_id`, orderBy: ofRead });
 };
 
 /** A statement for each choice of filters. */
@@ -138,7 +129,7 @@ export const listOpenSessions = (
     tenantId,
   );
 
-const selectCounts = batchStatement<OpenSessionCounts, Owner & { id: ApiKeyId }>(
+const COUNTS = batchedRead<OpenSessionCounts, Owner & { id: ApiKeyId }, OpenSessionCounts>(
   "count_open_sessions",
   ["tenantId", "environment", "id"],
   (inputs) => sql`
@@ -158,29 +149,15 @@ const selectCounts = batchStatement<OpenSessionCounts, Owner & { id: ApiKeyId }>
       where ${usageSessions.environment} = ${inputColumn("environment")}
         and ${inputColumn("id")} = any(${usageSessions.lineage})
     ) counts`,
+  (counts) => counts,
 );
 
-/** Concurrent reads are batched; those of the same key share one result. */
-const COUNTS: BatchKind<Owner & { id: ApiKeyId }, OpenSessionCounts> = {
-  name: "count_open_sessions",
-  inFlight: 2,
-  run: (db, keys) =>
-    shareEqual(
-      keys,
-      ({ tenantId, id }) => `${tenantId} ${id}`,
-      async (different) => {
-        const found = different.map((): OpenSessionCounts => ({ activeSessions: 0, connectingSessions: 0 }));
-        for (const { position, ...counts } of await selectCounts(db, different)) found[position - 1] = counts;
-        return found;
-      },
-    ),
-};
-
 /** How many sessions of a key and its descendants are open, in the key's environment. One statement. */
-export const countOpenSessions = (
+export const countOpenSessions = async (
   db: Db,
   { tenantId, environment, id }: Owner & { id: ApiKeyId },
-): Promise<OpenSessionCounts> => db.batch(COUNTS, { tenantId, environment, id }, tenantId);
+): Promise<OpenSessionCounts> =>
+  (await db.batch(COUNTS, { tenantId, environment, id }, tenantId)) ?? { activeSessions: 0, connectingSessions: 0 };
 
 /** A sum as the API shows it, of the columns that `selectSums` gives it. */
 const SUM = objectJson<UsageSum>({

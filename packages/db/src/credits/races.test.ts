@@ -14,7 +14,7 @@ import { connect } from "../connection/pool.ts";
 import { findCreditDrift } from "./invariants.ts";
 
 const isLong = process.env["LONG"] === "1";
-const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 1500));
+const OPERATIONS = Number(process.env["OPERATIONS"] ?? (isLong ? 1_000_000 : 1000));
 /** Then the tenants are checked, and others take their place: a cap is reached only once. */
 const ROUND = 5000;
 const REPLICAS = 3;

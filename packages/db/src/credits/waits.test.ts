@@ -5,7 +5,7 @@ import { mutate } from "@realtime-avatar/testing/credits/mutations";
 import { CreditWorld, type NewKey, type SessionToOpen } from "@realtime-avatar/testing/credits/world";
 import { session, type TestDb } from "@realtime-avatar/testing/database";
 import { fileDatabase, fixture } from "@realtime-avatar/testing/fixture";
-import { untilBlocked } from "@realtime-avatar/testing/postgres/waits";
+import { whileHeld } from "@realtime-avatar/testing/postgres/waits";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
 
@@ -28,20 +28,11 @@ const toOpen = (changes: Partial<SessionToOpen> = {}): SessionToOpen => ({
   ...changes,
 });
 
-/** Does `work` while another transaction has done `before`; that one commits when `work` waits for it. */
-const whileWaiting = async <Result>(
+const whileWaiting = <Result>(
   before: (client: TestDb["client"]) => Promise<unknown>,
   work: () => Promise<Result>,
-  during: () => Promise<unknown> = async () => {},
-): Promise<Result> => {
-  await holder.client`begin`;
-  await before(holder.client);
-  const result = work();
-  await untilBlocked(database.db);
-  await during();
-  await holder.client`commit`;
-  return result;
-};
+  during?: () => Promise<unknown>,
+): Promise<Result> => whileHeld(database, ({ client }) => before(client), work, during);
 const kindOf = async (world: CreditWorld, changes: Partial<SessionToOpen> = {}, wait = false) =>
   (await world.open([toOpen(changes)], wait))[0]?.stored;
 

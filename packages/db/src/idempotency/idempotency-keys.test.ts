@@ -1,12 +1,12 @@
 /** Stored responses of requests with an Idempotency-Key. */
 import { describe, expect, test } from "bun:test";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { avatarOf, claimOf, originOf, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { insertAvatar } from "../avatars/avatars.ts";
 import { findStoredResponse, outcomeOf, sweepIdempotencyKeys } from "./idempotency-keys.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 
 const write = (caller: Caller, idempotencyKey: string) =>
   insertAvatar(db, avatarOf(caller), null, caller, originOf(caller), claimOf(idempotencyKey, idempotencyKey));

@@ -2,7 +2,7 @@
 import { beforeEach, describe, expect, test } from "bun:test";
 import type { AssetRecord } from "@realtime-avatar/domain/assets/asset";
 import type { JobRecord } from "@realtime-avatar/domain/job";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { assetOf, jobOf, operatorOrigin, originOf, seedAsset, seedCaller } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
 import { deleteAsset, findAsset, insertAsset } from "../assets/assets.ts";
@@ -18,7 +18,7 @@ import {
   startAsset,
 } from "./jobs.ts";
 
-const { db } = await fileDatabase();
+const { db } = await serviceDatabase();
 // A claim may serve any tenant.
 beforeEach(async () => {
   await db.client`delete from jobs`;

@@ -16,8 +16,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, newestOf, statement } from "../query/statement.ts";
+import { newestPage, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, statement } from "../query/statement.ts";
 import { userIdentities } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -79,22 +79,13 @@ const ITEM = objectJson<Identity>({
 });
 
 type PageQuery = { tenantId: TenantId; userId: UserId; before: IdentityId | null; limit: number };
-const newest = newestOf(
-  [
-    [userIdentities.tenantId, inputColumn("tenantId")],
-    [userIdentities.userId, inputColumn("userId")],
-  ],
-  userIdentities.id,
-  sql`coalesce(${inputColumn("before")}, 'idn~')`,
-);
+const LIST = { table: userIdentities, id: userIdentities.id, prefix: "idn", item: ITEM } as const;
 const PAGE = pageReader<PageQuery>(
   "list_identities",
-  pageOf(
-    sql`(select * from ${userIdentities} where ${newest.where} order by ${newest.orderBy} limit ${LIMIT} + 1) user_identities`,
-    userIdentities.id,
-    ITEM,
-    newest.orderBy,
-  ),
+  newestPage(LIST, [
+    [userIdentities.tenantId, inputColumn("tenantId")],
+    [userIdentities.userId, inputColumn("userId")],
+  ]),
   ["tenantId", "userId", "before", "limit"],
 );
 

@@ -26,8 +26,8 @@ import type { Db } from "../connection/pool.ts";
 import { FUNCTIONS_SCHEMA } from "../functions/schema.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, newestOf, statement, sweepOf } from "../query/statement.ts";
+import { newestPage, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, statement, sweepOf } from "../query/statement.ts";
 import { tenants } from "../tenants/tables.ts";
 import { MAX_IDENTITIES } from "./identities.ts";
 import { MAX_PASSKEYS } from "./passkeys.ts";
@@ -163,22 +163,13 @@ const ITEM = objectJson<Invitation>({
 });
 
 type PageQuery = { tenantId: TenantId; before: InvitationId | null; limit: number };
-const newest = newestOf(
-  [[invitations.tenantId, inputColumn("tenantId")]],
-  invitations.id,
-  sql`coalesce(${inputColumn("before")}, 'inv~')`,
-);
+const LIST = { table: invitations, id: invitations.id, prefix: "inv", item: ITEM } as const;
 const PAGE = pageReader<PageQuery>(
   "list_invitations",
-  pageOf(
-    sql`(
-      select * from ${invitations}
-      where ${newest.where} and ${invitations.userId} is null and ${invitations.expiresAt} > now()
-      order by ${newest.orderBy} limit ${LIMIT} + 1
-    ) invitations`,
-    invitations.id,
-    ITEM,
-    newest.orderBy,
+  newestPage(
+    LIST,
+    [[invitations.tenantId, inputColumn("tenantId")]],
+    sql`${invitations.userId} is null and ${invitations.expiresAt} > now()`,
   ),
   ["tenantId", "before", "limit"],
 );

@@ -18,8 +18,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, newestOf, statement, sweepOf } from "../query/statement.ts";
+import { newestPage, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, statement, sweepOf } from "../query/statement.ts";
 import { passkeys, spentChallenges } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -91,22 +91,13 @@ const ITEM = objectJson<Passkey>({
 });
 
 type PageQuery = { tenantId: TenantId; userId: UserId; before: PasskeyId | null; limit: number };
-const newest = newestOf(
-  [
-    [passkeys.tenantId, inputColumn("tenantId")],
-    [passkeys.userId, inputColumn("userId")],
-  ],
-  passkeys.id,
-  sql`coalesce(${inputColumn("before")}, 'psk~')`,
-);
+const LIST = { table: passkeys, id: passkeys.id, prefix: "psk", item: ITEM } as const;
 const PAGE = pageReader<PageQuery>(
   "list_passkeys",
-  pageOf(
-    sql`(select * from ${passkeys} where ${newest.where} order by ${newest.orderBy} limit ${LIMIT} + 1) passkeys`,
-    passkeys.id,
-    ITEM,
-    newest.orderBy,
-  ),
+  newestPage(LIST, [
+    [passkeys.tenantId, inputColumn("tenantId")],
+    [passkeys.userId, inputColumn("userId")],
+  ]),
   ["tenantId", "userId", "before", "limit"],
 );
 

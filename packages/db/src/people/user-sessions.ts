@@ -19,12 +19,12 @@ import {
 import type { PersonCaller } from "../api-keys/callers.ts";
 import { announceWhileWaiting, delayWhilePending, HAS_PENDING_CHANGE_OF_PERSON } from "../api-keys/pending-changes.ts";
 import { auditEvent, type Origin } from "../audit/audit-events.ts";
-import { type BatchKind, shareEqual } from "../connection/batch.ts";
 import type { Db } from "../connection/pool.ts";
 import { type Claim, kindOf, outcomeAmong, type WriteOutcome } from "../idempotency/idempotency-keys.ts";
+import { batchedRead } from "../query/batched-read.ts";
 import { nullable, objectJson, plainJson, rawJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { batchStatement, inputColumn, newestOf, sweepOf } from "../query/statement.ts";
+import { newestPage, pageReader } from "../query/list.ts";
+import { inputColumn, sweepOf } from "../query/statement.ts";
 import { tenants } from "../tenants/tables.ts";
 import type { IdentityUse } from "./identities.ts";
 import type { Assertion } from "./passkeys.ts";
@@ -65,44 +65,6 @@ type SessionRow = {
   hasPendingChange: boolean;
   userSeenAt: Date;
 };
-
-type LookUp = { tenantId: TenantId; id: UserSessionId };
-
-const select = batchStatement<SessionRow, LookUp>(
-  "find_user_session",
-  ["tenantId", "id"],
-  (inputs) => sql`
-    select
-      position::integer as "position",
-      ${userSessions.tenantId} as "tenantId", ${tenants.name} as "tenantName", ${userSessions.id} as "id",
-      ${userSessions.digest} as "digest", ${IS_LIVE} as "isLive", now() as "checkedAt",
-      ${userSessions.userId} as "userId", ${userSessions.passkeyId} as "passkeyId",
-      ${userSessions.identityId} as "identityId",
-      ${userSessions.userAgent} as "userAgent", ${userSessions.version} as "version",
-      ${userSessions.verifiedUntil} as "verifiedUntil", ${userSessions.createdAt} as "createdAt",
-      ${userSessions.expiresAt} as "expiresAt",
-      ${users.email} as "email", ${users.name} as "name", ${users.role} as "role", ${users.version} as "userVersion",
-      ${users.createdAt} as "userCreatedAt", ${HAS_PENDING_CHANGE_OF_PERSON} as "hasPendingChange",
-      (
-        select ${peopleSeen.lastSeenAt} from ${peopleSeen}
-        where ${peopleSeen.tenantId} = ${users.tenantId} and ${peopleSeen.id} = ${users.id}
-      ) as "userSeenAt"
-    from ${inputs}
-    cross join lateral (
-      select * from ${userSessions}
-      where ${userSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
-        and ${userSessions.id} = ${inputColumn("id")} collate "C"
-      offset 0
-    ) user_sessions
-    cross join lateral (
-      select * from ${users}
-      where ${users.tenantId} = ${userSessions.tenantId} and ${users.id} = ${userSessions.userId}
-      offset 0
-    ) users
-    cross join lateral (
-      select ${tenants.name} from ${tenants} where ${tenants.tenantId} = ${userSessions.tenantId} offset 0
-    ) tenants`,
-);
 
 /** A session as it is stored, with its user. The person is not authenticated before the digest has been compared. */
 export type StoredUserSession = {
@@ -167,25 +129,44 @@ const toStored = (row: SessionRow): StoredUserSession => {
   return { digest, isLive, person };
 };
 
-type FoundSession = { stored: StoredUserSession; hasPendingChange: boolean } | null;
+type LookUp = { tenantId: TenantId; id: UserSessionId };
 
-/** Concurrent look-ups are batched; equal ones share one result. */
-const LOOK_UPS: BatchKind<LookUp, FoundSession> = {
-  name: "find_user_session",
-  inFlight: 2,
-  run: (db, lookUps) =>
-    shareEqual(
-      lookUps,
-      ({ tenantId, id }) => `${tenantId} ${id}`,
-      async (different) => {
-        const found = different.map((): FoundSession => null);
-        for (const row of await select(db, different)) {
-          found[row.position - 1] = { stored: toStored(row), hasPendingChange: row.hasPendingChange };
-        }
-        return found;
-      },
-    ),
-};
+const LOOK_UPS = batchedRead<SessionRow, LookUp, { stored: StoredUserSession; hasPendingChange: boolean }>(
+  "find_user_session",
+  ["tenantId", "id"],
+  (inputs) => sql`
+    select
+      position::integer as "position",
+      ${userSessions.tenantId} as "tenantId", ${tenants.name} as "tenantName", ${userSessions.id} as "id",
+      ${userSessions.digest} as "digest", ${IS_LIVE} as "isLive", now() as "checkedAt",
+      ${userSessions.userId} as "userId", ${userSessions.passkeyId} as "passkeyId",
+      ${userSessions.identityId} as "identityId",
+      ${userSessions.userAgent} as "userAgent", ${userSessions.version} as "version",
+      ${userSessions.verifiedUntil} as "verifiedUntil", ${userSessions.createdAt} as "createdAt",
+      ${userSessions.expiresAt} as "expiresAt",
+      ${users.email} as "email", ${users.name} as "name", ${users.role} as "role", ${users.version} as "userVersion",
+      ${users.createdAt} as "userCreatedAt", ${HAS_PENDING_CHANGE_OF_PERSON} as "hasPendingChange",
+      (
+        select ${peopleSeen.lastSeenAt} from ${peopleSeen}
+        where ${peopleSeen.tenantId} = ${users.tenantId} and ${peopleSeen.id} = ${users.id}
+      ) as "userSeenAt"
+    from ${inputs}
+    cross join lateral (
+      select * from ${userSessions}
+      where ${userSessions.tenantId} = ${inputColumn("tenantId")} collate "C"
+        and ${userSessions.id} = ${inputColumn("id")} collate "C"
+      offset 0
+    ) user_sessions
+    cross join lateral (
+      select * from ${users}
+      where ${users.tenantId} = ${userSessions.tenantId} and ${users.id} = ${userSessions.userId}
+      offset 0
+    ) users
+    cross join lateral (
+      select ${tenants.name} from ${tenants} where ${tenants.tenantId} = ${userSessions.tenantId} offset 0
+    ) tenants`,
+  (row) => ({ stored: toStored(row), hasPendingChange: row.hasPendingChange }),
+);
 
 /**
  * The session that a token names, with its user; null when there is none. One statement, shared by concurrent look-ups; more
@@ -322,24 +303,15 @@ type PageQuery = {
   before: UserSessionId | null;
   limit: number;
 };
-const BEFORE = sql`coalesce(${inputColumn("before")}, 'uss~')`;
-const NAMES = ["tenantId", "userId", "currentId", "before", "limit"] as const;
-
-const readerOf = (columns: Parameters<typeof newestOf>[0]) => {
-  const { where, orderBy } = newestOf(columns, userSessions.id, BEFORE);
-  return pageReader<PageQuery>(
-    "list_user_sessions",
-    pageOf(
-      sql`(
-        select * from ${userSessions} where ${where} and ${IS_LIVE} order by ${orderBy} limit ${LIMIT} + 1
-      ) user_sessions`,
-      userSessions.id,
-      ITEM,
-      orderBy,
-    ),
-    NAMES,
-  );
-};
+const LIST = { table: userSessions, id: userSessions.id, prefix: "uss", item: ITEM } as const;
+const readerOf = (columns: Parameters<typeof newestPage>[1]) =>
+  pageReader<PageQuery>("list_user_sessions", newestPage(LIST, columns, IS_LIVE), [
+    "tenantId",
+    "userId",
+    "currentId",
+    "before",
+    "limit",
+  ]);
 const OF_TENANT = readerOf([[userSessions.tenantId, inputColumn("tenantId")]]);
 const OF_USER = readerOf([
   [userSessions.tenantId, inputColumn("tenantId")],

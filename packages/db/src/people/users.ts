@@ -18,8 +18,8 @@ import { auditEvent, type Origin } from "../audit/audit-events.ts";
 import type { Db } from "../connection/pool.ts";
 import { kindOf } from "../idempotency/idempotency-keys.ts";
 import { nullable, objectJson, plainJson, textJson, timeJson } from "../query/json-text.ts";
-import { LIMIT, pageOf, pageReader } from "../query/list.ts";
-import { columnsOf, inputColumn, newestOf, statement } from "../query/statement.ts";
+import { newestPage, pageReader } from "../query/list.ts";
+import { columnsOf, inputColumn, statement } from "../query/statement.ts";
 import { peopleSeen, users } from "./tables.ts";
 import { PEOPLE } from "./target.ts";
 
@@ -86,21 +86,12 @@ const ITEM = objectJson<User>({
 });
 
 type PageQuery = { tenantId: TenantId; before: UserId | null; limit: number };
-const newest = newestOf(
-  [[users.tenantId, inputColumn("tenantId")]],
-  users.id,
-  sql`coalesce(${inputColumn("before")}, 'usr~')`,
-);
-const PAGE = pageReader<PageQuery>(
-  "list_users",
-  pageOf(
-    sql`(select * from ${users} where ${newest.where} order by ${newest.orderBy} limit ${LIMIT} + 1) users`,
-    users.id,
-    ITEM,
-    newest.orderBy,
-  ),
-  ["tenantId", "before", "limit"],
-);
+const LIST = { table: users, id: users.id, prefix: "usr", item: ITEM } as const;
+const PAGE = pageReader<PageQuery>("list_users", newestPage(LIST, [[users.tenantId, inputColumn("tenantId")]]), [
+  "tenantId",
+  "before",
+  "limit",
+]);
 
 /** The newest users of the tenant. One statement. */
 export const listUsers = (

@@ -12,7 +12,7 @@ import { itemsOf, MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/doma
 import { presentAs } from "@realtime-avatar/domain/present";
 import { type JsonObject, validate } from "@realtime-avatar/domain/schema";
 import type { TestDb } from "@realtime-avatar/testing/database";
-import { fileDatabase } from "@realtime-avatar/testing/fixture";
+import { serviceDatabase } from "@realtime-avatar/testing/fixture";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { inStatus, operatorOrigin, seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { TSchema } from "@sinclair/typebox";
@@ -28,7 +28,7 @@ import { listAvatars } from "../avatars/list.ts";
 import { connect } from "../connection/pool.ts";
 import { columnsOf, prepared } from "./statement.ts";
 
-const database = await fileDatabase();
+const database = await serviceDatabase();
 const { db } = database;
 
 const callerOf = async (tenantId: TenantId): Promise<Caller> => {
@@ -190,6 +190,12 @@ describe("the JSON that the database writes", () => {
         expect(page.next).toBeNull();
       }
     }
+  });
+
+  test("a list of keys, of an invisible environment: empty without a statement", async () => {
+    const unused = { ...db, batch: () => Promise.reject(new Error("a statement was sent")) };
+    const page = { ...all, filters: { environment: "live" } } as const;
+    expect(await listApiKeys(unused, await seedTenant(db), ["test"], page)).toEqual({ items: "", next: null });
   });
 
   test("the JSON of audit events, of every action: that of their records", async () => {

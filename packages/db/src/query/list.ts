@@ -1,13 +1,16 @@
 /**
  * Lists, newest first, a page at a time. PostgreSQL writes the JSON of a page and ends it after a maximum of rows or
  * bytes, so that no more is sent to the service than it passes on. Requests for the same page that arrive together share one
- * statement. The texts are composed: filters give a list up to 16 forms, and all share `pageOf`. `generated/statements.sql`
- * has each text whole.
+ * statement. The texts are composed: the filters give the 13 lists 63 forms (16 of usage sessions, 16 of credit entries, 11 of
+ * events, 8 of keys), and a file for each would repeat `pageOf` and the JSON of its resource as often. The forms are `newestPage`,
+ * `rangesPage` and `boundedPage`. `generated/statements.sql` has each text whole.
  */
+import type { IdPrefix } from "@realtime-avatar/domain/id";
 import { MAX_PAGE_BYTES, type WrittenPage } from "@realtime-avatar/domain/page";
-import { type Column, type SQL, sql } from "drizzle-orm";
+import { type Column, getTableName, type SQL, sql } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import { type BatchKind, type Runner, shareEqual } from "../connection/batch.ts";
-import { batchStatement, inputColumn, type Positioned, type StatementOf } from "./statement.ts";
+import { batchStatement, inputColumn, newestOf, type Positioned, type StatementOf } from "./statement.ts";
 
 /** How many requests for pages are sent to the database as one batch: it bounds what their results take in memory. */
 const MAX_BATCH = 16;
@@ -44,6 +47,76 @@ export const pageOf = (found: SQL, id: Column, item: SQL, orderBy: SQL, rest: SQ
     from (select ${id} as id, ${item} as item from ${found} order by ${orderBy}) items
     window so_far as (rows unbounded preceding)
   ) items`;
+
+/** The id that a page begins below; at first, above every id with this prefix. */
+export const beforeOf = (prefix: IdPrefix): SQL => sql`coalesce(${inputColumn("before")}, ${sql.raw(`'${prefix}~'`)})`;
+
+/** A list: its table, whose rows have an id with this prefix, and the JSON text of a row. */
+export type Listed = { table: PgTable; id: Column; prefix: IdPrefix; item: SQL };
+type Columns = Parameters<typeof newestOf>[0];
+
+/** The newest rows in which the columns of an index have the values of `columns`, of those that meet `condition`. */
+export const newestPage = ({ table, id, prefix, item }: Listed, columns: Columns, condition?: SQL): SQL => {
+  const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
+  const conditions = condition ? sql`${where} and ${condition}` : where;
+  const found = sql`(
+    select * from ${table} where ${conditions} order by ${orderBy} limit ${LIMIT} + 1
+  ) ${sql.raw(getTableName(table))}`;
+  return pageOf(found, id, item, orderBy);
+};
+
+/**
+ * The newest rows of several ranges of an index: one for each of the inputs' `statuses` and `kinds`, which are the columns after
+ * `owner`. Each is read from its newest end.
+ */
+export const rangesPage = (
+  { table, id, prefix, item }: Listed,
+  owner: Columns,
+  { status, kind }: { status: Column; kind: Column },
+): SQL => {
+  const columns = [...owner, [status, sql`listed_status`], [kind, sql`listed_kind`]] as const;
+  const { where, orderBy } = newestOf(columns, id, beforeOf(prefix));
+  const alias = sql.raw(getTableName(table));
+  return pageOf(
+    sql`(
+      select ${alias}.*
+      from unnest(${inputColumn("statuses")}::text[]) listed_status
+      cross join unnest(${inputColumn("kinds")}::text[]) listed_kind
+      cross join lateral (
+        select * from ${table} where ${where} order by ${orderBy} limit ${LIMIT} + 1
+      ) ${alias}
+      order by ${id} desc limit ${LIMIT} + 1
+    ) ${alias}`,
+    id,
+    item,
+    sql`${id} desc`,
+  );
+};
+
+/**
+ * The newest rows that meet `conditions`, of the first `maxRead` rows that `read` finds in the order of an index. `also`: columns
+ * that the rows have beside their own; `orderBy`: the order in their names.
+ */
+export const boundedPage = (
+  { table, id, item }: Omit<Listed, "prefix">,
+  read: { where: SQL; orderBy: SQL },
+  conditions: readonly SQL[],
+  { also = sql``, orderBy = read.orderBy }: { also?: SQL; orderBy?: SQL } = {},
+): SQL => {
+  const inOrder = sql`from ${table} where ${read.where} order by ${read.orderBy}`;
+  const alias = sql.raw(getTableName(table));
+  return pageOf(
+    sql`(
+      select * from (select *${also} ${inOrder} limit ${MAX_READ}) ${alias}
+      where ${sql.join([sql`true`, ...conditions], sql` and `)}
+      order by ${orderBy} limit ${LIMIT} + 1
+    ) ${alias}`,
+    id,
+    item,
+    orderBy,
+    sql`(select ${id} ${inOrder} limit 1 offset ${MAX_READ} - 1)`,
+  );
+};
 
 /**
  * Reads pages by `onePage`, a query of `pageOf`, which takes its values from `inputs`. Equal pages that are read at the same time

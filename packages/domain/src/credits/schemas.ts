@@ -68,7 +68,8 @@ const session = {
   }),
   reportedBy: Nullable(id(), { description: "The key that reported usage last; null before the first report." }),
   closedBy: Nullable(id(), {
-    description: "The key that ended the session, or `sweep` at the end of its lease; null while it is open.",
+    description:
+      "The key that ended the session, or `sweep`: the service, at the end of its lease or of a call; null while it is open.",
   }),
 };
 
@@ -181,7 +182,7 @@ export const CreditEntry = ClosedObject({
   apiKeyId: Nullable(id(), { description: "The key that opened the session." }),
   reportedBy: Nullable(id(), { description: "Of the end of a session: the key that had reported its usage last." }),
   closedBy: Nullable(id(), {
-    description: "Of the end of a session: the key that ended it, or `sweep` at the end of its lease.",
+    description: "Of the end of a session: the key that ended it, or `sweep`: the service.",
   }),
   reference: Nullable(Text({ minLength: 1, maxLength: 160 })),
   requestId: Text({ minLength: 1, maxLength: 128 }),

@@ -2,12 +2,11 @@
 import { cachedReads } from "./cached-reads.ts";
 import { type OwnRegistry, SECONDS } from "./registry.ts";
 
-/** A request to LiveKit: its name, and how it ended. */
-export type LivekitRequest = {
-  operation: "create_room" | "delete_room" | "list_rooms" | "validate";
-  outcome: "ok" | "unreachable" | "timed_out" | "refused";
-  durationMs: number;
-};
+/** A request to LiveKit: what was asked for, and how it ended. */
+export type LivekitRequest = { method: string; outcome: string; durationMs: number };
+
+/** What the reconciler of this process has done, and knows. */
+export type ReconcilerStats = { ended: number; moved: number; orphans: number; autoCreate: boolean | null };
 
 export type FleetStats = { slots: number; usedSlots: number; openCalls: number; tickets: number };
 
@@ -15,31 +14,31 @@ export type CallMetrics = {
   /** `outcome`: `started`, `queued`, or the code of the problem that refused the call. */
   callRequested(outcome: string): void;
   livekitResponded(request: LivekitRequest): void;
-  /** Rooms that were deleted: those of ended calls, and those without a call. */
-  roomsDeleted(kind: "ended" | "orphaned", count: number): void;
-  /** Whether LiveKit creates rooms for those who join; null while that is unknown. */
-  showAutoCreate(read: () => boolean | null): void;
+  /** Adds the metrics of a reconciler. */
+  showReconciler(stats: () => ReconcilerStats): void;
   /** Adds the metrics of the avatar workers. `read` asks the database; it is called at most once in ten seconds. */
   showFleet(read: () => Promise<FleetStats>): void;
 };
 
 const UNKNOWN: FleetStats = { slots: Number.NaN, usedSlots: Number.NaN, openCalls: Number.NaN, tickets: Number.NaN };
 
-export const callMetrics = ({ counter, histogram, readGauge, readGauges }: OwnRegistry): CallMetrics => {
+export const callMetrics = ({ counter, histogram, readCounter, readGauge, readGauges }: OwnRegistry): CallMetrics => {
   const requests = counter("realtime_avatar_calls_total", "Requests for a call, by what became of them.", ["outcome"]);
   const livekit = histogram("realtime_avatar_livekit_request_duration_seconds", "Duration of requests.", SECONDS, [
-    "operation",
+    "method",
     "outcome",
   ]);
-  const deleted = counter("realtime_avatar_rooms_deleted_total", "Rooms that were deleted.", ["kind"]);
   return {
     callRequested: (outcome) => requests.inc({ outcome }),
-    livekitResponded: ({ operation, outcome, durationMs }) =>
-      livekit.observe({ operation, outcome }, durationMs / 1000),
-    roomsDeleted: (kind, count) => deleted.inc({ kind }, count),
-    showAutoCreate: (read) => {
+    livekitResponded: ({ method, outcome, durationMs }) =>
+      livekit.observe({ method, outcome }, durationMs / 1000),
+    showReconciler: (stats) => {
+      const ended = "Calls that this process has ended, because their limit, key or worker has.";
+      readCounter("realtime_avatar_calls_reconciled_total", ended, () => stats().ended);
+      readCounter("realtime_avatar_calls_moved_total", "Calls given to another avatar worker.", () => stats().moved);
+      readCounter("realtime_avatar_orphaned_rooms_total", "Rooms that had no open call.", () => stats().orphans);
       const help = "1 when LiveKit lets those who join create rooms, NaN while that is unknown.";
-      readGauge("realtime_avatar_livekit_auto_create", help, () => Number(read() ?? Number.NaN));
+      readGauge("realtime_avatar_livekit_auto_create", help, () => Number(stats().autoCreate ?? Number.NaN));
     },
     showFleet: (read) => {
       const cached = cachedReads(read, UNKNOWN);

@@ -1,4 +1,5 @@
 /** How the server executes what a test does: the plans that auto_explain logs, those inside functions included. */
+import { expect } from "bun:test";
 import { session, type TestDb } from "../database.ts";
 import { fixture } from "../fixture.ts";
 
@@ -31,3 +32,26 @@ export const insertKeyRows = (tenantId: string, rows: number): string => `
     select '${tenantId}', ${rowId("key")}, lpad(i::text, 16, '0'), 'live', 'n', '{*}', '{}', 1, now() from generate_series(1, ${rows}) i;
   insert into api_key_credentials (key_id, tenant_id, api_key_id, digest, is_unused, created_at)
     select lpad(i::text, 16, '0'), '${tenantId}', ${rowId("key")}, sha256('x'), false, now() from generate_series(1, ${rows}) i;`;
+
+/** Indexes that are not entered by the tenant: those by which a credential, a public file, and work of all tenants is found. */
+const OF_ALL_TENANTS = [
+  "api_key_credentials_pkey",
+  "assets_public_token_index",
+  "avatars_preview_token_index",
+  "assets_pending_upload_index",
+  "jobs_available_index",
+  "job_slots_started_at_index",
+];
+
+/** Fails unless the plans read by indexes, each by the tenant and that of claims by its whole key. Returns all in one text. */
+export const expectIndexed = (plans: readonly string[]): string => {
+  expect(plans.filter((plan) => plan.includes("Seq Scan"))).toEqual([]);
+  const all = plans.join("\n\n");
+  for (const [, index = "", condition] of all.matchAll(/using (\w+) on .*\n +Index Cond: (.*)/g)) {
+    if (OF_ALL_TENANTS.includes(index) || index.startsWith("pg_")) continue;
+    expect([index, condition]).toEqual([index, expect.stringContaining("tenant_id")]);
+    if (index.startsWith("idempotency_keys")) expect(condition).toContain("idempotency_key = ");
+    if (index.startsWith("api_key_pending_changes")) expect(condition).toContain("api_key_id = ANY");
+  }
+  return all;
+};

@@ -1,5 +1,5 @@
 /** Waits for what other connections do on a database of the tests. */
-import type { TestDb } from "../database.ts";
+import { session, type TestDatabase, type TestDb } from "../database.ts";
 
 /** Repeats `query` until it finds a row. Throws after 20,000 times. */
 const until = async (query: () => Promise<readonly unknown[]>): Promise<void> => {
@@ -32,4 +32,30 @@ export const watchLookUps = async ({ client }: TestDb): Promise<() => Promise<vo
         select 1 from pg_stat_activity where datname = current_database() and state = 'idle'
           and query like '%"checkedAt"%' and query_start > ${clock?.["now"]}`,
     );
+};
+
+/**
+ * Does `work` while another transaction has done `before`. That one ends by `end` when `work` waits for it, and `during` has been
+ * done; with `end` null, it is committed when `work` is over, which must not wait.
+ */
+export const whileHeld = async <Result>(
+  { url, db }: Pick<TestDatabase, "url" | "db">,
+  before: (holder: TestDb) => Promise<unknown>,
+  work: () => Promise<Result>,
+  during: (holder: TestDb) => Promise<unknown> = async () => {},
+  end: "commit" | "rollback" | null = "commit",
+): Promise<Result> => {
+  const holder = session(url);
+  try {
+    await holder.client`begin`;
+    await before(holder);
+    const result = work();
+    if (end === null) await result;
+    else await untilBlocked(db);
+    await during(holder);
+    await holder.client.unsafe(end ?? "commit");
+    return await result;
+  } finally {
+    await holder.close();
+  }
 };

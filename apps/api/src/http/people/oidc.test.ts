@@ -1,18 +1,16 @@
 /** What a provider of OpenID Connect may cost: it is down, slow, endless or wrong, and the service goes on. */
-import { afterAll, beforeEach, describe, expect, setDefaultTimeout, test } from "bun:test";
+import { beforeEach, describe, expect, test } from "bun:test";
 import { newOidcAttempt, type OidcPurpose } from "@realtime-avatar/domain/people/oidc-attempt";
 import { Problem } from "@realtime-avatar/domain/problem";
 import { Secret } from "@realtime-avatar/storage/secret";
+import { fixture } from "@realtime-avatar/testing/fixture";
 import { OIDC_CLIENT } from "@realtime-avatar/testing/oidc/provider";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { metadataOf, startFakeProvider } from "../../../test/support/people/fake-provider.ts";
 import { createOidcProvider, OidcError } from "./oidc.ts";
 
-// No test asserts a time: a slow disk must not fail one.
-setDefaultTimeout(60_000);
-
 const fake = startFakeProvider();
-afterAll(() => fake.stop());
+await fixture({ close: () => fake.stop() });
 beforeEach(() => fake.reset());
 
 const METADATA = "/.well-known/openid-configuration";

@@ -181,11 +181,13 @@ const startOperation = (price: number) => ({
     switch (outcome.kind) {
       case "written":
         metrics?.sessionHeld();
+        metrics?.callRequested("started");
         return { kind: "written", responseFields: presentGranted(body, outcome.responseFields, price) };
       case "replayed":
       case "stale":
         return outcome;
       case "queued":
+        metrics?.callRequested("queued");
         return { kind: "queued", body: presentQueued(outcome.place), retryAfterSeconds: RETRY_MS / 1000 };
       case "too_many_tickets":
         throw new Problem("rate_limited", "Too many calls of the tenant wait for a slot.", { retryable: true });
@@ -228,12 +230,20 @@ const RELEASE_CALL = {
   },
 };
 
+/** Counts a call that was refused, by the code of its problem, and throws the problem again. */
+const countRefused =
+  (metrics: Dependencies["metrics"]) =>
+  (error: unknown): never => {
+    if (error instanceof Problem) metrics?.callRequested(error.code);
+    throw error;
+  };
+
 export const callRoutes = (dependencies: Dependencies) => {
   const { metrics, config } = dependencies;
   const startCall = startOperation(config.creditPriceMicrosPerSecond);
   return new Elysia({ name: "calls", prefix: "/api/v1/realtime/livekit/session" })
     .use(authentication(dependencies))
-    .post("", ({ write }) => execute(write, startCall).catch(countRefusal(metrics)), {
+    .post("", ({ write }) => execute(write, startCall).catch(countRefused(metrics)).catch(countRefusal(metrics)), {
       scope: { scopes: ["realtime:write"], withHeadroom: true },
       detail: OPERATIONS.startCall,
     })

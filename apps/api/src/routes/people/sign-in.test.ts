@@ -219,14 +219,6 @@ describe("a credential id", () => {
 });
 
 describe("a sign-in", () => {
-  test("a sign-in, repeated: a new session each time", async () => {
-    const person = await seedPerson(api, "developer");
-    const answers = [await signIn(api, person.authenticator), await signIn(api, person.authenticator)];
-    for (const answer of answers) expect(answer.status).toBe(201);
-    const cookies = new Set([person.cookie, ...answers.map(cookieOf)]);
-    expect(cookies.size).toBe(3);
-  });
-
   test("a sign-in, its response sent three times at once and later: one session", async () => {
     const { authenticator } = await seedPerson(api, "viewer");
     const { body } = await post("user-sessions/options", {});

@@ -8,16 +8,12 @@ import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { contentTypeOf, type Magic } from "@realtime-avatar/domain/assets/magic";
 import { fileFolder } from "@realtime-avatar/testing/fixture";
-import { bun } from "@realtime-avatar/testing/processes";
-import { CHILD_ARGUMENT } from "../command.ts";
+import { inspector } from "../../../test/support/inspector.ts";
 import { SANDBOX_LIMITS } from "../limited.ts";
 import { runInSandbox, type SandboxOutcome } from "../run.ts";
-import { type HostileFile, hostileFiles, validFiles } from "./hostile.testing.ts";
+import { type HostileFile, hostileFiles, openAll, validFiles } from "./hostile.testing.ts";
 
 const isFull = process.env["LONG"] === "1";
-/** Files at a time: as a worker of two cores does it. */
-const CONCURRENCY = 2;
-
 const folder = await fileFolder();
 setDefaultTimeout(3_600_000);
 
@@ -27,7 +23,7 @@ const ANYWAY: Magic = { kind: "image", contentType: "image/jpeg" };
 let peakBytes = 0;
 
 /** The outcome of a file as the worker gets it: refused by its first bytes, or opened in the sandbox. */
-const open = async (name: string, bytes: Buffer): Promise<SandboxOutcome> => {
+const open = async ({ name }: HostileFile, bytes: Buffer): Promise<SandboxOutcome> => {
   const input = join(folder, name);
   const publicImage = `${input}.public.webp`;
   await writeFile(input, bytes);
@@ -36,8 +32,7 @@ const open = async (name: string, bytes: Buffer): Promise<SandboxOutcome> => {
     magic,
     { input, outputs: magic.kind === "image" ? [publicImage] : [] },
     {
-      // As it ships.
-      command: (task) => [...bun("apps/worker/src/main.ts"), CHILD_ARGUMENT, task],
+      command: inspector,
       onEnd: (usage) => {
         peakBytes = Math.max(peakBytes, usage.peakBytes);
       },
@@ -49,25 +44,13 @@ const open = async (name: string, bytes: Buffer): Promise<SandboxOutcome> => {
   return outcome;
 };
 
-const openAll = async (files: readonly HostileFile[]): Promise<[HostileFile, SandboxOutcome][]> => {
-  const results: [HostileFile, SandboxOutcome][] = [];
-  const waiting = [...files];
-  const work = async () => {
-    for (let file = waiting.shift(); file; file = waiting.shift()) {
-      results.push([file, await open(file.name, await file.bytes())]);
-    }
-  };
-  await Promise.all(Array.from({ length: CONCURRENCY }, work));
-  return results;
-};
-
 test(`valid files, of every type: accepted (${isFull ? "all" : "one of each; LONG=1 for all"})`, async () => {
   const valid = Object.entries(await validFiles());
   const types = valid.map(([, bytes]) => contentTypeOf(bytes)?.contentType);
   const files = valid
     .filter((_, index) => isFull || types.indexOf(types[index]) === index)
     .map(([name, bytes]): HostileFile => ({ name, bytes: () => bytes, expected: "accepted" }));
-  const results = await openAll(files);
+  const results = await openAll(files, open);
   expect(results.filter(([, { kind }]) => kind !== "accepted")).toEqual([]);
   expect(results).toHaveLength(files.length);
 });
@@ -76,7 +59,7 @@ test(`hostile files, opened: refused or ended by a limit (${isFull ? "all" : "a 
   const files = await hostileFiles(isFull);
   expect(files.length).toBeGreaterThanOrEqual(isFull ? 200 : 20);
   expect(new Set(files.map(({ name }) => name)).size).toBe(files.length);
-  const results = await openAll(files);
+  const results = await openAll(files, open);
   const outcomes = results.map(([{ name, expected }, outcome]) => ({ name, expected, outcome }));
   expect(outcomes).toHaveLength(files.length);
   const wrong = outcomes.filter(({ expected, outcome }) => expected !== "any" && outcome.kind !== expected);

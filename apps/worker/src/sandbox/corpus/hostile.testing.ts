@@ -11,6 +11,25 @@ export type HostileFile = {
   expected: "accepted" | "refused" | "any";
 };
 
+/** Files at a time: as a worker of two cores does it. */
+const CONCURRENCY = 2;
+
+/** The outcomes of `open` for all files. */
+export const openAll = async <Outcome>(
+  files: readonly HostileFile[],
+  open: (file: HostileFile, bytes: Buffer) => Promise<Outcome>,
+): Promise<[HostileFile, Outcome][]> => {
+  const results: [HostileFile, Outcome][] = [];
+  const waiting = [...files];
+  const work = async () => {
+    for (let file = waiting.shift(); file; file = waiting.shift()) {
+      results.push([file, await open(file, await file.bytes())]);
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, work));
+  return results;
+};
+
 const MIB = 1024 * 1024;
 
 const box = (type: string, ...contents: Uint8Array[]): Buffer => {

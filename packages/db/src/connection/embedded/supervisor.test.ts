@@ -142,13 +142,19 @@ describe("a process that uses the server", () => {
     await untilNone(data);
   });
 
-  test("processes, starting together: share one server, and leave nothing else", async () => {
+  test("processes, starting together: share one server; leaving together while another comes: leave nothing else", async () => {
     // With LONG=1 each prepares a cluster of its own in the first round, of which one is kept.
     const data = isLong ? join(folder, "crowd") : await preparedDataDirectory(join(folder, "crowd"));
     for (const count of isLong ? [5, 5, 5] : [4]) {
       const crowd = await Promise.all(Array.from({ length: count }, () => openEmbedded(data, fast)));
       expect(new Set(crowd.map(({ url }) => url)).size).toBe(1);
-      await Promise.all(crowd.map(({ close }) => close()));
+      // All leave at once, and another one comes meanwhile.
+      const leaving = Promise.all(crowd.map(({ close }) => close()));
+      const late = await openEmbedded(data, fast);
+      await leaving;
+      expect(await query(late.url, "select 1 as alive")).toEqual([{ alive: 1 }]);
+      await late.close();
+      expect(existsSync(join(late.directory, "postmaster.pid"))).toBe(false);
       await untilNone(data);
     }
   });

@@ -54,7 +54,7 @@ describe("hanging connections", () => {
       const backends = () => database.client`
         select pid from pg_stat_activity
         where datname = current_database() and query like 'select pg_backend_pid() as pid from pg_sleep%'`;
-      while ((await backends()).length > 2);
+      while ((await backends()).length > 2) await Bun.sleep(2);
       for (const pid of await sleepers(2)) await database.client`select pg_cancel_backend(${pid})`;
       await Promise.all(running);
     });

@@ -52,6 +52,7 @@ export const poolTests = async () => {
         const rows = await database.db.client<{ pid: number }[]>`
           select pid from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'`;
         if (rows.length >= count) return rows.map(({ pid }) => pid);
+        await Bun.sleep(2);
       }
     },
 

@@ -1,0 +1,141 @@
+/** What holds for each operation of the API, by what its document says of it: of keys and of people. */
+import { expect, test as register } from "bun:test";
+import type { ProblemCode } from "@realtime-avatar/domain/problem";
+import fc from "fast-check";
+import {
+  type Answer,
+  bodiesAround,
+  decoded,
+  document,
+  isWindow,
+  meetsRules,
+  parametersOf,
+  queriesOf,
+  type Sent,
+  validator,
+} from "./conformance.ts";
+import { bodySchema, type Described, resolved, valuesOf } from "./openapi.ts";
+
+/** With LONG=1 in full. */
+export const RUNS = process.env["LONG"] === "1" ? 25 : 4;
+const REFUSALS = ["validation_failed", "malformed_json"];
+
+/** The tests of a file, and the responses that they have seen, by operation: the statuses, and the codes of problems. */
+export const newRecord = () => {
+  const tests = { registered: 0, run: 0 };
+  const seen = new Map<string, Set<string>>();
+  return {
+    test: (name: string, body: () => Promise<void>): void => {
+      tests.registered++;
+      register(name, async () => {
+        await body();
+        tests.run++;
+      });
+    },
+    note: ({ operation: { operationId } }: Described, answer: Answer): Answer => {
+      seen.set(operationId, (seen.get(operationId) ?? new Set()).add(answer.code ?? String(answer.status)));
+      return answer;
+    },
+    /** Expects that each documented response has been seen, but for `unseenOf` an operation; only when all tests have run. */
+    testAllSeen: (operations: readonly Described[], unseenOf: (operationId: string) => readonly ProblemCode[]): void =>
+      register("and so every answer of every operation has been seen", () => {
+        for (const { operation } of tests.run < tests.registered ? [] : operations) {
+          const { operationId } = operation;
+          const documented = Object.entries(operation.responses).flatMap(([status, response]) => {
+            const media = resolved(document, response).content?.["application/problem+json"];
+            return media ? Object.keys(media.examples ?? {}) : [status];
+          });
+          const known: readonly string[] = [...unseenOf(operationId), ...(seen.get(operationId) ?? [])];
+          expect([operationId, documented.filter((code) => !known.includes(code))]).toEqual([operationId, []]);
+        }
+      }),
+  };
+};
+
+type Send = (described: Described, sent: Sent) => Promise<Answer>;
+type Means = {
+  test: ReturnType<typeof newRecord>["test"];
+  send: Send;
+  /** The id of something new that the operation can work on; empty when its path takes none. */
+  freshId: (described: Described) => Promise<string>;
+};
+
+const describeBody = (described: Described, { test, send, freshId }: Means): void => {
+  const { operation } = described;
+  const schema = bodySchema(operation);
+  if (schema === null) return;
+
+  test("a body, valid by the document: accepted", async () => {
+    const bodies = valuesOf(document, schema).filter((body) => meetsRules(described, body));
+    await fc.assert(
+      fc.asyncProperty(bodies, async (body) => {
+        const { code } = await send(described, { id: await freshId(described), body });
+        expect(REFUSALS).not.toContain(code ?? "none");
+      }),
+      { seed: 6, numRuns: RUNS },
+    );
+  });
+
+  test("a body, random: accepted exactly if valid by the document", async () => {
+    const verdicts = { met: 0, missed: 0 };
+    await fc.assert(
+      fc.asyncProperty(bodiesAround(described, schema), async (body) => {
+        const errors = validator.errors(schema, body);
+        if (errors.length === 0 && !meetsRules(described, body)) errors.push("a rule between fields");
+        verdicts[errors.length === 0 ? "met" : "missed"]++;
+        const { code } = await send(described, { id: await freshId(described), body });
+        expect([body, errors, code === "validation_failed"]).toEqual([body, errors, errors.length > 0]);
+      }),
+      { seed: 7, numRuns: 3 * RUNS },
+    );
+    expect(Math.min(verdicts.met, verdicts.missed)).toBeGreaterThan(0);
+  });
+
+  test("a body, not JSON, of another type or too large: 400, 415 or 413", async () => {
+    const id = await freshId(described);
+    const texts = ["{", "[".repeat(65), "nonsense", ...(operation.requestBody?.required === false ? [] : [""])];
+    for (const text of texts) {
+      expect((await send(described, { id, text })).code).toBe("malformed_json");
+    }
+    expect((await send(described, { id, text: "{}", headers: { "content-type": "text/plain" } })).status).toBe(415);
+    expect((await send(described, { id, text: `"${"x".repeat(128 * 1024)}"` })).status).toBe(413);
+  });
+};
+
+/** Registers the tests of a body, of query parameters and of an unknown id. */
+export const describeOperation = (described: Described, means: Means): void => {
+  const { path, operation } = described;
+  const { test, send, freshId } = means;
+  const body = operation.requestBody?.content["application/json"]?.example;
+  describeBody(described, means);
+
+  if (path.startsWith("/api/v1")) {
+    test("query parameters, random: accepted exactly if valid by the document", async () => {
+      const known = new Map(parametersOf(described, "query").map(({ name, schema }) => [name, schema]));
+      await fc.assert(
+        fc.asyncProperty(queriesOf(described), async (pairs) => {
+          const names = pairs.map(([name]) => name);
+          const isMet =
+            new Set(names).size === names.length &&
+            isWindow(pairs) &&
+            pairs.every(([name, value]) => {
+              const schema = known.get(name);
+              return schema !== undefined && validator.errors(schema, decoded(schema, value)).length === 0;
+            });
+          const query = new URLSearchParams(pairs).toString();
+          const { code } = await send(described, { id: await freshId(described), query, body });
+          expect([query, code === "validation_failed"]).toEqual([query, !isMet]);
+        }),
+        { seed: 8, numRuns: known.size > 0 ? 3 * RUNS : RUNS },
+      );
+    });
+  }
+
+  if (path.includes("{")) {
+    test("an unknown id, requested: the documented 404", async () => {
+      for (const id of ["x", "ava_01h455vb4pex5vsknk084sn02q", "key_01h455vb4pex5vsknk084sn02q", "not_found%20"]) {
+        expect((await send(described, { id, body })).code).toBe("not_found");
+      }
+    });
+  }
+};

@@ -4,6 +4,7 @@ import { parseApiKey } from "@realtime-avatar/domain/api-keys/secret";
 import { session } from "@realtime-avatar/testing/database";
 import { cutBlocked } from "@realtime-avatar/testing/postgres/waits";
 import { type Answer, startApi, type TestApi, UUID_V7 } from "../support/api.ts";
+import { dump } from "../support/dump.ts";
 
 const secrets: string[] = [];
 const answers: Answer[] = [];
@@ -12,22 +13,6 @@ const drive = async (method: string, path: string, options: Parameters<TestApi["
   const answer = await api.call(method, path, options);
   answers.push(answer);
   return answer;
-};
-
-/** Every table of the database, its schema and its catalog of statements, as text. */
-const dump = async (): Promise<string> => {
-  const { client } = api.database.db;
-  const tables = await client<{ name: string }[]>`
-    select quote_ident(schemaname) || '.' || quote_ident(tablename) as name from pg_tables
-    where schemaname not in ('pg_catalog', 'information_schema')`;
-  const contents = await Promise.all(
-    tables.map(async ({ name }) =>
-      JSON.stringify(await client.unsafe(`select t::text, to_json(t)::text as json from ${name} t`)),
-    ),
-  );
-  expect(tables.length).toBeGreaterThanOrEqual(6);
-  const activity = await client`select query from pg_stat_activity`;
-  return [...contents, JSON.stringify(activity)].join("\n");
 };
 
 const api = await startApi();
@@ -201,7 +186,7 @@ describe("every way that a request can end", () => {
   });
 
   test("the secrets, after all requests: none in the database", async () => {
-    const text = await dump();
+    const text = await dump(api.database.db);
     // The dump is a dump: it holds what is public of each key.
     for (const secret of secrets) expect(text).toContain(parseApiKey(secret)?.keyId ?? "none");
     for (const part of parts()) expect(text).not.toContain(part);

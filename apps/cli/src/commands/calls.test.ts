@@ -6,7 +6,7 @@ import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { seedTenant } from "@realtime-avatar/testing/seeds";
 import { cliTests, runProcess } from "../../test/cli.ts";
 
-const tests = cliTests();
+const tests = await cliTests();
 const { cli, cliProcess, json } = tests;
 
 const seedCalls = async () => {

@@ -36,7 +36,7 @@ const seedCaller = async (parent?: Caller): Promise<Caller> => {
   return callerOf(secret.keyId);
 };
 
-const ROUNDS = process.env["LONG"] === "1" ? 20 : 6;
+const ROUNDS = 20;
 
 type AvatarToCreate = { caller: Caller; key?: string };
 

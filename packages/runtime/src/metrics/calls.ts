@@ -30,8 +30,7 @@ export const callMetrics = ({ counter, histogram, readCounter, readGauge, readGa
   ]);
   return {
     callRequested: (outcome) => requests.inc({ outcome }),
-    livekitResponded: ({ method, outcome, durationMs }) =>
-      livekit.observe({ method, outcome }, durationMs / 1000),
+    livekitResponded: ({ method, outcome, durationMs }) => livekit.observe({ method, outcome }, durationMs / 1000),
     showReconciler: (stats) => {
       const ended = "Calls that this process has ended, because their limit, key or worker has.";
       readCounter("realtime_avatar_calls_reconciled_total", ended, () => stats().ended);

@@ -1,0 +1,109 @@
+/** Tokens of calls, and the secrets of LiveKit and of avatar workers: nowhere but in the responses that are for them. */
+import { afterAll, expect, test } from "bun:test";
+import { createLog } from "@realtime-avatar/runtime/log";
+import { createMetrics } from "@realtime-avatar/runtime/metrics";
+import { startTracing } from "@realtime-avatar/runtime/tracing";
+import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
+import { callAnew } from "../support/api.ts";
+import { callOptions, EVENTS, START, signEvent, startCallApi, until, WORKER_SECRET } from "../support/calls.ts";
+import { dump } from "../support/dump.ts";
+import { startCollector } from "../support/traces.ts";
+
+const collector = startCollector();
+// The exporter reads the environment by itself.
+process.env["OTEL_EXPORTER_OTLP_ENDPOINT"] = collector.url;
+const config = readTracingConfig(process.env, "test");
+if (!config) throw new Error("tracing is not configured");
+const tracing = startTracing(config, "1.0.0", () => {});
+const metrics = createMetrics("1.0.0");
+afterAll(async () => {
+  delete process.env["OTEL_EXPORTER_OTLP_ENDPOINT"];
+  metrics.stop();
+  await tracing.stop(1000);
+  await collector.close();
+});
+
+const { api, livekit, key, avatar, start, release, syncOf, sync } = await startCallApi({ tracing, metrics });
+const { db } = api.database;
+const log = createLog("trace", { write: (line) => void api.log.push(line) });
+const ready = await avatar();
+await syncOf("wrk_1", { slots: 4 });
+
+/** Whatever must not be found. */
+const secrets: string[] = [WORKER_SECRET, livekit.apiSecret];
+const statuses = new Set<number>();
+
+// A call with its replay, its worker, and its end.
+const headers = { "idempotency-key": "secret" };
+const { body: grant } = await start({ avatar_id: ready }, key, headers);
+const replay = await start({ avatar_id: ready }, key, headers);
+statuses.add(replay.status);
+const assigned = (await syncOf("wrk_1", { slots: 4 })).start;
+secrets.push(grant.participant_token, ...assigned.map(({ token }) => token));
+const call = { session_id: grant.session_id, generation: 1, used_seconds: 1 };
+await syncOf("wrk_1", { slots: 4, calls: [{ ...call, state: "started" }] });
+// The token where it does not belong.
+const token = grant.participant_token;
+statuses.add((await start({ avatar_id: token, [token]: token })).status);
+statuses.add((await release({ session_id: token })).status);
+statuses.add((await start({ avatar_id: "ava_x" }, token)).status);
+statuses.add((await sync(token.slice(0, 64), {}, token)).status);
+statuses.add((await sync("wrk_1", {}, `${WORKER_SECRET}x`)).status);
+// Events, whose signature is a token as well.
+const event = JSON.stringify({ event: "room_started", room: { name: grant.room_name } });
+const signature = await signEvent(event, livekit);
+secrets.push(signature);
+for (const authorization of [signature, `${signature}x`, token, WORKER_SECRET]) {
+  const sent = { body: event, headers: { authorization, "content-type": "application/webhook+json" } };
+  statuses.add((await api.call("POST", EVENTS, sent)).status);
+}
+// LiveKit that fails in every way. The library's error of a refused request quotes its token.
+const options = callOptions({ ...livekit, apiSecret: `${livekit.apiSecret}x` }, () => api.database);
+const refused = callAnew(db, { ...options, log, tracing, metrics });
+statuses.add((await refused("POST", START, { key, body: { avatar_id: ready } })).status);
+for (const fault of [{ kind: "refuses", status: 500 } as const, { kind: "loses_response" } as const]) {
+  livekit.setFault(fault);
+  const failing = callAnew(db, { ...callOptions(livekit, () => api.database), log, tracing, metrics });
+  statuses.add((await failing("POST", START, { key, body: { avatar_id: ready }, headers })).status);
+  const other = { key, body: { avatar_id: ready, mode: "voice" } };
+  statuses.add((await failing("POST", START, other)).status);
+}
+livekit.setFault(null);
+await release({ session_id: grant.session_id });
+await until(() => !livekit.rooms().includes(grant.room_name));
+
+/** What is left of a token when its public part is cut off: its content and its signature. */
+const parts = (): string[] => secrets.flatMap((secret) => [secret, ...secret.split(".").slice(1), secret.slice(-20)]);
+
+test("requests of calls, of workers and of LiveKit: they end in every way", () => {
+  expect([...statuses].sort()).toEqual([200, 401, 422, 503]);
+  expect(replay.body.participant_token).toBe(token);
+  expect(assigned).toHaveLength(1);
+});
+
+test("the tokens and secrets, in the log and the metrics: none", async () => {
+  const lines = api.log.join("");
+  expect(lines).toContain("LiveKit did not create a room");
+  const shown = await (await metrics.fetch(new Request("http://localhost/metrics"))).text();
+  expect(shown).toContain("requests");
+  for (const part of parts()) {
+    expect(lines).not.toContain(part);
+    expect(shown).not.toContain(part);
+  }
+});
+
+test("the tokens and secrets, in traces: none", async () => {
+  await tracing.stop(5000);
+  const traces = collector.bodies.map((body) => Buffer.from(body).toString("latin1")).join("");
+  expect(traces).toContain("livekit_create_room");
+  for (const part of parts()) expect(traces).not.toContain(part);
+});
+
+test("the tokens and secrets, in the database: none in clear", async () => {
+  const text = await dump(db);
+  expect(text).toContain(grant.session_id);
+  for (const part of parts()) {
+    expect(text).not.toContain(part);
+    expect(text).not.toContain(Buffer.from(part).toString("hex"));
+  }
+});

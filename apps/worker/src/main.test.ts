@@ -62,7 +62,7 @@ describe("the worker", () => {
     livekit.addRoom(orphan);
     livekit.addRoom("another");
     const worker = startProcess(bun(WORKER), {
-      ...{ WORKER_PORT: "0", DATABASE_URL: database.url, DATA_DIR: data },
+      ...variables,
       ...{ LIVEKIT_URL: livekit.url, LIVEKIT_API_KEY: livekit.apiKey, LIVEKIT_API_SECRET: livekit.apiSecret },
     });
     await worker.waitFor(/Set room.auto_create to false/);

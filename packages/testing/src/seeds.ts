@@ -37,7 +37,7 @@ export const asOwner = (db: Db): Db => {
   if (!("client" in db)) return db;
   const { client } = db as TestDb;
   const run = async (text: string, parameters: readonly unknown[]) =>
-    (await client.unsafe(text, parameters as never[], { prepare: true })) as never;
+    (await client.unsafe(text, parameters as never[], { prepare: false })) as never;
   return { ...db, run };
 };
 

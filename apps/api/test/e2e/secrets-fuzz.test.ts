@@ -95,7 +95,8 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   };
   const all = services.well.routes.filter(({ path }) => path.startsWith("/api/v1"));
   // Those that write keys and avatars are asked more often.
-  const routes = [...all, ...all.filter(({ method, path }) => `${method} ${path}` in RIGHT)];
+  const writing = all.filter(({ method, path }) => `${method} ${path}` in RIGHT);
+  const routes = [...all, ...writing, ...writing, ...writing];
   const ids: string[] = [];
   const answers: Answer[] = [];
 
@@ -128,7 +129,7 @@ test("secrets, sent anywhere at random: not in the log, other responses or the d
   for (const kind of ["403 insufficient_scope", "404 not_found", "422 validation_failed", "503 unavailable"]) {
     expect(kinds).toContain(kind);
   }
-  expect(secrets.length).toBeGreaterThan(12);
+  expect(secrets.length).toBeGreaterThan(8);
   expect(answers.filter(({ status }) => status === 500)).toEqual([]);
 
   /** The part of a secret that nobody else has; what comes before it is its public handle. */

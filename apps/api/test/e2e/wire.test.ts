@@ -249,6 +249,8 @@ const FOR_PEOPLE = /^\/api\/v1\/(identities|invitations|passkeys|user-sessions|u
 
 /** The status of a GET by a key. No file has the token or the name of the route. */
 const statusOf = (target: string): number => {
+  // No LiveKit is configured.
+  if (target.startsWith("/internal/")) return 501;
   if (/:(token|name)$/.test(target)) return 404;
   if (target.endsWith("/oidc/callback")) return 303;
   // Leads to the page.

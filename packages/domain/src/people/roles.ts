@@ -44,6 +44,8 @@ export const MINIMUM_ROLES: Readonly<Record<string, Role | null>> = {
   openUsageSession: null,
   reportUsage: null,
   releaseSession: null,
+  startCall: null,
+  releaseCall: null,
 
   listAuditEvents: "viewer",
 

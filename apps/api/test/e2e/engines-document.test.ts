@@ -51,13 +51,17 @@ describe.skipIf(isSkipped)(`docs/engines.md${isSkipped ? ` (skipped: ${missing})
     expect(grant.ignored).toEqual(["instructions"]);
     const person = await joinAsPerson(grant.livekit_url, grant.participant_token);
     await person.until(() => new Set(person.seen.map(({ digest }) => digest)).size > 3);
+    const read = async () => {
+      const headers = { authorization: `Bearer ${key}` };
+      const response = await fetch(`${api}/usage/sessions/${grant.session_id}`, { headers });
+      return (await response.json()) as { status: string; billedCreditMicros: number };
+    };
+    // The engine reports once a second.
+    while ((await read()).status !== "started") await Bun.sleep(50);
     await post("realtime/livekit/session/release", { session_id: grant.session_id });
     await person.until(() => person.disconnectReason() !== null);
     expect(person.messages.every(({ kind }) => kind === "ended")).toBe(true);
-    const response = await fetch(`${api}/usage/sessions/${grant.session_id}`, {
-      headers: { authorization: `Bearer ${key}` },
-    });
-    const session = (await response.json()) as { status: string; billedCreditMicros: number };
+    const session = await read();
     expect(session.status).toBe("released");
     expect(session.billedCreditMicros).toBeGreaterThanOrEqual(1_000_000);
     expect(engine.stdout() + engine.stderr()).not.toContain("eyJ");

@@ -2,7 +2,6 @@
 import { listWorkersWithWork } from "@realtime-avatar/db/calls/fleet";
 import { readInstance } from "@realtime-avatar/db/calls/reconcile";
 import type { Db } from "@realtime-avatar/db/connection/pool";
-import type { RandomBytes } from "@realtime-avatar/domain/id";
 import { Problem } from "@realtime-avatar/domain/problem";
 import type { LivekitConfig } from "@realtime-avatar/livekit/config";
 import { createRooms, type Rooms } from "@realtime-avatar/livekit/rooms";
@@ -49,23 +48,19 @@ type RealtimeOptions = {
   workerSecret: Secret | null;
   db: Db;
   log: Logger;
-  clock: () => Date;
-  random: RandomBytes;
-  /** Called when a call was ended because its room is gone. */
-  onEnded: () => void;
 };
 
 /** Null when LiveKit or the secret of the workers is not configured. */
-export const createRealtime = ({ livekit, workerSecret, db, ...options }: RealtimeOptions): Realtime | null => {
+export const createRealtime = ({ livekit, workerSecret, db, log }: RealtimeOptions): Realtime | null => {
   if (livekit === null || workerSecret === null) return null;
   const polling = db.within(POLL_MS);
   return {
     config: livekit.config,
     instance: livekit.instance,
     workerSecret,
-    rooms: createCallRooms(livekit.rooms, options.log),
-    roomChecks: createRoomChecks({ ...livekit, ...options, db: db.within(BACKGROUND_MS) }),
-    waitingWorkers: createWaitingWorkers((workers) => listWorkersWithWork(polling, workers), options.log),
+    rooms: createCallRooms(livekit.rooms, log),
+    roomChecks: createRoomChecks({ ...livekit, log, db: db.within(BACKGROUND_MS) }),
+    waitingWorkers: createWaitingWorkers((workers) => listWorkersWithWork(polling, workers), log),
   };
 };
 

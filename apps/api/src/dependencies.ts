@@ -16,10 +16,10 @@ import type { FileSender } from "./http/files/send-file.ts";
 import type { OidcProvider } from "./http/people/oidc.ts";
 import type { PasskeyCeremonies } from "./http/people/passkeys.ts";
 import type { RequestLimit } from "./http/rate-limit.ts";
-import type { RecentSecrets } from "./http/recent-secrets.ts";
 import type { RedisStore } from "./http/redis.ts";
 import type { ResponseBytes } from "./http/response-bytes.ts";
 import type { SweepOverdue } from "./overdue-sessions.ts";
+import type { RecentSecrets } from "./recent-secrets.ts";
 
 /** The dependencies that the process creates. */
 export type AppOptions = {

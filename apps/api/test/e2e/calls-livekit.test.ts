@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from "
 import { livekitBinary } from "@realtime-avatar/testing/livekit/binary";
 import { type LivekitServer, startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { callAnew, startApi } from "../support/api.ts";
-import { callOptions, RELEASE, roomsOf, START, until, WORKER_SECRET } from "../support/calls.ts";
+import { callOptions, RELEASE, roomsOf, START, until, WORKER_SECRET } from "../support/calls/calls.ts";
 
 setDefaultTimeout(60_000);
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { isQueued, RealtimeAvatar, RealtimeAvatarHttpError, type StartCallOptions } from "realtime-avatar";
 import { AMPLE_CREDITS, callAnew } from "../support/api.ts";
-import { startCallApi, until } from "../support/calls.ts";
+import { startCallApi, until } from "../support/calls/calls.ts";
 
 const { api, livekit, avatar, syncOf } = await startCallApi();
 const { db } = api.database;

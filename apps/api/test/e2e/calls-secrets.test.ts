@@ -5,7 +5,7 @@ import { createMetrics } from "@realtime-avatar/runtime/metrics";
 import { startTracing } from "@realtime-avatar/runtime/tracing";
 import { readTracingConfig } from "@realtime-avatar/runtime/tracing-config";
 import { callAnew } from "../support/api.ts";
-import { callOptions, EVENTS, START, signEvent, startCallApi, until, WORKER_SECRET } from "../support/calls.ts";
+import { callOptions, EVENTS, START, signEvent, startCallApi, until, WORKER_SECRET } from "../support/calls/calls.ts";
 import { dump } from "../support/dump.ts";
 import { startCollector } from "../support/traces.ts";
 

@@ -12,7 +12,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
 import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../support/api.ts";
-import { startConformanceCalls } from "../support/calls-conformance.ts";
+import { startConformanceCalls } from "../support/calls/conformance.ts";
 import {
   type Answer,
   document,
@@ -26,9 +26,9 @@ import {
   type Sent,
   sendTo,
   validator,
-} from "../support/conformance.ts";
-import { describeOperation, newRecord, RUNS } from "../support/describe-operation.ts";
-import { bodySchema, type Described, valuesOf } from "../support/openapi.ts";
+} from "../support/openapi/conformance.ts";
+import { describeOperation, newRecord, RUNS } from "../support/openapi/describe-operation.ts";
+import { bodySchema, type Described, valuesOf } from "../support/openapi/openapi.ts";
 
 const database = await fileDatabase();
 const files = await testStorage(() => "http://localhost");

@@ -1,7 +1,7 @@
 /** Calls that are refused before anything is written, and the routes of programs of the operator without their credentials. */
 import { describe, expect, test } from "bun:test";
 import { callAnew, rowCounts } from "../../../test/support/api.ts";
-import { callOptions, EVENTS, START, startCallApi, WORKER_SECRET } from "../../../test/support/calls.ts";
+import { callOptions, EVENTS, START, startCallApi, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, key, spans, start, release, sync, sendEvent } = await startCallApi();

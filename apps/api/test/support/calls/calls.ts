@@ -9,8 +9,8 @@ import { Secret } from "@realtime-avatar/storage/secret";
 import { type LivekitStandIn, startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { AccessToken } from "livekit-server-sdk";
-import type { AppOptions } from "../../src/dependencies.ts";
-import { type Answer, startApi, TEST_CONFIG, type TestApi, testStorage } from "./api.ts";
+import type { AppOptions } from "../../../src/dependencies.ts";
+import { type Answer, startApi, TEST_CONFIG, type TestApi, testStorage } from "../api.ts";
 
 export const START = "/api/v1/realtime/livekit/session";
 export const RELEASE = `${START}/release`;

@@ -14,12 +14,12 @@ import { createOidcProvider } from "./http/people/oidc.ts";
 import { createPasskeyCeremonies } from "./http/people/passkeys.ts";
 import { isOverload, problemResponse, toProblem, writeProblem } from "./http/problem.ts";
 import { createRequestLimit } from "./http/rate-limit.ts";
-import { createRecentSecrets } from "./http/recent-secrets.ts";
 import { type RequestContext, requestIdFor, traceIdOf, withRequestContext } from "./http/request-context.ts";
 import type { ResponseHead } from "./http/response.ts";
 import { openApiDocument } from "./openapi/document.ts";
 import { operationsOf } from "./openapi/operation.ts";
 import { createOverdueSweep } from "./overdue-sessions.ts";
+import { createRecentSecrets } from "./recent-secrets.ts";
 import { apiKeyRoutes } from "./routes/api-keys.ts";
 import { assetUploadRoutes } from "./routes/asset-uploads.ts";
 import { assetRoutes } from "./routes/assets.ts";
@@ -195,11 +195,7 @@ export const createApp = (options: AppOptions) => {
     uploadSlots: createUploadSlots(),
     fileSender: createFileSender(),
     sweepOverdue: createOverdueSweep(options.metrics),
-    realtime: createRealtime({
-      ...options,
-      workerSecret: options.config.avatarWorkerSecret,
-      onEnded: () => options.metrics?.sessionSettled(),
-    }),
+    realtime: createRealtime(options),
   };
   /** The operation id of each route; complete once all routes are added. */
   let operationsByRoute: Map<string, string> | null = null;

@@ -9,7 +9,13 @@ import { Document, type RulesetDefinition, Spectral } from "@stoplight/spectral-
 import { Json } from "@stoplight/spectral-parsers";
 import { oas } from "@stoplight/spectral-rulesets";
 import { Elysia } from "elysia";
-import { documentValidator, type OpenApi, operationsOf, type Parameter, resolved } from "../../test/support/openapi.ts";
+import {
+  documentValidator,
+  type OpenApi,
+  operationsOf,
+  type Parameter,
+  resolved,
+} from "../../test/support/openapi/openapi.ts";
 import { createApp } from "../app.ts";
 import { readConfig } from "../config.ts";
 import type { Dependencies } from "../dependencies.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import { isQueued, RealtimeAvatar, RealtimeAvatarHttpError, type StartCallOptions } from "realtime-avatar";
 import { AMPLE_CREDITS, callAnew } from "../support/api.ts";
-import { startCallApi, until } from "../support/calls.ts";
+import { startCallApi, until } from "../support/calls/calls.ts";
 
 const { api, livekit, avatar, syncOf } = await startCallApi();
 const { db } = api.database;
@@ -161,7 +161,7 @@ test("a response that is lost: the SDK sends the request again, and gets the sam
 
 test("a service without LiveKit: an error at once, which the SDK does not try again", async () => {
   const { apiKey, avatarId } = await customer();
-  const call = callAnew(api.database.db, { livekit: null });
+  const call = callAnew(api.database.db);
   let sent = 0;
   const sdk = new RealtimeAvatar({
     apiKey,

@@ -12,7 +12,7 @@ import { seedKey, seedTenant } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
 import type { Dependencies } from "../../src/dependencies.ts";
 import { AMPLE_CREDITS, createTestApp, TEST_CONFIG, testStorage } from "../support/api.ts";
-import { startConformanceCalls } from "../support/calls-conformance.ts";
+import { startConformanceCalls } from "../support/calls/conformance.ts";
 import {
   type Answer,
   document,
@@ -26,9 +26,9 @@ import {
   type Sent,
   sendTo,
   validator,
-} from "../support/conformance.ts";
-import { describeOperation, newRecord, RUNS } from "../support/describe-operation.ts";
-import { bodySchema, type Described, valuesOf } from "../support/openapi.ts";
+} from "../support/openapi/conformance.ts";
+import { describeOperation, newRecord, RUNS } from "../support/openapi/describe-operation.ts";
+import { bodySchema, type Described, valuesOf } from "../support/openapi/openapi.ts";
 
 const database = await fileDatabase();
 const files = await testStorage(() => "http://localhost");
@@ -37,7 +37,6 @@ const rateLimit = { perSecond: 1_000_000, burst: 1_000_000 };
 const calls = await startConformanceCalls(database);
 const appWith = (given: Partial<Dependencies> = {}) =>
   createTestApp(database.db, {
-    livekit: calls.options.livekit,
     ...files,
     ...given,
     config: { ...calls.options.config, rateLimit, tenantRateLimit: rateLimit, ...given.config },
@@ -209,7 +208,7 @@ describe("responses that need two requests", () => {
 
   test("a call, over a cap or a limit, queued, sent again, or without LiveKit: the documented response", async () => {
     const poor = await seedKey(database.db, await seedTenant(database.db), ROOT);
-    const without = appWith({ livekit: null });
+    const without = appWith({ config: { ...calls.options.config, livekit: null } });
     const sendWithout = (described: Described, sent: Sent) => send(described, sent, without);
     await calls.expectResponses({ send, sendWithout, newKey, poor: poor.secret.reveal() });
   });

@@ -7,7 +7,7 @@ import { preparedDataDirectory } from "@realtime-avatar/testing/database";
 import { fileFolder, fixture } from "@realtime-avatar/testing/fixture";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { bun, REPOSITORY, release, runToEnd } from "@realtime-avatar/testing/processes";
-import { WORKER_SECRET } from "../support/calls.ts";
+import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { examplesOf, PHOTO, settled, shortened, untilPrepared, untilSettled } from "../support/examples.ts";
 import { fileService } from "../support/process.ts";
 

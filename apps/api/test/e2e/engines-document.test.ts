@@ -8,7 +8,7 @@ import { startLivekit } from "@realtime-avatar/testing/livekit/server";
 import { REPOSITORY, release, runToEnd, startProcess } from "@realtime-avatar/testing/processes";
 import { temporaryFolder } from "@realtime-avatar/testing/temporary-folder";
 import { joinAsPerson } from "../../../avatar-worker/test/support/person.ts";
-import { WORKER_SECRET } from "../support/calls.ts";
+import { WORKER_SECRET } from "../support/calls/calls.ts";
 import { untilPrepared } from "../support/examples.ts";
 import { call, start, stop } from "../support/process.ts";
 

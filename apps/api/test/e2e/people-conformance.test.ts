@@ -9,9 +9,9 @@ import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { seedKey } from "@realtime-avatar/testing/seeds";
 import { createTestApp, PUBLIC_URL, startApi, TEST_CONFIG, testStorage } from "../support/api.ts";
-import { type Answer, document, one, operationsOfPeople, type Sent, sendTo } from "../support/conformance.ts";
-import { describeOperation, newRecord } from "../support/describe-operation.ts";
-import { type Described, resolved } from "../support/openapi.ts";
+import { type Answer, document, one, operationsOfPeople, type Sent, sendTo } from "../support/openapi/conformance.ts";
+import { describeOperation, newRecord } from "../support/openapi/describe-operation.ts";
+import { type Described, resolved } from "../support/openapi/openapi.ts";
 import { createAuthenticator } from "../support/people/authenticator.ts";
 import { inviteByOperator, type Person, pageHeaders, personOf, seedPerson, signIn } from "../support/people/people.ts";
 

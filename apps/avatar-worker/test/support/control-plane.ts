@@ -34,7 +34,7 @@ export const sign = ({ apiKey, apiSecret }: LivekitServer, token: CallToken): Pr
   return signed.toJwt();
 };
 
-export type TestCall = { session: SessionId; room: string; personToken: string };
+type TestCall = { session: SessionId; room: string; personToken: string };
 
 /** What is assigned, what is to end, and what workers have reported. */
 const createState = () => {

@@ -6,7 +6,7 @@ import { type ReportedCall, SyncResponse } from "@realtime-avatar/domain/calls/w
 import type { AvatarId } from "@realtime-avatar/domain/id";
 import { validate } from "@realtime-avatar/domain/schema";
 import { TokenVerifier } from "livekit-server-sdk";
-import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls.ts";
+import { startCallApi, until, WORKER_SECRET } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, spans, avatar, start, release, session, sync, syncOf } = await startCallApi();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { listOpenRooms } from "@realtime-avatar/db/calls/reconcile";
 import { QueuedCall } from "@realtime-avatar/domain/calls/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
-import { startCallApi, until } from "../../../test/support/calls.ts";
+import { startCallApi, until } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const { api, livekit, key, avatar, start, release, session, tenantWith, sync, giveSlots, takeSlots } =

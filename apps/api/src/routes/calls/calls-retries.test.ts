@@ -1,7 +1,7 @@
 /** Starts that are sent again: because LiveKit has failed, or with an Idempotency-Key. */
 import { describe, expect, test } from "bun:test";
 import { callAnew } from "../../../test/support/api.ts";
-import { callOptions, START, startCallApi, until } from "../../../test/support/calls.ts";
+import { callOptions, START, startCallApi, until } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const SECOND = 1_000_000;
@@ -11,11 +11,7 @@ await giveSlots(100);
 
 describe("LiveKit that fails", () => {
   /** The API anew, so that the pause after a failure is its own. */
-  const anew = () =>
-    callAnew(
-      api.database.db,
-      callOptions(livekit, () => api.database),
-    );
+  const anew = () => callAnew(api.database.db, callOptions(livekit));
 
   test.each([
     ["refuses", { kind: "refuses", status: 500 } as const],

@@ -3,7 +3,7 @@ import { describe, expect, test } from "bun:test";
 import { CallGrant } from "@realtime-avatar/domain/calls/schemas";
 import { validate } from "@realtime-avatar/domain/schema";
 import { TokenVerifier } from "livekit-server-sdk";
-import { startCallApi, until } from "../../../test/support/calls.ts";
+import { startCallApi, until } from "../../../test/support/calls/calls.ts";
 import { expectProblem } from "../../../test/support/routes.ts";
 
 const SECOND = 1_000_000;

@@ -4,7 +4,7 @@ import { PROBLEMS } from "@realtime-avatar/domain/problem";
 import { BROWSER, type BrowserContext, type Page, sharedBrowser } from "@realtime-avatar/testing/browser";
 import axe from "axe-core";
 import { startApi } from "../../../test/support/api.ts";
-import { type OpenApi, operationsOf } from "../../../test/support/openapi.ts";
+import { type OpenApi, operationsOf } from "../../../test/support/openapi/openapi.ts";
 import { describeApi } from "../../openapi/write-file.ts";
 
 const api = await startApi();

@@ -9,9 +9,9 @@ import { uploadErrors } from "@realtime-avatar/domain/assets/upload";
 import type { ProblemCode } from "@realtime-avatar/domain/problem";
 import type { seedKey } from "@realtime-avatar/testing/seeds";
 import fc from "fast-check";
-import { describeApi } from "../../src/openapi/write-file.ts";
-import type { createTestApp } from "./api.ts";
-import { fieldPart, fileOf, filePart, formOf, md5Of, PNG, typeOf } from "./forms.ts";
+import { describeApi } from "../../../src/openapi/write-file.ts";
+import type { createTestApp } from "../api.ts";
+import { fieldPart, fileOf, filePart, formOf, md5Of, PNG, typeOf } from "../forms.ts";
 import {
   type Described,
   documentValidator,

@@ -5,10 +5,10 @@ import type { CreateApiKey } from "@realtime-avatar/domain/api-keys/schemas";
 import type { TestDatabase } from "@realtime-avatar/testing/database";
 import { startLivekitStandIn } from "@realtime-avatar/testing/livekit/stand-in";
 import { operatorOrigin } from "@realtime-avatar/testing/seeds";
-import { EXAMPLES } from "../../src/openapi/examples.ts";
+import { EXAMPLES } from "../../../src/openapi/examples.ts";
+import { type Answer, one, type Sent } from "../openapi/conformance.ts";
+import type { Described } from "../openapi/openapi.ts";
 import { callOptions } from "./calls.ts";
-import { type Answer, one, type Sent } from "./conformance.ts";
-import type { Described } from "./openapi.ts";
 
 const START = EXAMPLES.StartCall;
 
@@ -81,7 +81,7 @@ export const startConformanceCalls = async (database: TestDatabase) => {
   };
 
   return {
-    options: callOptions(livekit, () => database),
+    options: callOptions(livekit),
     prepare: async (send: Send): Promise<void> => {
       await createAvatar(send);
       await giveSlots();

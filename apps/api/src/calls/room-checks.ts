@@ -4,7 +4,7 @@
  * is lost here is only later.
  */
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
-import { endLostCall, listOpenRooms, type OpenRoom } from "@realtime-avatar/db/calls/reconcile";
+import { compareRooms, endLostCall, type MissingRoom } from "@realtime-avatar/db/calls/reconcile";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
@@ -34,18 +34,8 @@ type CheckOptions = {
   onEnded: () => void;
 };
 
-const openRooms = async (db: Runner): Promise<Map<string, OpenRoom>> =>
-  new Map((await listOpenRooms(db)).map((open) => [open.roomName, open]));
-
-/** Deletes those of the listed rooms that have no open call. The calls are read after the list: each room is younger than its call. */
-const deleteStrays = async ({ db, rooms }: CheckOptions, listed: readonly string[]): Promise<void> => {
-  if (listed.length === 0) return;
-  const open = await openRooms(db);
-  for (const name of listed) if (!open.has(name)) await rooms.delete(name);
-};
-
 /** Ends the calls whose rooms a second list lacks as well. A room that nobody was in yet is created again. */
-const endLost = async (options: CheckOptions, prefix: string, missing: readonly OpenRoom[]): Promise<void> => {
+const endLost = async (options: CheckOptions, prefix: string, missing: readonly MissingRoom[]): Promise<void> => {
   if (missing.length === 0) return;
   const { db, rooms, clock, random, onEnded } = options;
   const listed = new Set(await rooms.list(prefix));
@@ -63,20 +53,16 @@ const endLost = async (options: CheckOptions, prefix: string, missing: readonly 
 
 const check = async (options: CheckOptions, names: readonly string[]): Promise<void> => {
   const prefix = roomPrefix(await options.instance());
-  const ours = names.filter((name) => name.startsWith(prefix));
-  if (ours.length === 0) return;
-  const open = await openRooms(options.db);
-  const listed = new Set(await options.rooms.list(prefix));
-  await deleteStrays(
+  const ours = new Set(names.filter((name) => name.startsWith(prefix)));
+  if (ours.size === 0) return;
+  const { db, rooms } = options;
+  const { stray, missing } = await compareRooms(db, prefix, await rooms.list(prefix));
+  for (const name of stray) if (ours.has(name)) await rooms.delete(name);
+  await endLost(
     options,
-    ours.filter((name) => listed.has(name) && !open.has(name)),
+    prefix,
+    missing.filter(({ roomName }) => ours.has(roomName)),
   );
-  const missing = ours.flatMap((name) => {
-    const call = listed.has(name) ? undefined : open.get(name);
-    // A room that is still being created may be missing.
-    return call?.room === "exists" ? [call] : [];
-  });
-  await endLost(options, prefix, missing);
 };
 
 export const createRoomChecks = (options: CheckOptions): RoomChecks => {

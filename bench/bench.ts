@@ -3,8 +3,10 @@
  * each contestant as a process. Loads them over HTTP, one after another in several rounds. Prints medians, ratios, latency,
  * processor time, statements and memory. Requires wrk; with pgbench it also measures the limit of the database. `--write`
  * writes the tables, their JSON and a chart to docs/. The other options change the size and the duration. `--parts requests`
- * leaves out credits (credits/bench.ts), `--parts credits` or `--parts functions` the rest.
+ * leaves out credits (credits/bench.ts) and calls (calls/bench.ts), `--parts credits`, `--parts functions` or `--parts calls`
+ * the rest.
  */
+import { benchCalls } from "./calls/bench.ts";
 import { contestantsOf } from "./contestants.ts";
 import { benchCredits } from "./credits/bench.ts";
 import { openDatabase, seedAvatars, seedLists } from "./database.ts";
@@ -49,4 +51,5 @@ const benchRequests = async (): Promise<void> => {
 };
 
 if (options.parts.includes("requests")) await benchRequests();
-if (options.parts.some((part) => part !== "requests")) await benchCredits(options);
+if (options.parts.some((part) => part === "functions" || part === "credits")) await benchCredits(options);
+if (options.parts.includes("calls")) await benchCalls(options);

@@ -1,7 +1,7 @@
 /** Options of the benchmark's command line. */
 import { parseArgs } from "node:util";
 
-export const PARTS = ["requests", "functions", "credits"] as const;
+export const PARTS = ["requests", "functions", "credits", "calls"] as const;
 
 const number = (value: string) => ({ type: "string", default: value }) as const;
 const numbersOf = (text: string): number[] => text.split(",").filter(Boolean).map(Number);

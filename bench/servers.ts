@@ -2,7 +2,8 @@
  * The servers with which the benchmark compares the service. `bun bench/servers.ts above`: the smallest route that
  * validates the same body and responds, without a database. `first`: a simple implementation with one SELECT for the key and
  * one INSERT for the avatar. `lists`: the same for lists, with one SELECT for the key and one for the page. `credits`: see
- * credits/first.ts. `sink`: receives and discards traces. Each prints its address.
+ * credits/first.ts. `sink`: receives and discards traces. `livekit`: stands in for a LiveKit server that takes no time: it has rooms, and verifies
+ * nothing. Each prints its address.
  */
 import { CreateAvatar } from "@realtime-avatar/domain/avatars/schemas";
 import { newId } from "@realtime-avatar/domain/id";
@@ -101,14 +102,28 @@ const sink = () => ({
   },
 });
 
+const livekit = () => {
+  const rooms = new Set<string>();
+  return {
+    fetch: async (request: Request): Promise<Response> => {
+      const { name = "", room = "" } = (await request.json()) as { name?: string; room?: string };
+      if (request.url.endsWith("/CreateRoom")) rooms.add(name);
+      if (request.url.endsWith("/DeleteRoom")) rooms.delete(room);
+      if (request.url.endsWith("/ListRooms")) return Response.json({ rooms: [...rooms].map((name) => ({ name })) });
+      return Response.json({ name });
+    },
+  };
+};
+
 const SERVERS: Record<string, () => { fetch(request: Request): Response | Promise<Response> }> = {
   above,
   first,
   lists,
   credits: () => firstCredits(databaseUrl),
   sink,
+  livekit,
 };
 const app = SERVERS[name]?.();
-if (!app) throw new Error("Usage: bun bench/servers.ts above|first|lists|credits|sink [databaseUrl]");
+if (!app) throw new Error("Usage: bun bench/servers.ts above|first|lists|credits|sink|livekit [databaseUrl]");
 const server = Bun.serve({ port: 0, hostname: "127.0.0.1", development: false, fetch: app.fetch });
 process.stdout.write(`"url":"${server.url.href.replace(/\/$/, "")}"\n`);

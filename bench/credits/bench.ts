@@ -5,7 +5,7 @@ import { print } from "../measure.ts";
 import type { Options } from "../options.ts";
 import { buildService, startServer, startService } from "../processes.ts";
 import { writeBlock } from "../report.ts";
-import { rowsOf, SELF, type Servers } from "./contestants.ts";
+import { REFUSED, rowsOf, SELF, type Servers } from "./contestants.ts";
 import { measureFunctions } from "./functions.ts";
 import { goalTable } from "./goals.ts";
 import { hotShares, measureMinutes, measureRows, measureWal } from "./measure.ts";
@@ -59,7 +59,11 @@ const measureIn = async (
     };
     // Before the long load, so that these figures survive whatever happens to it.
     print(`\n${textOf(results)}\n`);
-    if (only === "") results.wal = await measureWal(bench, all);
+    if (only === "")
+      results.wal = await measureWal(
+        bench,
+        all.filter(({ name }) => name === SELF || name === REFUSED),
+      );
     results.minutes = await measureMinutes(bench, world, servers, reference, minutes);
     results.hotShares = await hotShares(database.db);
     return results;

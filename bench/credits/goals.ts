@@ -1,9 +1,9 @@
-/** The goals of credits: ratios of two rates that were measured in the same round. */
+/** The goals of credits and calls: ratios of two rates that were measured in the same round, and times. */
 import { median } from "../machine.ts";
 import { table } from "../report.ts";
 
-/** A ratio, in each round, and what its median must reach at least. */
-export type Goal = { name: string; least: number; ratios: readonly number[] };
+/** A ratio, in each round, and what its median must reach at least; or a figure with its unit, and what it may be at most. */
+export type Goal = { name: string; ratios: readonly number[] } & ({ least: number } | { most: number; unit: string });
 
 /** The ratios of two lists of rates, round by round. */
 export const ratiosOf = (rates: readonly number[], others: readonly number[]): number[] =>
@@ -15,14 +15,18 @@ export const rangeOf = (values: readonly number[], format: (value: number) => st
     ? format(values[0] ?? 0)
     : `${format(median(values))} [${format(Math.min(...values))}–${format(Math.max(...values))}]`;
 
+const rowOf = (goal: Goal): string[] => {
+  const { name, ratios } = goal;
+  const middle = median(ratios);
+  if ("least" in goal) {
+    const measured = rangeOf(ratios, (ratio) => ratio.toFixed(2));
+    return [name, `≥ ${goal.least}`, measured, middle >= goal.least ? "reached" : "missed"];
+  }
+  const { most, unit } = goal;
+  const measured = rangeOf(ratios, (value) => value.toFixed(value < 10 ? 2 : 0));
+  return [name, `≤ ${most} ${unit}`, `${measured} ${unit}`, middle <= most ? "reached" : "missed"];
+};
+
 /** The table of goals, in Markdown. Goals without a measurement are left out. */
 export const goalTable = (goals: readonly Goal[]): string =>
-  table(
-    ["ratio", "goal", "measured", ""],
-    goals
-      .filter(({ ratios }) => ratios.length > 0)
-      .map(({ name, least, ratios }) => [
-        ...[name, `≥ ${least}`, rangeOf(ratios, (ratio) => ratio.toFixed(2))],
-        median(ratios) >= least ? "reached" : "missed",
-      ]),
-  );
+  table(["goal", "", "measured", ""], goals.filter(({ ratios }) => ratios.length > 0).map(rowOf));

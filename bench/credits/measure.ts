@@ -3,7 +3,7 @@ import type { Db } from "@realtime-avatar/db/connection/pool";
 import { countStatements, REQUEST_STATEMENTS, trackStatements } from "../database.ts";
 import { type Request, wrk, wrkScript } from "../machine.ts";
 import { type LoadBench, loadOnce, measure, print, Rounds, WARM_UP_CONNECTIONS } from "../measure.ts";
-import { REFUSED, type Row, SELF, type Servers } from "./contestants.ts";
+import type { Row, Servers } from "./contestants.ts";
 import { createHotRow, delayCommits } from "./hot-row.ts";
 import type { World } from "./world.ts";
 
@@ -33,7 +33,7 @@ export const measureRows = async (
         await measure(bench, rounds, row, row.connections, labelOf(row));
       }
     }
-    print(`credits, round ${round + 1} of ${count}`);
+    print(`round ${round + 1} of ${count}`);
   }
   await delayCommits(db, 0);
   return rounds;
@@ -45,33 +45,31 @@ export type Wal = { name: string; seconds: number; requests: number; serverBytes
 const WAL_SECONDS = 10;
 
 /**
- * Measures the log of refusals, of reads, and of a server at rest: what the background writes. The service records the last
+ * Measures the log of a server at rest, which is what the background writes, and of these loads. The service records the last
  * use of keys every few seconds: these statements count as background.
  */
-export const measureWal = async (bench: LoadBench, rows: readonly Row[]): Promise<Wal[]> => {
+export const measureWal = async (bench: LoadBench, rows: readonly Row[], seconds = WAL_SECONDS): Promise<Wal[]> => {
   const { db } = bench.database;
   const read = async (query: string): Promise<number> => Number((await db.run<{ bytes: string }>(query, []))[0]?.bytes);
   const measured: Wal[] = [];
-  const options = { seconds: WAL_SECONDS };
+  const options = { seconds };
   await trackStatements(db, "top");
-  for (const name of ["at rest", SELF, REFUSED]) {
-    const row = rows.find((row) => row.name === name);
-    if (!row && name !== "at rest") continue;
+  for (const row of [null, ...rows]) {
     // Leaves nothing to be done by the background for what was written before.
     await db.run("vacuum analyze", []);
     await db.run("checkpoint", []);
     await countStatements(db);
     const before = await read("select pg_current_wal_insert_lsn() - '0/0' as bytes");
-    const requests = row ? (await loadOnce({ ...bench, options }, row, row.connections, WAL_SECONDS)).count : 0;
-    if (!row) await Bun.sleep(WAL_SECONDS * 1000);
+    const requests = row ? (await loadOnce({ ...bench, options }, row, row.connections, seconds)).count : 0;
+    if (!row) await Bun.sleep(seconds * 1000);
     const serverBytes = (await read("select pg_current_wal_insert_lsn() - '0/0' as bytes")) - before;
     const statementBytes = await read(
       `select coalesce(sum(wal_bytes), 0) as bytes from pg_stat_statements where ${REQUEST_STATEMENTS}`,
     );
-    measured.push({ name, seconds: WAL_SECONDS, requests, serverBytes, statementBytes });
+    measured.push({ name: row?.name ?? "at rest", seconds, requests, serverBytes, statementBytes });
   }
   await trackStatements(db, "none");
-  print("credits, write-ahead log");
+  print("write-ahead log");
   return measured;
 };
 

@@ -7,6 +7,25 @@ insert into pending_changes (tenant_id, subject_id, announced_at)
 values ($1, $2, now())
 on conflict (tenant_id, subject_id) do update set announced_at = excluded.announced_at
 
+-- compare_rooms. Columns: tenantId text, sessionId text, roomName text, isStarted boolean.
+with differences as materialized (
+  select slot.tenant_id, slot.session_id, listed.session_id as listed_id
+  from (select * from fleet.avatar_slots where fleet.avatar_slots.session_id is not null) slot
+  full join unnest($1::text[]) listed (session_id)
+    on listed.session_id collate "C" = slot.session_id
+  where slot.session_id is null or listed.session_id is null
+)
+select differences.tenant_id as "tenantId", coalesce(differences.session_id, differences.listed_id) as "sessionId",
+  call.room_name as "roomName", call.is_started as "isStarted"
+from differences
+left join lateral (
+  select calls.room_name, usage_sessions.started_at is not null as is_started from calls
+  join usage_sessions on usage_sessions.tenant_id = calls.tenant_id and usage_sessions.id = calls.session_id
+  where calls.tenant_id = differences.tenant_id and calls.session_id = differences.session_id
+    and calls.room = 'exists' and usage_sessions.ended_at is null offset 0
+) call on true
+where differences.listed_id is not null or call.room_name is not null
+
 -- confirm_first_use. Columns: confirmed integer.
 update api_key_credentials set is_unused = false
 where api_key_credentials.key_id = $1 and api_key_credentials.is_unused
@@ -1654,19 +1673,6 @@ select key.id as "apiKeyId", key.spend_limit_credit_micros as "spendLimit",
   meter.settled + meter.reserved as charged
 from api_keys key join api_key_meters meter on meter.tenant_id = key.tenant_id and meter.api_key_id = key.id
 where key.tenant_id = $1 and meter.settled + meter.reserved > key.spend_limit_credit_micros
-
--- list_open_rooms. Columns: tenantId text, sessionId text, roomName text, createdAt timestamptz, room text, isStarted boolean.
-select calls.tenant_id as "tenantId", calls.session_id as "sessionId", calls.room_name as "roomName",
-  usage_sessions.created_at as "createdAt", calls.room as room,
-  usage_sessions.started_at is not null as "isStarted"
-from fleet.avatar_slots
-cross join lateral (
-  select * from calls
-  where calls.tenant_id = fleet.avatar_slots.tenant_id and calls.session_id = fleet.avatar_slots.session_id offset 0
-) calls
-join usage_sessions on usage_sessions.tenant_id = fleet.avatar_slots.tenant_id
-  and usage_sessions.id = fleet.avatar_slots.session_id and usage_sessions.ended_at is null
-where fleet.avatar_slots.session_id is not null
 
 -- list_open_sessions. Columns: position integer, items text, next text.
 select position::integer as position, page.* from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) with ordinality inputs ("tenantId", environment, "apiKeyId", before, limit, "maxRead", position) cross join lateral (

@@ -6,13 +6,13 @@
  */
 import type { Origin } from "@realtime-avatar/db/audit/audit-events";
 import {
+  compareRooms,
   endDueCalls,
   endLostCall,
   expireWorkers,
-  listOpenRooms,
   listRoomsToDelete,
+  type MissingRoom,
   markRoomsGone,
-  type OpenRoom,
   readInstance,
 } from "@realtime-avatar/db/calls/reconcile";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
@@ -118,7 +118,7 @@ const createDeletion = (state: State) => {
 };
 
 /** Ends or repairs calls whose room two lists did not have. */
-const settleLost = async (state: State, calls: readonly OpenRoom[]): Promise<void> => {
+const settleLost = async (state: State, calls: readonly MissingRoom[]): Promise<void> => {
   const { db, rooms, stats, log } = state;
   let ended = 0;
   await forEach(calls, state, async ({ tenantId, sessionId, roomName, isStarted }) => {
@@ -129,17 +129,12 @@ const settleLost = async (state: State, calls: readonly OpenRoom[]): Promise<voi
   if (ended > 0) log.warn({ calls: ended }, "ended calls whose rooms were gone");
 };
 
-/** Deletes the rooms that have no open call. */
-const deleteOrphans = async (state: State, names: readonly string[], open: readonly OpenRoom[]): Promise<void> => {
-  const { db, rooms, stats, log } = state;
-  const known = new Set(open.map(({ roomName }) => roomName));
-  if (names.every((name) => known.has(name))) return;
-  // Read after the list: the room of a call that was opened meanwhile would seem to have no call.
-  const openNow = new Set((await listOpenRooms(db)).map(({ roomName }) => roomName));
-  const orphans = names.filter((name) => !openNow.has(name));
-  stats.orphans += orphans.length;
-  if (orphans.length > 0) log.info({ rooms: orphans.length }, "deleting rooms without an open call");
-  await forEach(orphans, state, rooms.delete);
+/** Deletes rooms that have no open call. */
+const deleteOrphans = async (state: State, orphans: readonly string[]): Promise<void> => {
+  if (orphans.length === 0) return;
+  state.stats.orphans += orphans.length;
+  state.log.info({ rooms: orphans.length }, "deleting rooms without an open call");
+  await forEach(orphans, state, state.rooms.delete);
 };
 
 /** Returns a function that compares one list of the rooms with the calls. */
@@ -147,21 +142,22 @@ const createComparison = (state: State) => {
   const { db, rooms } = state;
   let prefix: string | null = null;
   /** The open calls whose room the last list did not have. */
-  let missing = new Set<string>();
+  let lastMissing = new Set<string>();
   return async (): Promise<void> => {
     prefix ??= roomPrefix(await readInstance(db));
-    // Read before the list: a call that is opened meanwhile would seem to have no room.
-    const open = await listOpenRooms(db);
+    // Read before the list: what it then lacks is deleted.
     const ended = await listRoomsToDelete(db, ROOMS);
     const names = await rooms.list(prefix);
-    const listed = new Set(names);
-    // A room that nobody has been told of may be on its way.
-    const without = open.filter(({ room, roomName }) => room === "exists" && !listed.has(roomName));
-    const lost = without.filter(({ sessionId }) => missing.has(sessionId));
-    missing = new Set(without.map(({ sessionId }) => sessionId));
-    await deleteOrphans(state, names, open);
-    const gone = ended.filter(({ roomName }) => !listed.has(roomName));
-    if (gone.length > 0) await markRoomsGone(db, gone);
+    const { stray, missing } = await compareRooms(db, prefix, names);
+    // The room of a call that was opened after the list is missing too: the next list has it.
+    const lost = missing.filter(({ sessionId }) => lastMissing.has(sessionId));
+    lastMissing = new Set(missing.map(({ sessionId }) => sessionId));
+    await deleteOrphans(state, stray);
+    if (ended.length > 0) {
+      const listed = new Set(names);
+      const gone = ended.filter(({ roomName }) => !listed.has(roomName));
+      if (gone.length > 0) await markRoomsGone(db, gone);
+    }
     await settleLost(state, lost.slice(0, ROOMS));
   };
 };

@@ -3,7 +3,7 @@
  * it says nothing but which room to look at: LiveKit and the database say how things are. The reconciler compares all rooms with
  * all calls, so what is lost here is only later. It alone ends a call whose room is gone.
  */
-import { listOpenRooms } from "@realtime-avatar/db/calls/reconcile";
+import { compareRooms } from "@realtime-avatar/db/calls/reconcile";
 import type { Runner } from "@realtime-avatar/db/connection/batch";
 import { describeError } from "@realtime-avatar/db/connection/errors";
 import { roomPrefix } from "@realtime-avatar/domain/calls/room";
@@ -31,12 +31,8 @@ type CheckOptions = {
 const deleteStrays = async ({ db, rooms, instance }: CheckOptions, names: readonly string[]): Promise<void> => {
   const prefix = roomPrefix(await instance());
   if (!names.some((name) => name.startsWith(prefix))) return;
-  const listed = new Set(await rooms.list(prefix));
-  const present = names.filter((name) => listed.has(name));
-  if (present.length === 0) return;
-  // Read after the list: a room is younger than its call.
-  const open = new Set((await listOpenRooms(db)).map(({ roomName }) => roomName));
-  for (const name of present) if (!open.has(name)) await rooms.delete(name);
+  const { stray } = await compareRooms(db, prefix, await rooms.list(prefix));
+  for (const name of stray) if (names.includes(name)) await rooms.delete(name);
 };
 
 export const createRoomChecks = (options: CheckOptions): RoomChecks => {

@@ -11,11 +11,11 @@ import { sweepSessions } from "../credits/usage-sessions.ts";
 import { openCall, releaseCall } from "./calls.ts";
 import { listWorkers, listWorkersWithWork } from "./fleet.ts";
 import {
+  compareRooms,
   countFleet,
   endDueCalls,
   endLostCall,
   expireWorkers,
-  listOpenRooms,
   listRoomsToDelete,
   markRoomsGone,
   readInstance,
@@ -254,16 +254,23 @@ describe("a pass", () => {
 });
 
 describe("the rooms", () => {
-  test("rooms of open calls, and of ended ones: listed until they are gone", async () => {
+  test("rooms of open calls: missing, not listed; of ended ones: listed until they are gone", async () => {
     const one = await world();
     const id = await one.seed();
     const request = callRequest(one.caller, one.avatarId);
     await openCall(db, request, one.caller, null);
     await sync(db, "one", { calls: [report(id)] });
-    const open = await listOpenRooms(db);
-    expect(open.map(({ sessionId, room, isStarted }) => `${sessionId} ${room} ${isStarted}`).sort()).toEqual(
-      [`${id} exists true`, `${request.id} create false`].sort(),
-    );
+    const prefix = "rta-test-";
+    const both = [id, request.id].map((session) => prefix + session);
+    expect(await compareRooms(db, prefix, [...both, `${prefix}ses_other`])).toEqual({
+      stray: [`${prefix}ses_other`],
+      missing: [],
+    });
+    // The room of the second call is still being created.
+    expect(await compareRooms(db, prefix, [])).toEqual({
+      stray: [],
+      missing: [{ tenantId: one.tenantId, sessionId: id, roomName: `rta-test-${id}`, isStarted: true }],
+    });
     expect(await listRoomsToDelete(db, 10)).toEqual([]);
     expect(await endLostCall(db, one.tenantId, id, "failed", operatorOrigin())).toBe(`rta-test-${id}`);
     expect(await endLostCall(db, one.tenantId, id, "failed", operatorOrigin())).toBeNull();

@@ -15,10 +15,10 @@ import { findCreditDrift } from "../credits/invariants.ts";
 import { releaseSession, sweepSessions } from "../credits/usage-sessions.ts";
 import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import {
+  compareRooms,
   endDueCalls,
   endLostCall,
   expireWorkers,
-  listOpenRooms,
   listRoomsToDelete,
   markRoomsGone,
 } from "./reconcile.ts";
@@ -151,7 +151,7 @@ const runReconciler = async (db: Db, round: Round, below: Numbers): Promise<void
         if (known) await endLostCall(db, known.tenant.tenantId, known.id, "failed", operatorOrigin());
         break;
       default:
-        await listOpenRooms(db);
+        await compareRooms(db, "rta-test-", []);
     }
     for (const { tenantId, limit } of round.tenants) {
       const [row] = await client`
@@ -210,7 +210,7 @@ test("three replicas, random operations: each call closed once, the money exact,
     await client`update api_keys set revoked_at = now(), version = version + 1 where revoked_at is null`;
     await endDueCalls(database.db, 100, operatorOrigin());
     await sweepSessions(database.db, null, operatorOrigin());
-    expect(await listOpenRooms(database.db)).toEqual([]);
+    expect(await compareRooms(database.db, "rta-test-", [])).toEqual({ stray: [], missing: [] });
     expect(await client`select 1 from fleet.avatar_slots where session_id is not null`).toHaveLength(0);
     for (const { tenantId } of round.tenants) await check(round, tenantId);
   }

@@ -9,10 +9,10 @@ import { claimOf, operatorOrigin, seedTenant } from "@realtime-avatar/testing/se
 import { confirmRoom, failCall, openCall, releaseCall } from "./calls.ts";
 import { findCallFile, listWorkersWithWork } from "./fleet.ts";
 import {
+  compareRooms,
   endDueCalls,
   endLostCall,
   expireWorkers,
-  listOpenRooms,
   listRoomsToDelete,
   markRoomsGone,
 } from "./reconcile.ts";
@@ -110,7 +110,14 @@ test.each([
   ["a lost call", async () => endLostCall(db, tenantId, session(8), "failed", operatorOrigin())],
   ["the rooms to delete", async () => listRoomsToDelete(db, 10)],
   ["rooms that are gone", async () => markRoomsGone(db, [{ tenantId: tenantId as TenantId, sessionId: session(8) }])],
-  ["the open rooms", async () => listOpenRooms(db)],
+  [
+    "the differences of rooms and calls",
+    async () => {
+      const { stray, missing } = await compareRooms(db, "rta-", ["rta-x"]);
+      expect(stray).toEqual(["rta-x"]);
+      expect(missing.length).toBeGreaterThan(0);
+    },
+  ],
 ] as [string, () => Promise<unknown>][])("the function for %s, explained: reads no whole table", async (_, work) => {
   plans.length = 0;
   await work();

@@ -11,7 +11,7 @@ import type { Origin } from "../audit/audit-events.ts";
 import type { Runner } from "../connection/batch.ts";
 import { usageSessions } from "../credits/tables.ts";
 import { statement } from "../query/statement.ts";
-import { avatarSlots, avatarWorkers, calls, callTickets, type RoomState, service } from "./tables.ts";
+import { avatarSlots, avatarWorkers, calls, callTickets, service } from "./tables.ts";
 
 type CallId = { tenantId: TenantId; sessionId: SessionId };
 
@@ -67,32 +67,51 @@ export const markRoomsGone = async (db: Runner, rooms: readonly CallId[]): Promi
   });
 };
 
-/** The room of an open call. */
-export type OpenRoom = CallId & {
-  roomName: string;
-  createdAt: Date;
-  room: Extract<RoomState, "create" | "exists">;
-  isStarted: boolean;
-};
+/** An open call whose room exists, as far as is known, and was not listed. */
+export type MissingRoom = CallId & { roomName: string; isStarted: boolean };
 
-const selectOpenRooms = statement<OpenRoom>(
-  "list_open_rooms",
+const selectRoomDifferences = statement<{
+  tenantId: TenantId | null;
+  sessionId: string;
+  roomName: string | null;
+  isStarted: boolean | null;
+}>(
+  "compare_rooms",
   sql`
-    select ${calls.tenantId} as "tenantId", ${calls.sessionId} as "sessionId", ${calls.roomName} as "roomName",
-      ${usageSessions.createdAt} as "createdAt", ${calls.room} as "room",
-      ${usageSessions.startedAt} is not null as "isStarted"
-    from ${avatarSlots}
-    cross join lateral (
-      select * from ${calls}
-      where ${calls.tenantId} = ${avatarSlots.tenantId} and ${calls.sessionId} = ${avatarSlots.sessionId} offset 0
-    ) calls
-    join ${usageSessions} on ${usageSessions.tenantId} = ${avatarSlots.tenantId}
-      and ${usageSessions.id} = ${avatarSlots.sessionId} and ${usageSessions.endedAt} is null
-    where ${avatarSlots.sessionId} is not null`,
+    with differences as materialized (
+      select slot.tenant_id, slot.session_id, listed.session_id as listed_id
+      from (select * from ${avatarSlots} where ${avatarSlots.sessionId} is not null) slot
+      full join unnest(${sql.placeholder("listed")}::text[]) listed (session_id)
+        on listed.session_id collate "C" = slot.session_id
+      where slot.session_id is null or listed.session_id is null
+    )
+    select differences.tenant_id as "tenantId", coalesce(differences.session_id, differences.listed_id) as "sessionId",
+      call.room_name as "roomName", call.is_started as "isStarted"
+    from differences
+    left join lateral (
+      select ${calls.roomName}, ${usageSessions.startedAt} is not null as is_started from ${calls}
+      join ${usageSessions} on ${usageSessions.tenantId} = ${calls.tenantId} and ${usageSessions.id} = ${calls.sessionId}
+      where ${calls.tenantId} = differences.tenant_id and ${calls.sessionId} = differences.session_id
+        and ${calls.room} = 'exists' and ${usageSessions.endedAt} is null offset 0
+    ) call on true
+    where differences.listed_id is not null or call.room_name is not null`,
 );
 
-/** The rooms of all open calls. One statement. `offset 0` in it: otherwise the server may read all calls there are. */
-export const listOpenRooms = (db: Runner): Promise<OpenRoom[]> => selectOpenRooms(db, {});
+/** `stray`: the listed names that have no open call. `missing`: the open calls whose rooms exist, and are not listed. */
+export type RoomDifferences = { stray: string[]; missing: MissingRoom[] };
+
+/**
+ * Compares a list of rooms, whose names begin with `prefix`, with the open calls. Read after the list: each room is younger than
+ * its call, so a stray one stays stray. A room that was created after the list is missing. One statement, which reads of each call
+ * its slot alone. A full join: whatever numbers the server expects, it takes each row once.
+ */
+export const compareRooms = async (db: Runner, prefix: string, names: readonly string[]): Promise<RoomDifferences> => {
+  const rows = await selectRoomDifferences(db, { listed: names.map((name) => name.slice(prefix.length)) });
+  return {
+    stray: rows.flatMap(({ tenantId, sessionId }) => (tenantId === null ? [prefix + sessionId] : [])),
+    missing: rows.filter((row): row is MissingRoom => row.tenantId !== null),
+  };
+};
 
 /**
  * Ends an open session at once, charged what was reported: a call whose room is gone, or any session for the operator. Returns the

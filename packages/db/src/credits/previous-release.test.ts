@@ -8,7 +8,7 @@ import { hasPreviousRelease, previousFunctions } from "@realtime-avatar/testing/
 import { random } from "@realtime-avatar/testing/random-bytes";
 import { operatorOrigin, seedTenant } from "@realtime-avatar/testing/seeds";
 import type { Caller } from "../api-keys/callers.ts";
-import { countFleet, endDueCalls, listOpenRooms, listRoomsToDelete } from "../calls/reconcile.ts";
+import { compareRooms, countFleet, endDueCalls, listRoomsToDelete } from "../calls/reconcile.ts";
 import { functionsSchema } from "../functions/schema.ts";
 import { findCreditDrift } from "./invariants.ts";
 import { releaseSession, reportUsage, sweepSessions } from "./usage-sessions.ts";
@@ -134,7 +134,8 @@ test("a call, ended by the previous release: its slot is free after the next pas
   // As its release of a started session leaves it.
   await sync(db, "worker", { slots: 3, calls: [report(marked)] });
   await database.db.client`update usage_sessions set must_end = true where id = ${marked}`;
-  expect((await listOpenRooms(db)).map(({ sessionId }) => sessionId)).toEqual([marked]);
+  const { missing } = await compareRooms(db, "rta-test-", []);
+  expect(missing.map(({ sessionId }) => sessionId)).toEqual([marked]);
   expect(await endDueCalls(db, 10, operatorOrigin())).toMatchObject({ ended: 1 });
   expect(await countFleet(db)).toMatchObject({ usedSlots: 0, openCalls: 0 });
   expect(await listRoomsToDelete(db, 10)).toHaveLength(3);
